@@ -1,0 +1,57 @@
+"""Mercer: release functions with differential privacy.
+
+>>> import mercer
+>>> release = mercer.density([1.0, 2.5, 2.0, 4.0], bounds=(0, 5), epsilon=1.0, delta=1e-6)
+>>> release.privacy.epsilon
+1.0
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from mercer.version import __version__
+
+if TYPE_CHECKING:
+    from mercer.api import DensityPlan, density, density_plan
+    from mercer.densities import DensityRelease
+    from mercer.domain import Domain
+    from mercer.estimators import PrivateKernelDensity
+    from mercer.release import Release
+    from mercer.storage import load
+
+__all__ = [
+    "DensityPlan",
+    "DensityRelease",
+    "Domain",
+    "PrivateKernelDensity",
+    "Release",
+    "__version__",
+    "density",
+    "density_plan",
+    "load",
+]
+
+_HOMES = {
+    "DensityPlan": "api",
+    "DensityRelease": "densities",
+    "Domain": "domain",
+    "PrivateKernelDensity": "estimators",
+    "Release": "release",
+    "density": "api",
+    "density_plan": "api",
+    "load": "storage",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name when it is first used, so that `import mercer` is quick."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"mercer.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,78 @@
+"""From privacy parameters to noise and back, always ending on the private side.  Layer 1.
+
+M1; Balle and Wang 2018, Theorem 8.  Everything works with logarithms, so that
+delta = 1e-30 and epsilon from 1e-3 to 50 are as exact as the middle of the range.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfcx, log_ndtr
+
+from mercer.checks import check_delta, check_epsilon
+from mercer.privacy import Sensitivity
+
+__all__ = ["classic_multiplier", "gaussian_log_delta", "gaussian_multiplier", "replace_one"]
+
+_SAFETY = 1e-9  # relative: the multiplier is raised until the promise holds with this to spare
+
+
+def gaussian_log_delta(mu: float, *, epsilon: float) -> float:
+    """Log of the smallest delta for which a mu-GDP release is (epsilon, delta)-DP.
+
+    M1: delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu).  Both terms share
+    the factor phi(mu/2 - epsilon/mu), which is taken out so that their difference does not
+    cancel.
+    """
+    near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
+    if near > -20:
+        ratio = _mills(near) - _mills(far)
+        if ratio <= 0:  # mu so small that the terms agree to the last bit
+            return -math.inf
+        return -(near**2) / 2 - 0.5 * math.log(2 * math.pi) + math.log(ratio)
+    lost = math.exp(epsilon + float(log_ndtr(-far)) - float(log_ndtr(-near)))
+    return float(log_ndtr(-near)) + math.log1p(-lost)
+
+
+def gaussian_multiplier(*, epsilon: float, delta: float) -> float:
+    """sigma / Delta for which Gaussian noise is (epsilon, delta)-DP, and no more (M1)."""
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    target = math.log(delta)
+
+    def excess(log_mu: float) -> float:
+        return max(gaussian_log_delta(math.exp(log_mu), epsilon=epsilon), -1e6) - target
+
+    low, high = math.log(epsilon) - 40, math.log(epsilon + 100)
+    mu = math.exp(float(brentq(excess, low, high, xtol=1e-15, rtol=1e-15)))
+    multiplier = 1 / mu
+    while gaussian_log_delta(1 / multiplier, epsilon=epsilon) > target + math.log1p(-_SAFETY):
+        multiplier *= 1 + _SAFETY
+    return multiplier
+
+
+def classic_multiplier(*, epsilon: float, delta: float) -> float:
+    """sigma / Delta of the papers, sqrt(2 ln(2/delta)) / epsilon, for reproducing figures.
+
+    [HRW13, JMLR] Proposition 3; paper (alpha, beta) = (epsilon, delta).  It is proved for
+    epsilon <= 1 and fails above (E1): at epsilon 16, delta 1e-6 the true delta is 2e-5.
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    if epsilon > 1:
+        raise ValueError(
+            f"epsilon must be in (0, 1] for the classic calibration, got {epsilon!r}: its proof "
+            "stops at 1 and the promise fails above (E1); use calibration='analytic'"
+        )
+    return math.sqrt(2 * math.log(2 / delta)) / epsilon
+
+
+def replace_one(value: float) -> Sensitivity:
+    """An RKHS sensitivity under replace-one, rounded up (M3.4)."""
+    return Sensitivity(math.nextafter(value * (1 + 1e-9), math.inf), norm="rkhs")
+
+
+def _mills(x: float) -> float:
+    """(1 - Phi(x)) / phi(x)."""
+    return math.sqrt(math.pi / 2) * float(erfcx(np.float64(x) / math.sqrt(2)))

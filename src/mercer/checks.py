@@ -1,0 +1,86 @@
+"""Checks of public arguments: each names the argument, the rule, what came and the way out.
+
+Layer 0: imports nothing.  No function here may be given records: what it is handed can
+appear in an error message.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "Floats",
+    "Ints",
+    "check_choice",
+    "check_count",
+    "check_delta",
+    "check_epsilon",
+    "check_positive",
+]
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+
+def check_epsilon(epsilon: object) -> float:
+    """Epsilon as a float: finite and positive.  There is no default: the choice is the caller's."""
+    if epsilon is None:
+        raise ValueError(
+            "epsilon is missing: a privacy choice has no default; give a positive number, "
+            "for example epsilon=1.0 (smaller is more private)"
+        )
+    return check_positive("epsilon", epsilon, "smaller is more private; 0.1 to 2 is usual")
+
+
+def check_delta(delta: object) -> float:
+    """Delta as a float in (0, 1)."""
+    if delta is None:
+        raise ValueError(
+            "delta is missing: the Gaussian mechanism promises (epsilon, delta) with delta in "
+            "(0, 1); give one well below 1/n, for example delta=1e-6"
+        )
+    number = _number("delta", delta, "in (0, 1), for example 1e-6")
+    if not 0.0 < number < 1.0:
+        raise ValueError(
+            f"delta must be in (0, 1), got {number!r}; the Gaussian mechanism has no delta = 0: "
+            "give one well below 1/n, for example delta=1e-6"
+        )
+    return number
+
+
+def check_positive(name: str, value: object, hint: str) -> float:
+    """A finite number above zero."""
+    number = _number(name, value, f"above 0; {hint}")
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError(f"{name} must be a finite number above 0, got {number!r}; {hint}")
+    return number
+
+
+def check_count(name: str, value: object, *, least: int, most: int, hint: str) -> int:
+    """A whole number in [least, most]."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"{name} must be a whole number, got {type(value).__name__}; {hint}")
+    if not least <= value <= most:
+        raise ValueError(f"{name} must be in [{least}, {most}], got {int(value)}; {hint}")
+    return int(value)
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in choices:
+        shown = value if isinstance(value, str) else type(value).__name__
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {shown!r}")
+    return value
+
+
+def _number(name: str, value: Any, rule: str) -> float:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise TypeError(f"{name} must be a number {rule}; got {type(value).__name__}")
+    return float(value)

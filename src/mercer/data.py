@@ -1,0 +1,314 @@
+"""Any source of records as chunks of numbers.  Layer 2, left of the door: holds people's data.
+
+Nothing here may be printed, pickled or copied to disk, and no error may depend on the value of
+a record (M18): text that is not a number, missing and infinite values become NaN and follow the
+public rule of the summary that reads them.  Names and types of columns are public.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mercer.checks import Floats, Ints
+
+__all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
+
+_NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
+CHUNK = 1 << 18  # rows handled at once: their numbers stay in the processor's cache
+
+
+class Sensitive:
+    """Base of everything that holds records: refuses to be pickled, copied or shown."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} holds sensitive records and cannot be pickled, copied or "
+            "saved; release it first (mercer.density) and save the release"
+        )
+
+    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
+        self.__reduce__()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: sensitive, not shown>"
+
+    def __format__(self, _spec: str) -> str:
+        return repr(self)
+
+
+class Rows(Sensitive, ABC):
+    """Records with named numeric columns, and optionally a column that names the person."""
+
+    def __init__(self, names: Sequence[str], unit: str | None) -> None:
+        self.names = tuple(names)
+        self.unit = unit
+
+    @abstractmethod
+    def chunks(self) -> Iterator[Floats]:
+        """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
+
+    @abstractmethod
+    def persons(self) -> Iterator[Any]:
+        """The unit column in the same chunks, as Arrow arrays."""
+
+    def progress(self, tick: Callable[[int], None]) -> None:
+        """Have `tick` called with the rows of each chunk as it is read."""
+        self._tick = tick
+
+    _tick: Callable[[int], None] = staticmethod(lambda _rows: None)
+
+
+class _Array(Rows):
+    def __init__(self, columns: Floats, names: Sequence[str]) -> None:
+        super().__init__(names, None)
+        self._columns = columns
+
+    def chunks(self) -> Iterator[Floats]:
+        for start in range(0, len(self._columns), CHUNK):
+            part = self._columns[start : start + CHUNK]
+            self._tick(len(part))
+            yield np.asarray(part, dtype=np.float64)
+
+    def persons(self) -> Iterator[Any]:
+        return iter(())
+
+
+class _Batches(Rows):
+    """Anything Arrow can stream: tables, data frames, files."""
+
+    def __init__(
+        self, batches: Callable[[list[str]], Iterator[Any]], names: Sequence[str], unit: str | None
+    ) -> None:
+        super().__init__(names, unit)
+        self._batches = batches
+
+    def chunks(self) -> Iterator[Floats]:
+        for batch in self._batches(list(self.names)):
+            columns = [_numbers(batch.column(name)) for name in self.names]
+            self._tick(batch.num_rows)
+            for start in range(0, batch.num_rows, CHUNK):
+                part = [column[start : start + CHUNK] for column in columns]
+                yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)
+
+    def persons(self) -> Iterator[Any]:
+        assert self.unit is not None
+        for batch in self._batches([self.unit]):
+            column = batch.column(self.unit)
+            for start in range(0, batch.num_rows, CHUNK):
+                yield column.slice(start, CHUNK)
+
+
+def open_rows(data: object, *, columns: object, unit: object, dimension: int | None) -> Rows:
+    """Rows of whatever the caller handed in; errors name columns and types, never values.
+
+    `dimension` is the number of columns the bounds speak of, to choose when none are named.
+    """
+    if isinstance(data, Rows):
+        return data
+    if unit is not None and not isinstance(unit, str):
+        raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
+    if isinstance(data, (str, Path)):
+        from mercer.files import file_batches
+
+        schema, batches = file_batches(Path(data))
+        return _from_schema(schema, batches, columns, unit, dimension)
+    table = _as_arrow(data)
+    if table is None:
+        return _from_array(data, columns, unit)
+
+    def slices(names: list[str]) -> Iterator[Any]:
+        yield from table.select(names).to_batches()
+
+    return _from_schema(table.schema, slices, columns, unit, dimension)
+
+
+def _from_schema(
+    schema: Any,
+    batches: Callable[[list[str]], Iterator[Any]],
+    columns: object,
+    unit: str | None,
+    dimension: int | None,
+) -> Rows:
+    import pyarrow as pa
+
+    names = _choose(schema.names, columns, unit, dimension)
+    for name in [*names, *([unit] if unit else [])]:
+        if schema.names.count(name) > 1:
+            raise ValueError(f"column {name!r} stands {schema.names.count(name)} times; rename it")
+    for name in names:
+        kind = schema.field(name).type
+        numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if not (numeric or pa.types.is_decimal(kind) or pa.types.is_boolean(kind)):
+            raise TypeError(
+                f"column {name!r} must be numeric, its type is {kind}; convert it first, or choose "
+                f"another column with columns=…"
+            )
+    return _Batches(batches, names, unit)
+
+
+def _choose(
+    present: list[str], columns: object, unit: str | None, dimension: int | None
+) -> list[str]:
+    if columns is None:
+        names = [name for name in present if name != unit]
+        if dimension is not None and len(names) != dimension:
+            raise ValueError(
+                f"columns is missing: bounds speak of {dimension} column(s) and the data have "
+                f"{_listed(present)}; name the ones to release with columns=…"
+            )
+    elif isinstance(columns, str):
+        names = [columns]
+    elif isinstance(columns, Sequence) and all(isinstance(name, str) for name in columns):
+        names = list(columns)
+    else:
+        raise TypeError(
+            f"columns must be a column's name or a list of names, got {type(columns).__name__}"
+        )
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"columns must be one or more different names, got {names}")
+    for name in [*names, *([unit] if unit else [])]:
+        if name not in present:
+            what = "unit" if name == unit else "columns"
+            raise ValueError(f"{what}: there is no column {name!r}; there are {_listed(present)}")
+    return names
+
+
+def _listed(present: list[str]) -> str:
+    shown = ", ".join(map(repr, present[:30]))
+    return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
+
+
+def _as_arrow(data: Any) -> Any | None:
+    """An Arrow table if `data` is a table or a named column, else None."""
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, (pa.RecordBatch,)):
+        return pa.Table.from_batches([data])
+    if isinstance(data, pa.RecordBatchReader):
+        return data.read_all()
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return pa.table({"value": data})
+    kind = f"{type(data).__module__}.{type(data).__qualname__}"
+    if kind.startswith("pandas.") and kind.endswith("DataFrame"):
+        _plain_names(data.columns)
+        return pa.Table.from_pandas(data, preserve_index=False)
+    if kind.startswith("pandas.") and kind.endswith("Series"):
+        return pa.table({str(data.name or "value"): pa.Array.from_pandas(data)})
+    if kind.startswith("polars.") and kind.endswith("DataFrame"):
+        return data.to_arrow()
+    if kind.startswith("polars.") and kind.endswith("Series"):
+        return pa.table({data.name or "value": data.to_arrow()})
+    return None
+
+
+def _plain_names(names: Any) -> None:
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("columns of a data frame must have text names; rename them first")
+
+
+def _from_array(data: object, columns: object, unit: str | None) -> Rows:
+    if unit is not None:
+        raise ValueError(
+            "unit names a column, so the data must have named columns: hand in a data frame, an "
+            "Arrow table or a file"
+        )
+    try:
+        array = np.asarray(data)
+    except Exception:
+        array = np.empty(0, dtype=object)
+    if array.dtype == object and array.size:  # None among numbers is a missing value
+        array = _objects(array)
+    if array.dtype.kind not in "iufb" or array.ndim not in (1, 2):
+        raise TypeError(
+            "data must be a file, a table or an array of numbers with one or two axes; got "
+            f"{type(data).__name__} of type {array.dtype} with {array.ndim} axes"
+        )
+    rows = array[:, None] if array.ndim == 1 else array
+    if columns is None:
+        width = rows.shape[1]
+        names = ["x"] if width == 1 else [f"x{i + 1}" for i in range(width)]
+    else:
+        names = [columns] if isinstance(columns, str) else list(columns)  # type: ignore[call-overload]
+        if len(names) != rows.shape[1] or not all(isinstance(name, str) for name in names):
+            raise ValueError(
+                f"columns must be {rows.shape[1]} name(s) for the columns of the array, got "
+                f"{len(names)}"
+            )
+    return _Array(rows, names)
+
+
+def _objects(array: Any) -> Any:
+    """Python objects as numbers: what is not a number is missing (types of cells are data)."""
+    flat = [_object_number(value) for value in array.reshape(-1)]
+    return np.array(flat, dtype=np.float64).reshape(array.shape)
+
+
+def _object_number(value: object) -> float:
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        try:
+            return float(value)
+        except OverflowError:
+            return float("nan")
+    return float("nan")
+
+
+def _numbers(column: Any) -> Floats:
+    """An Arrow column as doubles, nulls as NaN."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_binary(column.type):  # a CSV file's text: what is not a number is missing
+        text = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
+        column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.string())), pa.float64())
+    elif not pa.types.is_float64(column.type):
+        column = pc.cast(column, pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
+    """Number of persons, and for each chunk the integer weight scale // (rows of the person).
+
+    M16: a person's rows share one unit of weight.  Rows without a name in the unit column are
+    taken as the rows of one person.  Memory grows with the persons, not with the rows.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total: Any = None
+    for part in rows.persons():
+        counted = pa.table({"id": _identity(part)}).group_by("id").aggregate([("id", "count", pc.CountOptions(mode="all"))])  # fmt: skip  # noqa: E501
+        counted = counted.rename_columns(["id", "rows"])
+        if total is not None:
+            joined = pa.concat_tables([total, counted]).group_by("id").aggregate([("rows", "sum")])
+            counted = joined.rename_columns(["id", "rows"])
+        total = counted
+    if total is None:
+        return 0, iter(())
+    names = total.column("id").combine_chunks()
+    share = scale // total.column("rows").to_numpy()
+
+    def weights() -> Iterator[Ints]:
+        for part in rows.persons():
+            place = pc.index_in(_identity(part), value_set=names, skip_nulls=False)
+            yield share[place.to_numpy(zero_copy_only=False)].astype(np.int64)
+
+    return total.num_rows, weights()
+
+
+def _identity(column: Any) -> Any:
+    """Ids as text, so that every chunk has the same type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return pc.cast(column, pa.large_string(), safe=False)

@@ -1,0 +1,258 @@
+"""A released density: evaluate, integrate, sample, smooth again.  Layer 4, right of the door."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.bases import SpectralBasis
+from mercer.bases.base import covariance_of
+from mercer.checks import Floats, check_choice, check_count
+from mercer.domain import Domain
+from mercer.release import Band, Release
+from mercer.smoothing import choose_bandwidth, density_level, released_mass
+
+__all__ = ["DensityRelease", "unit_covariance"]
+
+_SIDES = {1: (1024, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coordinate
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DensityRelease(Release):
+    """A private density on a box.  `release(x)` is non-negative with integral one."""
+
+    covariance: tuple[tuple[float, ...], ...]  # of the smoothing, in unit coordinates
+    choice: str  # "auto", "rule" or "given": how the bandwidth was chosen
+    boundary: str
+
+    kind = "density"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("choice", self.choice, ("auto", "rule", "given"))
+        check_choice("boundary", self.boundary, ("reflect", "periodic", "open"))
+
+    @classmethod
+    def smoothed(cls, **fields: Any) -> DensityRelease:
+        """A release whose bandwidth is chosen from its own noisy coordinates (M17)."""
+        basis, noise, privacy = fields["basis"], fields["noise"], fields["privacy"]
+        lengths = choose_bandwidth(basis, fields["coordinates"], sd=noise.sd, n=privacy.n)
+        return cls(**fields, covariance=covariance_of(np.diag(np.square(lengths))), choice="auto")
+
+    def __call__(self, x: object, *, raw: bool = False) -> Floats:
+        """The density at points of the domain.
+
+        By default projected to a density: non-negative and of integral one, which can only bring
+        it nearer (in mean square) to any density.  `raw=True` is the function as released.
+        """
+        value = self.raw(x)
+        return value if raw else np.maximum(value - self._level, 0.0)
+
+    def derivative(self, x: object, order: int | tuple[int, ...] = 1) -> Floats:
+        """A derivative of the density (zero where the projection is zero).
+
+        In several columns `order` has one number for each: (1, 0) is the slope in the first.
+        """
+        value = self.raw(x, order=order)
+        return np.where(self.raw(x) > self._level, value, 0.0)
+
+    def integral(self, lower: object, upper: object, *, raw: bool = False) -> float:
+        """Probability of the box from `lower` to `upper`."""
+        ends = self.domain.points(np.stack(np.broadcast_arrays(lower, upper)))
+        unit = self.domain.to_unit(ends)
+        if ends.shape[0] != 2 or np.any(unit[0] > unit[1]):
+            raise ValueError("lower must not be above upper, in any column; exchange them")
+        value = self._cells if raw else np.maximum(self._cells - self._unit_level, 0.0)
+        for side, (a, b) in zip(self._sides, unit.T, strict=True):
+            edges = np.arange(side + 1) / side
+            share = np.clip(np.minimum(edges[1:], b) - np.maximum(edges[:-1], a), 0.0, None)
+            value = np.tensordot(share, value, axes=(0, 0))
+        return float(value)
+
+    def sample(self, size: int, *, rng: int | np.random.Generator | None = None) -> Floats:
+        """Synthetic records drawn from the density: free, and as private as the release."""
+        size = check_count("size", size, least=0, most=10**9, hint="how many records to draw")
+        generator = entropy.fresh(rng)
+        weights = np.maximum(self._cells - self._unit_level, 0.0).reshape(-1)
+        edges = np.cumsum(weights)
+        place = np.searchsorted(edges, generator.random(size) * edges[-1], side="right")
+        cells = np.stack(np.unravel_index(np.minimum(place, weights.size - 1), self._sides), -1)
+        unit = (cells + generator.random((size, self.domain.dimension))) / np.array(self._sides)
+        rows = self.domain.from_unit(unit)
+        return rows[:, 0] if self.domain.dimension == 1 else rows
+
+    def grid(self, *ticks: object, raw: bool = False) -> Floats:
+        """Values on a tensor grid, one array of points for each column: fast for maps."""
+        if len(ticks) != self.domain.dimension:
+            raise ValueError(
+                f"grid needs one array of points for each of the {self.domain.dimension} columns"
+            )
+        unit = []
+        for name, pair, tick in zip(self.domain.names, self.domain.bounds, ticks, strict=True):
+            axis = Domain((name,), (pair,))
+            unit.append(axis.to_unit(axis.points(tick))[:, 0])
+        value = self.basis.on_grid(unit, self._filtered) * self.scale
+        return value if raw else np.maximum(value - self._level, 0.0)
+
+    def smooth(self, bandwidth: object = "auto") -> DensityRelease:
+        """The same release with another smoothing, free for anyone (M17).
+
+        `bandwidth` is in the units of the data: a number, one for each column, a matrix (the
+        squared bandwidth H), or "auto".  It cannot be below `finest_bandwidth`.
+        """
+        if not isinstance(self.basis, SpectralBasis):
+            raise ValueError(
+                f"bandwidth is fixed in a release on the basis {self.basis.name!r}; releases with "
+                "kernel='gaussian' on cosine or Fourier coordinates can be smoothed afterwards"
+            )
+        fields = {
+            "domain": self.domain, "basis": self.basis, "coordinates": self.coordinates,
+            "noise": self.noise, "privacy": self.privacy, "boundary": self.boundary,
+        }  # fmt: skip
+        if isinstance(bandwidth, str):
+            check_choice("bandwidth", bandwidth, ("auto",))
+            return DensityRelease.smoothed(**fields)
+        covariance = unit_covariance(bandwidth, self.domain)
+        extra = np.array(covariance) - np.array(self.basis.kernel.covariance)
+        if np.linalg.eigvalsh(extra)[0] < -1e-12 * np.trace(np.array(covariance)):
+            finest = ", ".join(f"{h:.4g}" for h in self.finest_bandwidth)
+            raise ValueError(
+                f"bandwidth must be at least the release's own, {finest}: the noise hides anything "
+                "finer, and only more smoothing is free"
+            )
+        if self.boundary == "reflect" and not _is_diagonal(covariance):
+            raise ValueError(
+                "bandwidth must be a number or one number a column with boundary='reflect': a "
+                "slanted kernel does not reflect at a wall"
+            )
+        if np.any(np.sqrt(np.diag(np.array(covariance))) > self.basis.widest):
+            widest = ", ".join(f"{h:.4g}" for h in self.basis.widest * self.domain.widths)
+            raise ValueError(f"bandwidth must be at most {widest} for this release")
+        return DensityRelease(**fields, covariance=covariance, choice="given")
+
+    @property
+    def bandwidth(self) -> Floats:
+        """Standard deviation of the smoothing in each column, in the units of the data."""
+        return np.sqrt(np.diag(np.array(self.covariance))) * self.domain.widths
+
+    @property
+    def finest_bandwidth(self) -> Floats:
+        """The bandwidth at which the noise was added; `smooth` can go up from here."""
+        return self.basis.kernel.lengths * self.domain.widths
+
+    def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
+        """As for any release, and never below zero, where no density is."""
+        band = super().band(x, level, simultaneous=simultaneous)
+        return Band(np.maximum(band.lower, 0.0), np.maximum(band.upper, 0.0), level)
+
+    @property
+    def filter(self) -> Floats:
+        if not isinstance(self.basis, SpectralBasis):
+            return np.ones(self.basis.size)
+        if self.covariance == self.basis.kernel.covariance:
+            return np.ones(self.basis.size)
+        return np.minimum(self.basis.multiplier(self.covariance) / self.basis.eigenvalues, 1.0)
+
+    @property
+    def scale(self) -> float:
+        """One over the volume of the domain and the mass of the released function (M18)."""
+        mass = 1.0
+        if isinstance(self.basis, SpectralBasis):
+            norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
+            mass = released_mass(float(self.coordinates[0] / norm), float(self.noise.sd / norm))
+        return 1 / (self.domain.volume * mass)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "domain": self.domain.to_dict(),
+            "boundary": self.boundary,
+            "basis": self.basis.to_dict(),
+            "coordinates": self.coordinates.tolist(),
+            "noise": {"law": self.noise.law, "sd": self.noise.sd, "step": self.noise.step},
+            "smoothing": {
+                "choice": self.choice,
+                "covariance": [list(row) for row in self.covariance],
+            },
+            "privacy": self.privacy.to_dict(),
+        }
+
+    @property
+    def _finest(self) -> float:
+        return float(np.sqrt(np.min(np.diag(np.array(self.covariance)))))
+
+    @property
+    def _sides(self) -> tuple[int, ...]:
+        least, most = _SIDES[self.domain.dimension]
+        return tuple(
+            min(most, max(least, 1 << math.ceil(math.log2(8 / h))))
+            for h in np.sqrt(np.diag(np.array(self.covariance)))
+        )
+
+    @property
+    def _cells(self) -> Floats:
+        """Raw values per unit of the unit cube at the middles of equal cells."""
+        if "cells" not in self._memory:
+            ticks = [(np.arange(side) + 0.5) / side for side in self._sides]
+            scale = self.scale * self.domain.volume
+            self._memory["cells"] = self.basis.on_grid(ticks, self._filtered) * scale
+        return self._memory["cells"]  # type: ignore[no-any-return]
+
+    @property
+    def _unit_level(self) -> float:
+        if "level" not in self._memory:
+            self._memory["level"] = density_level(self._cells)
+        return self._memory["level"]  # type: ignore[no-any-return]
+
+    @property
+    def _level(self) -> float:
+        return self._unit_level / self.domain.volume
+
+
+def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...], ...]:
+    """The squared bandwidth H in unit coordinates, from what a caller gave in data units."""
+    d = domain.dimension
+    try:
+        value = np.asarray(bandwidth, dtype=float)
+    except (TypeError, ValueError):
+        value = np.empty((0, 0, 0))
+    if value.ndim == 0:
+        value = np.full(d, float(value))
+    if value.shape not in ((d,), (d, d)):
+        raise ValueError(
+            f"bandwidth must be a number, {d} number(s), a {d} x {d} matrix (the squared "
+            f"bandwidth) or one of 'auto', 'rule'; got {_shown(bandwidth)}"
+        )
+    if value.ndim == 1:
+        if not (np.all(np.isfinite(value)) and np.all(value > 0)):
+            raise ValueError(
+                f"bandwidth must be finite and above 0, got {value.tolist()}; it is the standard "
+                "deviation of the smoothing, in the units of the data"
+            )
+        matrix = np.diag(value**2)
+    else:
+        if not np.all(np.isfinite(value)) or not np.allclose(value, value.T, rtol=1e-12):
+            raise ValueError("bandwidth as a matrix must be finite and symmetric")
+        matrix = (value + value.T) / 2
+        if np.any(np.diag(matrix) <= 0) or np.linalg.eigvalsh(matrix)[0] <= 0:
+            raise ValueError(
+                "bandwidth as a matrix must be positive definite: all its eigenvalues above 0"
+            )
+    try:
+        return covariance_of(matrix / np.outer(domain.widths, domain.widths))
+    except ValueError as error:
+        raise ValueError(f"bandwidth: {error}") from None
+
+
+def _shown(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    return repr(value) if isinstance(value, str) else f"{type(value).__name__} of shape {shape}"
+
+
+def _is_diagonal(covariance: tuple[tuple[float, ...], ...]) -> bool:
+    matrix = np.array(covariance)
+    return bool(np.all(matrix == np.diag(np.diag(matrix))))

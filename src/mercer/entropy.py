@@ -1,0 +1,99 @@
+"""The only source of randomness.  Layer 0: imports nothing of Mercer.
+
+Three kinds, kept apart by type:
+
+- `Secure`: noise that a promise rests on.  Exact discrete Gaussian draws by OpenDP from the
+  operating system's entropy (M3.5).
+- `Seeded`: the same law from a seed the caller gave, for studies.  Whoever knows the seed can
+  subtract the noise, so every release made with it says that it is not private.
+- `simulation` and `fresh`: floating-point generators for work on public values only (error
+  bands, synthetic samples).  They never touch records.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MAX_SCALE", "Entropy", "Secure", "Seeded", "fresh", "resolve", "simulation"]
+
+MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
+
+
+class Entropy(ABC):
+    """A source of noise for releases."""
+
+    secure: bool
+
+    @abstractmethod
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        """`size` independent draws k with P(k) proportional to exp(-k^2 / 2 scale^2)."""
+
+
+@dataclass(frozen=True)
+class Secure(Entropy):
+    """OpenDP's exact sampler on the operating system's entropy."""
+
+    secure = True
+
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        return list(_opendp_gaussian(scale)([0] * size))
+
+
+class Seeded(Entropy):
+    """Reproducible and therefore not private: rounded normals, a law within 1/(40 s^2)."""
+
+    secure = False
+
+    def __init__(self, seed: int | np.random.Generator) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        draws: list[int] = np.rint(self._rng.standard_normal(size) * scale).astype(int).tolist()
+        return draws
+
+
+def resolve(rng: object) -> Entropy:
+    """`None` is secure; a whole number or a NumPy generator is a seed, marked not private."""
+    if rng is None:
+        return Secure()
+    if isinstance(rng, Entropy):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        return Seeded(rng)
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return Seeded(int(rng))
+    raise TypeError(
+        "rng must be None (secure noise), a whole number >= 0 or a numpy Generator "
+        f"(reproducible and not private); got {type(rng).__name__}"
+    )
+
+
+def simulation(label: int) -> np.random.Generator:
+    """A fixed stream for simulating public laws, so that a band is the same at every call."""
+    return np.random.default_rng([0x4D65_7263_6572, label])
+
+
+def fresh(rng: int | np.random.Generator | None) -> np.random.Generator:
+    """A generator for post-processing: new from the operating system unless a seed is given."""
+    return np.random.default_rng(rng)
+
+
+@lru_cache(maxsize=8)
+def _opendp_gaussian(scale: float) -> Any:
+    import opendp.prelude as dp  # 2 s to load, so only when noise is drawn
+
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    return dp.m.make_gaussian(*space, scale=scale)
+
+
+def _check_scale(scale: float) -> None:
+    if not 1.0 <= scale <= MAX_SCALE:
+        raise ValueError(f"scale must be in [1, 2^56] lattice steps, got {scale!r}")

@@ -1,0 +1,132 @@
+"""CSV and Parquet files and folders as streams of Arrow batches.  Layer 2, left of the door.
+
+A CSV file declares no types, so its columns are read as text and what is not a number counts as
+missing: guessing a type, or failing on a cell, would be an output that depends on a record
+(M18).  A damaged line counts as a row without values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["file_batches"]
+
+_ROWS = 1 << 20
+_KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
+
+
+def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Any]]]:
+    """Schema of a file or folder, and a function that streams the named columns."""
+    files = _files(path)
+    schemas = [_schema(file) for file in files]
+    for file, schema in zip(files[1:], schemas[1:], strict=True):
+        if schema.names != schemas[0].names:
+            raise ValueError(
+                f"{path.name}: all files of a folder must have the same columns; {file.name} "
+                f"differs from {files[0].name}"
+            )
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        for file in files:
+            yield from _stream(file, names)
+
+    return schemas[0], batches
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.exists():
+        raise FileNotFoundError(f"data: there is no file or folder {str(path)!r}")
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.name.endswith(_KINDS))
+        if not files:
+            raise ValueError(f"data: the folder {str(path)!r} holds no {', '.join(_KINDS)} file")
+        return files
+    if not path.name.endswith(_KINDS):
+        raise ValueError(f"data: {path.name!r} must end in one of {', '.join(_KINDS)}")
+    return [path]
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix in (".parquet", ".pq")
+
+
+def _schema(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if _is_parquet(path):
+            return pq.read_schema(path)
+        with _csv(path, None, []) as reader:
+            # no types are declared: whoever names a column of a CSV file says it is numeric
+            return pa.schema([(name, pa.float64()) for name in reader.schema.names])
+    except (pa.ArrowException, OSError, EOFError, UnicodeError):
+        raise _unreadable(path) from None
+
+
+def _stream(path: Path, names: list[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if _is_parquet(path):
+            with pq.ParquetFile(path) as file:
+                yield from file.iter_batches(batch_size=_ROWS, columns=names)
+            return
+        damaged: list[None] = []
+        with _csv(path, names, damaged) as reader:
+            yield from reader
+        if damaged:
+            yield _empty_rows(names, len(damaged))
+    except (pa.ArrowException, OSError, EOFError, UnicodeError):
+        raise _unreadable(path) from None
+
+
+def _csv(path: Path, names: list[str] | None, damaged: list[None]) -> Any:
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    def skip(_row: Any) -> str:
+        damaged.append(None)
+        return "skip"
+
+    # the names must be known before the types can be set to text, so they are read first
+    header = names
+    if header is None:
+        with csv.open_csv(path, parse_options=_parse(path, skip)) as reader:
+            header = list(reader.schema.names)
+    return csv.open_csv(
+        path,
+        read_options=csv.ReadOptions(block_size=1 << 24),
+        parse_options=_parse(path, skip),
+        convert_options=csv.ConvertOptions(
+            include_columns=header,
+            column_types={name: pa.binary() for name in header},
+            check_utf8=False,
+            strings_can_be_null=True,
+            null_values=[""],
+        ),
+    )
+
+
+def _parse(path: Path, skip: Callable[[Any], str]) -> Any:
+    import pyarrow.csv as csv
+
+    delimiter = "\t" if path.suffix == ".tsv" else ","
+    return csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip)
+
+
+def _empty_rows(names: list[str], rows: int) -> Any:
+    import pyarrow as pa
+
+    return pa.record_batch({name: pa.nulls(rows, pa.binary()) for name in names})
+
+
+def _unreadable(path: Path) -> ValueError:
+    kind = "Parquet" if _is_parquet(path) else "CSV"
+    return ValueError(
+        f"data: {path.name!r} cannot be read as {kind}: it is damaged, truncated or of another "
+        "kind; nothing was spent"
+    )

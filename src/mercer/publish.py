@@ -1,0 +1,50 @@
+"""The one door.  Layer 5: the only place where a summary meets noise and becomes a release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from mercer.checks import Floats
+from mercer.entropy import Entropy
+from mercer.mechanisms import Mechanism
+from mercer.privacy import Statement
+from mercer.release import NoiseLaw, Release
+from mercer.summaries import Summary
+from mercer.version import __version__
+
+__all__ = ["publish"]
+
+R = TypeVar("R", bound=Release)
+
+
+def publish(
+    summary: Summary,
+    mechanism: Mechanism,
+    build: Callable[[Floats, NoiseLaw, Statement], R],
+    *,
+    epsilon: float,
+    delta: float,
+    entropy: Entropy,
+) -> R:
+    """Calibrate to the summary's sensitivity, add noise, and hand out only what is public.
+
+    `build` makes the release from noisy coordinates, the law of their noise and the statement;
+    it is post-processing.
+    """
+    noise = mechanism.calibrate(
+        summary.sensitivity, summary.basis.size, epsilon=epsilon, delta=delta
+    )
+    statement = Statement(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=summary.sensitivity.neighbours,
+        unit=summary.unit,
+        n=summary.n,
+        mechanism=mechanism.words,
+        calibration=mechanism.calibration,
+        secure=entropy.secure,
+        version=__version__,
+    )
+    noisy = noise.add(summary.coordinates(), entropy)
+    return build(noisy, NoiseLaw("discrete-gaussian", noise.sd, noise.step), statement)

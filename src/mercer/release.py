@@ -1,0 +1,216 @@
+"""A release: the public, immutable artifact.  Layer 4, right of the door: never sees a record.
+
+Noisy coordinates in a basis, their noise, and what was promised.  All else is post-processing:
+evaluate, derivatives, error bands.  What a kind of release adds (a density: integrals, samples,
+smoothing) is in a module of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer import entropy
+from mercer.bases import Basis
+from mercer.checks import Floats
+from mercer.domain import Domain
+from mercer.privacy import Statement
+
+__all__ = ["Accuracy", "Band", "NoiseLaw", "Release"]
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """Independent noise in every coordinate: public."""
+
+    law: str  # "discrete-gaussian"
+    sd: float
+    step: float  # of the lattice
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Error due to privacy: the distance to the same estimate without noise.  Known beforehand."""
+
+    integrated: float  # expected integrated squared error
+    pointwise: float  # largest standard deviation at a point
+    coordinates: int
+    truncation: float  # share of the kernel's variance that the coordinates leave out, at most
+
+    def __str__(self) -> str:
+        return (
+            f"Noise for privacy: standard deviation at most {self.pointwise:.3g} at a point, "
+            f"root integrated squared error {math.sqrt(self.integrated):.3g} expected. "
+            f"{self.coordinates} coordinates, truncation at most {self.truncation:.1g}."
+        )
+
+
+class Band(NamedTuple):
+    """Lower and upper ends of an error band, and its level."""
+
+    lower: Floats
+    upper: Floats
+    level: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release(ABC):
+    """A function anyone may evaluate, plot and keep for ever at no further cost."""
+
+    domain: Domain
+    basis: Basis
+    coordinates: Floats
+    noise: NoiseLaw
+    privacy: Statement
+    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        values = np.array(self.coordinates, dtype=float)
+        values.setflags(write=False)
+        object.__setattr__(self, "coordinates", values)
+        if values.shape != (self.basis.size,) or not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"coordinates must be {self.basis.size} finite numbers, got shape {values.shape}"
+            )
+
+    @property
+    @abstractmethod
+    def filter(self) -> Floats:
+        """Factor of every coordinate: the smoothing applied after the noise."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Factor from the basis' function of the unit cube to the function of the domain."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All that the file holds."""
+
+    def raw(self, x: object, *, order: int | tuple[int, ...] = 0) -> Floats:
+        """The released function itself, before any repair, or a derivative of it."""
+        rows = self.domain.to_unit(self.domain.points(x))
+        orders = self._orders(order)
+        value = self.basis.evaluate(rows, self._filtered, orders if any(orders) else None)
+        chain = math.prod(w**o for w, o in zip(self.domain.widths, orders, strict=True))
+        out: Floats = (value * (self.scale / chain)).reshape(self.domain.shape(x))
+        return out
+
+    def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
+        """A band that covers the same estimate without noise, at a point or everywhere at once.
+
+        It speaks of the noise alone: the estimate's own sampling error is not in it (M15).
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        centre, sd = self.raw(x), self.standard_error(x)
+        if simultaneous:
+            width = self._simultaneous(level) * sd
+        else:
+            width = float(ndtri((1 + level) / 2)) * sd
+        return Band(centre - width, centre + width, level)
+
+    def standard_error(self, x: object) -> Floats:
+        """Standard deviation of the noise at each point."""
+        rows = self.domain.to_unit(self.domain.points(x))
+        return (self._deviation(rows) * self.scale).reshape(self.domain.shape(x))
+
+    @property
+    def accuracy(self) -> Accuracy:
+        """Expected error due to privacy."""
+        if "accuracy" not in self._memory:
+            deviation = self._deviation(self._mesh())
+            side = round(deviation.size ** (1 / self.domain.dimension))
+            square = (deviation**2).reshape((side,) * self.domain.dimension)
+            self._memory["accuracy"] = Accuracy(
+                integrated=_mean(square) * self.scale**2 * self.domain.volume,
+                pointwise=float(np.max(deviation)) * self.scale,
+                coordinates=self.basis.size,
+                truncation=self.basis.deficit,
+            )
+        return self._memory["accuracy"]  # type: ignore[no-any-return]
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `mercer.load` reads it back to the last bit."""
+        from mercer.storage import write
+
+        return write(self.to_dict(), Path(path))
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Draw the release with its band; returns the Matplotlib figure."""
+        from mercer.plotting import draw
+
+        return draw(self, None if path is None else Path(path), **options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"
+
+    @property
+    def _filtered(self) -> Floats:
+        if "filtered" not in self._memory:
+            self._memory["filtered"] = self.coordinates * self.filter
+        return self._memory["filtered"]  # type: ignore[no-any-return]
+
+    def _orders(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
+        d = self.domain.dimension
+        orders = (order,) if isinstance(order, (int, np.integer)) else tuple(order)
+        if len(orders) != d or any(
+            isinstance(o, bool) or not isinstance(o, (int, np.integer)) or o < 0 for o in orders
+        ):
+            if order == 0:
+                return (0,) * d
+            raise ValueError(
+                f"order must be a whole number >= 0 for each of the {d} column(s), got {order!r}"
+            )
+        return orders
+
+    def _deviation(self, rows: Floats) -> Floats:
+        """Noise standard deviation of the unit-cube function."""
+        step = max(1, (1 << 22) // self.basis.size)
+        parts = [
+            np.sqrt(np.sum((self.basis.features(rows[i : i + step]) * self.filter) ** 2, axis=1))
+            for i in range(0, len(rows), step)
+        ]
+        return self.noise.sd * (np.concatenate(parts) if parts else np.zeros(0))
+
+    def _mesh(self) -> Floats:
+        """Points dense enough to stand for the whole domain."""
+        d = self.domain.dimension
+        side = min(max(int(8 / self._finest), 64), {1: 2048, 2: 48, 3: 14}[d]) + 1
+        ticks = np.linspace(0.0, 1.0, side)
+        return np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d)
+
+    @property
+    def _finest(self) -> float:
+        return float(self.basis.kernel.lengths.min())
+
+    def _simultaneous(self, level: float) -> float:
+        """Quantile of sup_x |noise(x)| / sd(x), by simulating the public law (M15)."""
+        if "suprema" not in self._memory:
+            mesh, runs = self._mesh(), {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
+            normals = entropy.simulation(1).standard_normal((runs, self.basis.size)).T
+            suprema = np.zeros(runs)
+            for start in range(0, len(mesh), 512):
+                rows = self.basis.features(mesh[start : start + 512]) * self.filter
+                length = np.sqrt(np.sum(rows**2, axis=1, keepdims=True))
+                rows /= np.maximum(length, 1e-300)
+                np.maximum(suprema, np.abs(rows @ normals).max(axis=0), out=suprema)
+            self._memory["suprema"] = np.sort(suprema)
+        suprema = self._memory["suprema"]
+        rank = min(math.ceil((suprema.size + 1) * level), suprema.size)
+        return float(suprema[rank - 1])
+
+
+def _mean(values: Floats) -> float:
+    """Trapezoid mean over a grid of the unit cube, ends included."""
+    while values.ndim:
+        values = ((values[:-1] + values[1:]) / 2).mean(axis=0)
+    return float(values)

@@ -1,0 +1,184 @@
+"""The release file: JSON that anyone can read, checked field by field.  Layer 4.
+
+Loading executes nothing: bases and kernels are rebuilt from a table of names.  Numbers are
+written with as many digits as give the same double back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from mercer.bases import basis_from_dict
+from mercer.bases.base import covariance_of
+from mercer.densities import DensityRelease
+from mercer.domain import Domain
+from mercer.privacy import Statement
+from mercer.release import NoiseLaw, Release
+
+__all__ = ["FORMAT", "VERSION", "load", "write"]
+
+FORMAT = "mercer-release"
+VERSION = 1
+_LARGEST = 1 << 28  # bytes
+
+
+def write(fields: dict[str, Any], path: Path) -> Path:
+    """Write a release, all of it or nothing: a crash leaves the old file or the new one."""
+    text = json.dumps({"format": FORMAT, "version": VERSION, **fields}, allow_nan=False, indent=1)
+    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+    return path
+
+
+def load(path: str | Path) -> Release:
+    """Read a release file; any damage is a ValueError that says what is wrong."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no release file {str(path)!r}")
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path.name}: larger than any release ({_LARGEST >> 20} MiB)")
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise ValueError(
+            f"{path.name} is not a release file: it is truncated, damaged or not JSON"
+        ) from None
+    try:
+        return from_dict(fields)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{path.name} is not a valid release: {_reason(error)}") from None
+
+
+def from_dict(fields: object) -> Release:
+    """Rebuild a release from the fields of its file."""
+    top = _Fields(fields, "the file")
+    if top.get("format", str) != FORMAT:
+        raise ValueError(f"it does not call itself {FORMAT!r}")
+    version = top.get("version", int)
+    if version > VERSION:
+        raise ValueError(
+            f"it was written by a newer version (format {version}, this library reads "
+            f"{VERSION}); upgrade mercer"
+        )
+    if version < 1:
+        raise ValueError(f"its format version {version} does not exist")
+    kind = top.get("kind", str)
+    if kind not in _KINDS:
+        raise ValueError(f"unknown kind {kind!r}; this version knows {', '.join(_KINDS)}")
+    return _KINDS[kind](top)
+
+
+def _density(top: _Fields) -> Release:
+    domain_fields = top.part("domain")
+    names = domain_fields.get("columns", list)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError("domain columns must be a list of names")
+    domain = Domain.of(domain_fields.get("bounds", list), names)
+    basis = basis_from_dict(top.get("basis", dict))
+    if basis.kernel.dimension != domain.dimension:
+        raise ValueError("basis and domain differ in dimension")
+    noise, smoothing = top.part("noise"), top.part("smoothing")
+    law = noise.get("law", str)
+    if law != "discrete-gaussian":
+        raise ValueError(f"unknown noise law {law!r}")
+    coordinates = top.get("coordinates", list)
+    if len(coordinates) != basis.size:
+        raise ValueError(
+            f"coordinates have length {len(coordinates)}, the basis has {basis.size}"
+        )
+    covariance = covariance_of(smoothing.get("covariance", list))
+    if len(covariance) != domain.dimension:
+        raise ValueError("smoothing and domain differ in dimension")
+    return DensityRelease(
+        domain=domain,
+        basis=basis,
+        coordinates=[_finite(value, "a coordinate") for value in coordinates],  # type: ignore[arg-type]
+        noise=NoiseLaw(law, noise.positive("sd"), noise.positive("step")),
+        privacy=_statement(top.part("privacy")),
+        covariance=covariance,
+        choice=smoothing.get("choice", str),
+        boundary=top.get("boundary", str),
+    )
+
+
+_KINDS: dict[str, Callable[[_Fields], Release]] = {"density": _density}
+
+
+class _Fields:
+    """A JSON object whose fields are fetched with their type."""
+
+    def __init__(self, fields: object, what: str) -> None:
+        if not isinstance(fields, dict):
+            raise ValueError(f"{what} must be a JSON object")
+        self._fields, self._what = fields, what
+
+    def get(self, key: str, kind: type) -> Any:
+        if key not in self._fields:
+            raise ValueError(f"{self._what} has no field {key!r}")
+        value = self._fields[key]
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise ValueError(f"{key!r} in {self._what} has the wrong type")
+        return value
+
+    def part(self, key: str) -> _Fields:
+        return _Fields(self.get(key, dict), repr(key))
+
+    def positive(self, key: str) -> float:
+        value = _finite(self._fields.get(key), repr(key))
+        if value <= 0:
+            raise ValueError(f"{key!r} in {self._what} must be above 0")
+        return value
+
+
+def _statement(fields: _Fields) -> Statement:
+    delta = _finite(fields.get("delta", float | int), "delta")  # type: ignore[arg-type]
+    if not 0 <= delta < 1:
+        raise ValueError("delta must be in [0, 1)")
+    n = fields.get("n", int)
+    if n < 1 or fields.get("neighbours", str) != "replace-one":
+        raise ValueError("n must be at least 1 and neighbours 'replace-one'")
+    return Statement(
+        epsilon=fields.positive("epsilon"),
+        delta=delta,
+        neighbours="replace-one",
+        unit=fields.get("unit", str),
+        n=n,
+        mechanism=fields.get("mechanism", str),
+        calibration=fields.get("calibration", str),
+        secure=fields.get("secure", bool),
+        version=fields.get("version", str),
+    )
+
+
+def _finite(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{what} must be a number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{what} must be finite")
+    return number
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of a release")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else "a field has the wrong type"

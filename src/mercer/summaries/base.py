@@ -1,0 +1,29 @@
+"""What every summary tells the door.  Layer 2, left of the door."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from mercer.bases import Basis
+from mercer.data import Sensitive
+from mercer.exact import Exact
+from mercer.privacy import Sensitivity
+
+__all__ = ["Summary"]
+
+
+class Summary(Sensitive, ABC):
+    """f_D as exact coordinates in a basis, with a bound on what one record can do to them."""
+
+    basis: Basis
+    n: int  # rows, or persons: public under replace-one
+    unit: str  # "row", or the column that names a person
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> Sensitivity:
+        """Bound on the change of the coordinate vector between neighbours, rounding included."""
+
+    @abstractmethod
+    def coordinates(self) -> Exact:
+        """c_j = <f_D, e_j>, exact: independent of the order of the rows and of chunks."""

@@ -1,0 +1,41 @@
+"""The kernel density estimate.  Layer 2, left of the door.  M4, M5, M6; Hall 2013, Sec. 4.1-4.2."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from mercer.accountants import replace_one
+from mercer.bases import Basis, Features
+from mercer.exact import Exact
+from mercer.kernels import Kernel
+from mercer.privacy import Sensitivity
+from mercer.summaries.base import Summary
+from mercer.summaries.tally import Tally
+
+__all__ = ["DensitySummary"]
+
+
+class DensitySummary(Summary):
+    """f_D = (1/n) sum_i s(. - x_i), s the density of `smoother`, in the coordinates of `basis`.
+
+    One record moves the coordinates by at most diameter/n, where the diameter is that of the
+    quantised feature vectors together with zero (a record without values): a convex combination
+    of nodes (binning), a person's average (M16) and a clipped value are in their convex hull.
+    """
+
+    def __init__(self, tally: Tally, basis: Basis, smoother: Kernel, *, n: int, unit: str) -> None:
+        self.basis, self.n, self.unit = basis, n, unit
+        self._tally, self._smoother = tally, smoother
+
+    @cached_property
+    def features(self) -> Features:
+        """Feature vectors of the nodes: public."""
+        return self.basis.row_features(self._smoother)
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        return replace_one(self.features.diameter / self.n)
+
+    def coordinates(self) -> Exact:
+        counts, factor = self._tally.on(self.features.shape)
+        return self.features.total(counts, self.n * self._tally.weight * factor)

@@ -1,0 +1,118 @@
+"""Rows counted on a fine public grid: the one pass over the data.  Layer 2, left of the door.
+
+Binning is free (M5): a row becomes a convex combination of grid nodes, so every bound on feature
+vectors stands.  A row goes to the nearest node of the fine grid, and a fine node is shared
+between its two neighbours on the grid that a basis asks for, with weights that are whole numbers:
+linear binning in exact integers.  Counts do not depend on order, chunks or workers (M3.3), and
+no branch depends on a value: rows that do not fit add to a cell that nobody reads (M18).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from mercer.checks import Floats, Ints
+from mercer.data import Rows, Sensitive, person_weights
+from mercer.domain import Domain
+from mercer.folding import ahead, fold
+
+__all__ = ["PERSON", "Tally", "tally_rows"]
+
+PERSON = 1 << 20  # a person's weight, shared by the person's rows in whole numbers
+_FINE = {1: 1 << 16, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
+
+
+class Tally(Sensitive):
+    """Weights of rows on the fine grid."""
+
+    def __init__(self, domain: Domain, weight: int = 1) -> None:
+        self.domain = domain
+        self.weight = weight  # of one row, or of all rows of one person
+        self.rows = 0  # rows read
+        self.persons = 0  # distinct persons, where a unit is named
+        self._cells = _FINE[domain.dimension]
+        self._nodes = (self._cells + 1) ** domain.dimension
+        self._counts = np.zeros(self._nodes + 1, dtype=np.int64)  # the last cell: no values
+
+    @property
+    def complete(self) -> int:
+        """Weight of the rows that have values.  Sensitive, unless the caller knows it is public."""
+        return int(self._counts[: self._nodes].sum())
+
+    def add(self, chunk: Floats, weights: Ints | None = None) -> Tally:
+        """Count a chunk of rows, each with weight one or its own."""
+        index = np.zeros(len(chunk), dtype=np.int64)
+        fits = np.ones(len(chunk), dtype=bool)
+        pairs = zip(self.domain.lower, self.domain.widths, strict=True)
+        for column, (low, width) in zip(chunk.T, pairs, strict=True):
+            with np.errstate(over="ignore", invalid="ignore"):
+                place = column - low
+                place *= self._cells / width
+                place += 0.5
+            np.clip(place, 0.0, self._cells, out=place)
+            finite = np.isfinite(column)
+            fits &= finite
+            np.copyto(place, 0.0, where=~finite)
+            if self.domain.dimension == 1:
+                np.copyto(place, self._nodes, where=~finite)
+                index = place.astype(np.int64)
+            else:
+                index *= self._cells + 1
+                index += place.astype(np.int64)
+        if self.domain.dimension > 1:
+            np.copyto(index, self._nodes, where=~fits)
+        if weights is None and self.domain.dimension == 1:
+            self._counts += np.bincount(index, minlength=self._counts.size)
+        else:
+            np.add.at(self._counts, index, 1 if weights is None else weights)
+        self.rows += len(chunk)
+        return self
+
+    def merge(self, other: Tally) -> Tally:
+        """The tally of both sets of rows."""
+        if (self.domain, self.weight) != (other.domain, other.weight):
+            raise ValueError("tallies must share domain and weight to be merged")
+        self._counts += other._counts
+        self.rows += other.rows
+        return self
+
+    def on(self, shape: tuple[int, ...]) -> tuple[Ints, int]:
+        """Weights on a coarser grid of this shape by linear binning, and the factor they gained."""
+        d = self.domain.dimension
+        counts = self._counts[: self._nodes].reshape((self._cells + 1,) * d)
+        for axis, nodes in enumerate(shape):
+            counts = np.moveaxis(_coarser(np.moveaxis(counts, axis, 0), nodes - 1), 0, axis)
+        return counts, math.prod(self._cells // (nodes - 1) for nodes in shape)
+
+
+def tally_rows(rows: Rows, domain: Domain) -> Tally:
+    """Count all rows of a source."""
+    if rows.unit is None:
+        return fold(rows.chunks(), Tally(domain), Tally.add)
+    persons, weights = person_weights(rows, PERSON)
+    tally = Tally(domain, PERSON)
+    tally.persons = persons
+    for chunk, weight in zip(ahead(rows.chunks()), weights, strict=True):
+        tally.add(chunk, weight)
+    return tally
+
+
+def _coarser(counts: Ints, cells: int) -> Ints:
+    """Share each fine node between its two coarse neighbours, in whole numbers."""
+    fine = len(counts) - 1
+    parts = fine // cells
+    if parts * cells != fine or parts == 0:
+        raise ValueError(f"a grid of {cells} cells does not divide the fine grid of {fine}")
+    if parts == 1:
+        return counts
+    body = counts[:fine].reshape(cells, parts, *counts.shape[1:])
+    right = np.zeros((cells, *counts.shape[1:]), dtype=np.int64)
+    for r in range(1, parts):
+        right += r * body[:, r]
+    out = np.zeros((cells + 1, *counts.shape[1:]), dtype=np.int64)
+    out[:cells] += parts * body.sum(axis=1) - right
+    out[1:] += right
+    out[cells] += parts * counts[fine]
+    return out
