@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from mercer.version import __version__
 
 if TYPE_CHECKING:
-    from mercer.api import DensityPlan, density, density_plan
+    from mercer.api import density
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
     from mercer.storage import load
 
@@ -31,13 +32,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DensityPlan": "api",
+    "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",
     "PrivateKernelDensity": "estimators",
     "Release": "release",
     "density": "api",
-    "density_plan": "api",
+    "density_plan": "planning",
     "load": "storage",
 }
 

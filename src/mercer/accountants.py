@@ -38,7 +38,7 @@ def gaussian_log_delta(mu: float, *, epsilon: float) -> float:
 
 
 def gaussian_multiplier(*, epsilon: float, delta: float) -> float:
-    """sigma / Delta for which Gaussian noise is (epsilon, delta)-DP, and no more (M1)."""
+    """Sigma / Delta for which Gaussian noise is (epsilon, delta)-DP, and no more (M1)."""
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     target = math.log(delta)
 
@@ -54,7 +54,7 @@ def gaussian_multiplier(*, epsilon: float, delta: float) -> float:
 
 
 def classic_multiplier(*, epsilon: float, delta: float) -> float:
-    """sigma / Delta of the papers, sqrt(2 ln(2/delta)) / epsilon, for reproducing figures.
+    """Sigma / Delta of the papers, sqrt(2 ln(2/delta)) / epsilon, for reproducing figures.
 
     [HRW13, JMLR] Proposition 3; paper (alpha, beta) = (epsilon, delta).  It is proved for
     epsilon <= 1 and fails above (E1): at epsilon 16, delta 1e-6 the true delta is 2e-5.

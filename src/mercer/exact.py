@@ -78,7 +78,7 @@ def contract(counts: Ints, tables: Sequence[Ints], total: int) -> NDArray[Any]:
 
 
 def _digits(x: Floats, width: int, bound: float) -> Iterator[tuple[int, Floats]]:
-    """x as sum 2^shift * digit with |digit| < 2^width: exact on whole doubles below 2^53."""
+    """X as sum 2^shift * digit with |digit| < 2^width: exact on whole doubles below 2^53."""
     base, shift, rest = 2.0**width, 0, x
     while bound >= base:
         above = np.floor(rest / base)

@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Kernel(ABC):
-    """A stationary kernel; `covariance` is a squared length scale (a matrix) in unit coordinates."""
+    """A stationary kernel; `covariance` holds squared length scales, in unit coordinates."""
 
     covariance: tuple[tuple[float, ...], ...]
 
@@ -133,7 +133,7 @@ class MaternKernel(Kernel):
         return self.states - 0.5
 
     def rate(self, axis: int) -> float:
-        """lambda = sqrt(2 nu) / length: 1/length for the exponential kernel."""
+        """Lambda = sqrt(2 nu) / length: 1/length for the exponential kernel."""
         return math.sqrt(2 * self.smoothness) / float(self.lengths[axis])
 
     def profile(self, r: Floats, axis: int, order: int = 0) -> Floats:

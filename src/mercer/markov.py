@@ -188,6 +188,6 @@ def _gamma_share(k: int, x: Floats) -> Floats:
 
 
 def _diffusion(kernel: MaternKernel, axis: int) -> float:
-    """q for which the value has variance one."""
+    """Q for which the value has variance one."""
     p, rate = kernel.states, kernel.rate(axis)
     return (2 * rate) ** (2 * p - 1) / math.comb(2 * p - 2, p - 1)

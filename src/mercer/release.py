@@ -22,7 +22,7 @@ from mercer.checks import Floats
 from mercer.domain import Domain
 from mercer.privacy import Statement
 
-__all__ = ["Accuracy", "Band", "NoiseLaw", "Release"]
+__all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "deviation", "noise_accuracy"]
 
 
 @dataclass(frozen=True)
@@ -121,22 +121,18 @@ class Release(ABC):
     def standard_error(self, x: object) -> Floats:
         """Standard deviation of the noise at each point."""
         rows = self.domain.to_unit(self.domain.points(x))
-        return (self._deviation(rows) * self.scale).reshape(self.domain.shape(x))
+        sd = self.noise.sd * self.scale
+        return deviation(self.basis, self.filter, sd, rows).reshape(self.domain.shape(x))
 
     @property
     def accuracy(self) -> Accuracy:
         """Expected error due to privacy."""
         if "accuracy" not in self._memory:
-            deviation = self._deviation(self._mesh())
-            side = round(deviation.size ** (1 / self.domain.dimension))
-            square = (deviation**2).reshape((side,) * self.domain.dimension)
-            self._memory["accuracy"] = Accuracy(
-                integrated=_mean(square) * self.scale**2 * self.domain.volume,
-                pointwise=float(np.max(deviation)) * self.scale,
-                coordinates=self.basis.size,
-                truncation=self.basis.deficit,
-            )
-        return self._memory["accuracy"]  # type: ignore[no-any-return]
+            self._memory["accuracy"] = noise_accuracy(
+                self.basis, self.filter, sd=self.noise.sd * self.scale, finest=self._finest,
+                volume=self.domain.volume,
+            )  # fmt: skip
+        return self._memory["accuracy"]
 
     def save(self, path: str | Path) -> Path:
         """Write the release as JSON; `mercer.load` reads it back to the last bit."""
@@ -157,7 +153,7 @@ class Release(ABC):
     def _filtered(self) -> Floats:
         if "filtered" not in self._memory:
             self._memory["filtered"] = self.coordinates * self.filter
-        return self._memory["filtered"]  # type: ignore[no-any-return]
+        return self._memory["filtered"]
 
     def _orders(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
         d = self.domain.dimension
@@ -172,22 +168,6 @@ class Release(ABC):
             )
         return orders
 
-    def _deviation(self, rows: Floats) -> Floats:
-        """Noise standard deviation of the unit-cube function."""
-        step = max(1, (1 << 22) // self.basis.size)
-        parts = [
-            np.sqrt(np.sum((self.basis.features(rows[i : i + step]) * self.filter) ** 2, axis=1))
-            for i in range(0, len(rows), step)
-        ]
-        return self.noise.sd * (np.concatenate(parts) if parts else np.zeros(0))
-
-    def _mesh(self) -> Floats:
-        """Points dense enough to stand for the whole domain."""
-        d = self.domain.dimension
-        side = min(max(int(8 / self._finest), 64), {1: 2048, 2: 48, 3: 14}[d]) + 1
-        ticks = np.linspace(0.0, 1.0, side)
-        return np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d)
-
     @property
     def _finest(self) -> float:
         return float(self.basis.kernel.lengths.min())
@@ -195,7 +175,8 @@ class Release(ABC):
     def _simultaneous(self, level: float) -> float:
         """Quantile of sup_x |noise(x)| / sd(x), by simulating the public law (M15)."""
         if "suprema" not in self._memory:
-            mesh, runs = self._mesh(), {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
+            mesh = _mesh(self.domain.dimension, self._finest)
+            runs = {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
             normals = entropy.simulation(1).standard_normal((runs, self.basis.size)).T
             suprema = np.zeros(runs)
             for start in range(0, len(mesh), 512):
@@ -207,6 +188,39 @@ class Release(ABC):
         suprema = self._memory["suprema"]
         rank = min(math.ceil((suprema.size + 1) * level), suprema.size)
         return float(suprema[rank - 1])
+
+
+def noise_accuracy(
+    basis: Basis, factors: Floats, *, sd: float, finest: float, volume: float
+) -> Accuracy:
+    """Error of independent noise of this `sd` in coordinates multiplied by `factors`."""
+    d = basis.kernel.dimension
+    mesh = _mesh(d, finest)
+    spread = deviation(basis, factors, sd, mesh)
+    side = round(len(mesh) ** (1 / d))
+    return Accuracy(
+        integrated=_mean((spread**2).reshape((side,) * d)) * volume,
+        pointwise=float(np.max(spread)),
+        coordinates=basis.size,
+        truncation=basis.deficit,
+    )
+
+
+def deviation(basis: Basis, factors: Floats, sd: float, rows: Floats) -> Floats:
+    """Standard deviation of the noise at points of the unit cube."""
+    step = max(1, (1 << 22) // basis.size)
+    parts = [
+        np.sqrt(np.sum((basis.features(rows[i : i + step]) * factors) ** 2, axis=1))
+        for i in range(0, len(rows), step)
+    ]
+    return sd * (np.concatenate(parts) if parts else np.zeros(0))
+
+
+def _mesh(dimension: int, finest: float) -> Floats:
+    """Points of the unit cube, dense enough to stand for all of it."""
+    side = min(max(int(8 / finest), 64), {1: 2048, 2: 48, 3: 14}[dimension]) + 1
+    ticks = np.linspace(0.0, 1.0, side)
+    return np.stack(np.meshgrid(*[ticks] * dimension, indexing="ij"), -1).reshape(-1, dimension)
 
 
 def _mean(values: Floats) -> float:

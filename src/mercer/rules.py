@@ -58,9 +58,7 @@ def expected_error(
     return ExpectedError(h, bias, total(keep**2) / n, noise)
 
 
-def rule_bandwidth(
-    *, n: int, multiplier: float, dimension: int, boundary: str
-) -> ExpectedError:
+def rule_bandwidth(*, n: int, multiplier: float, dimension: int, boundary: str) -> ExpectedError:
     """The bandwidth of least expected error, noise added at the same bandwidth."""
     grid = np.geomspace(_FINEST[dimension], 1.5, 80)
     errors = [

@@ -100,9 +100,7 @@ def _density(top: _Fields) -> Release:
         raise ValueError(f"unknown noise law {law!r}")
     coordinates = top.get("coordinates", list)
     if len(coordinates) != basis.size:
-        raise ValueError(
-            f"coordinates have length {len(coordinates)}, the basis has {basis.size}"
-        )
+        raise ValueError(f"coordinates have length {len(coordinates)}, the basis has {basis.size}")
     covariance = covariance_of(smoothing.get("covariance", list))
     if len(covariance) != domain.dimension:
         raise ValueError("smoothing and domain differ in dimension")

@@ -53,7 +53,7 @@ class Grid(Basis):
         return math.prod(side * self.kernel.states for side in self.sides)
 
     @cached_property
-    def deficit(self) -> float:  # type: ignore[override]
+    def deficit(self) -> float:
         worst = 1.0  # half-way between two points of every axis
         for axis, side in enumerate(self.sides):
             middle = np.full((1, len(self.sides)), 0.5 / (side - 1))
@@ -156,9 +156,7 @@ class Grid(Basis):
         eye = np.eye(side * p).reshape(side, p, side * p)
         states = unwhiten(self.kernel, eye, self._gap(axis), axis).reshape(side * p, -1)
         left, weights = self._bridge(axis, u, order)
-        return np.sum(
-            [weights[:, j, None] * states[left * p + j] for j in range(2 * p)], axis=0
-        )
+        return np.sum([weights[:, j, None] * states[left * p + j] for j in range(2 * p)], axis=0)
 
     def _bridge(self, axis: int, u: Floats, order: int) -> tuple[Ints, Floats]:
         """Left neighbour of each point, and the weights of both neighbours' states."""

@@ -49,7 +49,7 @@ class PointBasis(Basis):
         return len(self.mixing)
 
     @cached_property
-    def deficit(self) -> float:  # type: ignore[override]
+    def deficit(self) -> float:
         per_axis = {1: 513, 2: 33, 3: 11}[self.kernel.dimension]
         ticks = np.linspace(0, 1, per_axis)
         grid = np.array(list(itertools.product(ticks, repeat=self.kernel.dimension)))
@@ -102,7 +102,7 @@ class Landmarks(PointBasis):
         return cls(kernel, _lattice(size, kernel.dimension))
 
     @cached_property
-    def mixing(self) -> Floats:  # type: ignore[override]
+    def mixing(self) -> Floats:
         gram = self.kernel(self._z, self._z)
         jitter = 4 * len(gram) * 2.0**-52 * np.linalg.norm(gram, 2)
         factor = np.linalg.cholesky(gram + jitter * np.eye(len(gram)))
@@ -152,7 +152,7 @@ class Eigenfunctions(PointBasis):
         return cls(kernel, _tuples(z), _tuples(matrix))
 
     @cached_property
-    def mixing(self) -> Floats:  # type: ignore[override]
+    def mixing(self) -> Floats:
         return np.array(self.matrix)
 
     def to_dict(self) -> dict[str, Any]:

@@ -45,12 +45,16 @@ class SpectralBasis(Basis):
     """
 
     kernel: Gaussian
-    axes: tuple[Axis, ...]
+
+    @cached_property
+    @abstractmethod
+    def axes(self) -> tuple[Axis, ...]:
+        """The one-dimensional functions of each coordinate."""
 
     @cached_property
     @abstractmethod
     def frequencies(self) -> Ints:
-        """k of each coordinate, shape (m, d)."""
+        """K of each coordinate, shape (m, d)."""
 
     @cached_property
     @abstractmethod
@@ -178,7 +182,7 @@ class Cosine(SpectralBasis):
         return cls(kernel, _orders(kernel, [1.0] * kernel.dimension))
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:  # type: ignore[override]
+    def axes(self) -> tuple[Axis, ...]:
         return tuple(Axis(order, 1.0, sines=False) for order in self.orders)
 
     @cached_property
@@ -197,7 +201,7 @@ class Cosine(SpectralBasis):
         return np.sqrt(2.0 ** np.count_nonzero(self.frequencies, axis=1))
 
     @cached_property
-    def kappa(self) -> float:  # type: ignore[override]
+    def kappa(self) -> float:
         square = 1.0  # the supremum is in a corner: prod (1 + 2 sum_j lambda_j)
         for h in self.kernel.lengths:
             square *= 1 + 2 * _theta_sum(h, 1.0)
@@ -243,7 +247,7 @@ class Fourier(SpectralBasis):
         return cls(kernel, periods, _orders(kernel, [2 / p for p in periods]))
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:  # type: ignore[override]
+    def axes(self) -> tuple[Axis, ...]:
         return tuple(
             Axis(order, 2 / period, sines=True)
             for order, period in zip(self.orders, self.periods, strict=True)
@@ -291,7 +295,7 @@ class Fourier(SpectralBasis):
         return amplitude / math.sqrt(math.prod(self.periods))
 
     @cached_property
-    def kappa(self) -> float:  # type: ignore[override]
+    def kappa(self) -> float:
         if self.kernel.diagonal:
             pairs = zip(self.kernel.lengths, self.periods, strict=True)
             square = math.prod((1 + 2 * _theta_sum(h, 2 / p)) / p for h, p in pairs)
@@ -339,7 +343,7 @@ class Fourier(SpectralBasis):
 
 
 def covariance_sum(omega: Floats, covariance: Floats) -> Floats:
-    """omega' H omega for each row, added in a fixed order."""
+    """Omega' H omega for each row, added in a fixed order."""
     total = np.zeros(len(omega))
     for i, j in itertools.product(range(omega.shape[1]), repeat=2):
         if covariance[i, j] != 0:

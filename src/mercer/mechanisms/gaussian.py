@@ -79,8 +79,8 @@ class Gaussian(Mechanism):
         least = max(2.0**30, math.sqrt(25 * growth * size / delta))
         if 2 * least > MAX_SCALE:
             raise ValueError(
-                f"delta = {delta:g} with epsilon = {epsilon:g} and {size} coordinates needs a finer "
-                "lattice than 64-bit draws allow; use a larger delta or a smaller epsilon"
+                f"delta = {delta:g} with epsilon = {epsilon:g} and {size} coordinates needs a "
+                "finer lattice than 64-bit draws allow; use a larger delta or a smaller epsilon"
             )
         slack = growth * size / (40 * least**2)
         multiplier = self.multiplier(epsilon=epsilon, delta=delta - slack)

@@ -1,0 +1,92 @@
+"""Accuracy before anything is spent.  Layer 6."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.bases import SpectralBasis
+from mercer.bases.base import covariance_of
+from mercer.checks import check_count, check_delta, check_epsilon
+from mercer.domain import Domain
+from mercer.mechanisms import Mechanism
+from mercer.recipes import Recipe, dimension_of
+from mercer.release import noise_accuracy
+from mercer.summaries import DensitySummary, Tally
+
+__all__ = ["DensityPlan", "density_plan"]
+
+
+@dataclass(frozen=True)
+class DensityPlan:
+    """What a density release would cost in accuracy: computed without any data."""
+
+    n: int
+    epsilon: float
+    delta: float
+    bandwidth: tuple[float, ...]  # given or the public rule's, in the units of the data
+    finest: tuple[float, ...]  # bandwidth at which the noise is added, likewise
+    coordinates: int
+    privacy_error: float  # root expected integrated squared error due to noise, at `bandwidth`
+    sampling_error: float  # the same due to sampling, privacy or not
+    pointwise: float  # largest standard deviation of the noise at a point, density per unit
+
+    @property
+    def share(self) -> float:
+        """Privacy's share of the variance."""
+        return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
+
+
+def density_plan(
+    *,
+    n: object,
+    bounds: object,
+    epsilon: object,
+    delta: object,
+    boundary: str = "reflect",
+    bandwidth: object = "auto",
+    mechanism: str | Mechanism = "gaussian",
+) -> DensityPlan:
+    """Accuracy of `density` before anything is spent: no data are needed."""
+    promise = {"epsilon": check_epsilon(epsilon), "delta": check_delta(delta)}
+    count = check_count("n", n, least=2, most=10**15, hint="the public number of records")
+    dimension = dimension_of(bounds) or 1
+    domain = Domain.of(bounds, ["x"] if dimension == 1 else [f"x{i + 1}" for i in range(dimension)])
+    recipe = Recipe.of("gaussian", None, boundary, None, None, bandwidth, mechanism)
+    chosen, smoothing = recipe.build(domain, n=count, **promise)
+    assert isinstance(chosen, SpectralBasis)
+    noise = recipe.mechanism.calibrate(
+        DensitySummary(Tally(domain), chosen, smoothing, n=count, unit="row").sensitivity,
+        chosen.size, **promise,
+    )  # fmt: skip
+    if recipe.adaptive:
+        rule = recipe.rule(domain, n=count, **promise)
+        final = covariance_of(np.eye(domain.dimension) * rule.bandwidth**2)
+    else:
+        final = smoothing.covariance
+    finest = float(np.sqrt(np.min(np.diag(np.array(final)))))
+    keep, volume = chosen.multiplier(final), domain.volume
+    accuracy = noise_accuracy(
+        chosen, keep / chosen.eigenvalues, sd=noise.sd / volume, finest=finest, volume=volume
+    )
+    # without privacy a coefficient has variance at most about 1/n
+    sampling = noise_accuracy(
+        chosen, keep / np.sqrt(chosen.eigenvalues), sd=count**-0.5 / volume, finest=finest,
+        volume=volume,
+    )  # fmt: skip
+    return DensityPlan(
+        n=count,
+        **promise,
+        bandwidth=_in_data_units(final, domain),
+        finest=_in_data_units(smoothing.covariance, domain),
+        coordinates=chosen.size,
+        privacy_error=float(np.sqrt(accuracy.integrated)),
+        sampling_error=float(np.sqrt(sampling.integrated)),
+        pointwise=accuracy.pointwise,
+    )
+
+
+def _in_data_units(covariance: object, domain: Domain) -> tuple[float, ...]:
+    lengths = np.sqrt(np.diag(np.array(covariance, dtype=float))) * domain.widths
+    return tuple(float(length) for length in lengths)

@@ -1,0 +1,119 @@
+"""Pictures of releases: the curve with its band, maps, and what was promised.  Layer 4.
+
+No record is ever drawn: a picture sees only the release.  Colours work in grey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.densities import DensityRelease
+from mercer.release import Release
+
+__all__ = ["draw", "draw_plan"]
+
+_INK, _BAND, _MAP = "#1b3a5c", "#b9cde0", "cividis"
+_KINDS = (".png", ".svg", ".pdf")
+
+
+def draw(release: Release, path: Path | None, *, level: float = 0.95, title: str | None = None,
+         band: bool = True) -> Any:  # fmt: skip
+    """A figure of the release; written to `path` if one is given."""
+    if not isinstance(release, DensityRelease):
+        raise TypeError(f"no picture is known for {type(release).__name__}")
+    _check_path(path)
+    d = release.domain.dimension
+    names = release.domain.names
+    figure = _figure({1: (7, 4.2), 2: (6.4, 5.4), 3: (11.5, 4.6)}[d])
+    if d == 1:
+        _curve(release, figure.add_subplot(), level if band else None)
+    elif d == 2:
+        axes = figure.add_subplot()
+        _map(release, figure, axes, (0, 1))
+    else:
+        for place, pair in enumerate(((0, 1), (0, 2), (1, 2))):
+            _map(release, figure, figure.add_subplot(1, 3, place + 1), pair)
+    heading = title or f"Private density of {' and '.join(names)}"
+    figure.suptitle(heading, fontsize=13, x=0.02, ha="left")
+    figure.text(0.02, 0.915 if d == 1 else 0.925, _promise(release), fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0, 1, 0.93))
+    return _finish(figure, path)
+
+
+def draw_plan(
+    epsilons: Sequence[float],
+    privacy: Sequence[float],
+    sampling: Sequence[float],
+    title: str,
+    path: Path | None,
+) -> Any:
+    """Expected error due to privacy against epsilon, beside the sampling error."""
+    _check_path(path)
+    figure = _figure((6.4, 4.2))
+    axes = figure.add_subplot()
+    axes.plot(epsilons, privacy, "o-", color=_INK, label="noise for privacy")
+    axes.plot(epsilons, sampling, "s--", color="#8a8a8a", label="sampling error, for comparison")
+    axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="root integrated squared error")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    axes.set_title(title, loc="left")
+    figure.tight_layout()
+    return _finish(figure, path)
+
+
+def _curve(release: DensityRelease, axes: Any, level: float | None) -> None:
+    (low, high), name = release.domain.bounds[0], release.domain.names[0]
+    x = np.linspace(low, high, 801)
+    if level is not None:
+        band = release.band(x, level)
+        axes.fill_between(x, band.lower, band.upper, color=_BAND, linewidth=0,
+                          label=f"{level:.0%} band for the noise, whole curve")  # fmt: skip
+    axes.plot(x, release(x), color=_INK, linewidth=1.8, label="released density")
+    axes.set(xlabel=name, ylabel=f"density per unit of {name}", xlim=(low, high))
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _map(release: DensityRelease, figure: Any, axes: Any, pair: tuple[int, int]) -> None:
+    names, bounds = release.domain.names, release.domain.bounds
+    values = release.cell_values()
+    for axis in reversed(range(values.ndim)):
+        if axis not in pair:
+            low, high = bounds[axis]
+            values = values.mean(axis=axis) * (high - low)
+    i, j = pair
+    image = axes.imshow(values.T, origin="lower", aspect="auto", cmap=_MAP, vmin=0,
+                        extent=(*bounds[i], *bounds[j]))  # fmt: skip
+    axes.set(xlabel=names[i], ylabel=names[j])
+    figure.colorbar(image, ax=axes, label="density", fraction=0.05)
+
+
+def _promise(release: Release) -> str:
+    return f"{release.privacy.short}; {release.privacy.n} records"
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=130)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _check_path(path: Path | None) -> None:
+    if path is not None and path.suffix.lower() not in _KINDS:
+        raise ValueError(
+            f"path must end in {', '.join(_KINDS)}, got {path.name!r}; name the picture so"
+        )
+
+
+def _finish(figure: Any, path: Path | None) -> Any:
+    if path is not None:
+        figure.savefig(path)
+    return figure

@@ -1,0 +1,156 @@
+"""The public choices of a density release, checked before any record is read.  Layer 5."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.bases import Basis, Cosine, Eigenfunctions, Fourier, Grid, Landmarks
+from mercer.bases.base import covariance_of
+from mercer.checks import check_choice, check_count
+from mercer.densities import unit_covariance
+from mercer.domain import Domain
+from mercer.kernels import KERNELS, Gaussian, Kernel, MaternKernel, norms
+from mercer.mechanisms import MECHANISMS, Mechanism
+from mercer.rules import ExpectedError, noise_bandwidth, rule_bandwidth
+
+__all__ = ["Recipe", "dimension_of"]
+
+_BASES = ("cosine", "fourier", "landmarks", "eigenfunctions", "grid")
+_SIZES = {
+    "landmarks": {1: 64, 2: 144, 3: 343},
+    "eigenfunctions": {1: 32, 2: 100, 3: 200},
+    "grid": {1: 513, 2: 33**2, 3: 11**3},
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Public choices, checked before any record is read."""
+
+    kernel: str
+    smoother: str
+    boundary: str
+    basis: str
+    size: int | None
+    bandwidth: object
+    mechanism: Mechanism
+
+    @classmethod
+    def of(
+        cls,
+        kernel: object,
+        smoother: object,
+        boundary: object,
+        basis: object,
+        size: object,
+        bandwidth: object,
+        mechanism: object,
+    ) -> Recipe:
+        noise = check_choice("kernel", kernel, tuple(KERNELS))
+        shape = check_choice("smoother", smoother or "gaussian", tuple(KERNELS))
+        if basis is not None:
+            basis = check_choice("basis", basis, _BASES)
+        opened = noise != "gaussian" or shape != "gaussian" or basis not in (None, "cosine")
+        if boundary is None:
+            boundary = "open" if opened else "reflect"
+        wall = check_choice("boundary", boundary, ("reflect", "periodic", "open"))
+        if basis is None:
+            basis = "grid" if noise != "gaussian" else "cosine" if wall == "reflect" else "fourier"
+        _check_fit(noise, wall, basis)
+        if size is not None:
+            if basis in ("cosine", "fourier"):
+                raise ValueError(
+                    f"size cannot be set for the basis {basis!r}: the bandwidth sets it; choose "
+                    "basis='landmarks', 'eigenfunctions' or 'grid'"
+                )
+            size = check_count("size", size, least=2, most=4096, hint="points or functions")
+        if isinstance(bandwidth, str):
+            check_choice("bandwidth", bandwidth, ("auto", "rule"))
+        if isinstance(mechanism, str):
+            mechanism = MECHANISMS[check_choice("mechanism", mechanism, tuple(MECHANISMS))]()
+        if not isinstance(mechanism, Mechanism):
+            raise TypeError(
+                f"mechanism must be a name or a Mechanism, got {type(mechanism).__name__}"
+            )
+        return cls(noise, shape, wall, basis, size, bandwidth, mechanism)
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the bandwidth is chosen after the noise: only spectral coordinates can."""
+        return self.bandwidth == "auto" and self.basis in ("cosine", "fourier")
+
+    def check(self, domain: Domain) -> None:
+        """What depends on the domain, still before any record is read."""
+        if not isinstance(self.bandwidth, str):
+            self._kernels(unit_covariance(self.bandwidth, domain))
+
+    def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
+        """The public rule's bandwidth and what error it expects."""
+        multiplier = self.mechanism.multiplier(epsilon=epsilon, delta=delta)
+        return rule_bandwidth(
+            n=n, multiplier=multiplier, dimension=domain.dimension, boundary=self.boundary
+        )
+
+    def build(
+        self, domain: Domain, *, n: int, epsilon: float, delta: float
+    ) -> tuple[Basis, Kernel]:
+        """The basis and the kernel of the estimate."""
+        if isinstance(self.bandwidth, str):
+            length = self.rule(domain, n=n, epsilon=epsilon, delta=delta).bandwidth
+            if self.adaptive:
+                length = noise_bandwidth(
+                    n=n,
+                    multiplier=self.mechanism.multiplier(epsilon=epsilon, delta=delta),
+                    dimension=domain.dimension,
+                    boundary=self.boundary,
+                )
+            covariance = covariance_of(np.eye(domain.dimension) * length**2)
+        else:
+            covariance = unit_covariance(self.bandwidth, domain)
+        return self._kernels(covariance)
+
+    def _kernels(self, covariance: tuple[tuple[float, ...], ...]) -> tuple[Basis, Kernel]:
+        noise, shape = KERNELS[self.kernel](covariance), KERNELS[self.smoother](covariance)
+        norms(shape, noise)  # raises where the estimate is not in the noise kernel's space
+        if self.basis == "cosine" and isinstance(noise, Gaussian):
+            return Cosine.for_kernel(noise), shape
+        if self.basis == "fourier" and isinstance(noise, Gaussian):
+            return Fourier.for_kernel(noise, periodic=self.boundary == "periodic"), shape
+        size = self.size or _SIZES[self.basis][len(covariance)]
+        if self.basis == "grid" and isinstance(noise, MaternKernel):
+            if not noise.diagonal:
+                raise ValueError(
+                    f"bandwidth must be a number or one number a column with kernel={self.kernel!r}"
+                )
+            return Grid.even(noise, size), shape
+        if self.basis == "landmarks":
+            return Landmarks.lattice(noise, size), shape
+        return Eigenfunctions.leading(noise, size), shape
+
+
+def dimension_of(bounds: object) -> int | None:
+    """Columns that the bounds speak of, where that can be told."""
+    try:
+        shape = np.asarray(bounds, dtype=float).shape
+    except (TypeError, ValueError):
+        return None
+    return {1: 1, 2: shape[0] if shape else 1}.get(len(shape))
+
+
+def _check_fit(noise: str, wall: str, basis: str) -> None:
+    if (basis == "cosine" and wall != "reflect") or (basis == "fourier" and wall == "reflect"):
+        raise ValueError(f"basis={basis!r} does not fit boundary={wall!r}; leave basis out")
+    if basis in ("cosine", "fourier") and noise != "gaussian":
+        raise ValueError(f"basis={basis!r} needs kernel='gaussian', got kernel={noise!r}")
+    if basis not in ("cosine", "fourier") and wall != "open":
+        raise ValueError(
+            f"boundary={wall!r} needs kernel='gaussian' on cosine or Fourier coordinates; use "
+            f"boundary='open' with kernel={noise!r} and basis={basis!r}"
+        )
+    if basis == "grid" and noise == "gaussian":
+        raise ValueError(
+            "basis='grid' needs kernel='exponential', 'matern32' or 'matern52': the Gaussian "
+            "kernel has no Markov form"
+        )
