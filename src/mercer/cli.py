@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mercer import terminal
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -27,8 +26,6 @@ app = typer.Typer(
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
 
-_LISTS = ("--bounds", "--at", "--epsilon", "--bandwidth")  # options that take several numbers
-
 Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 Bounds = Annotated[
@@ -40,7 +37,7 @@ Delta = Annotated[float | None, typer.Option(help="The delta of the promise. Req
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: errors are one line on stderr, exit code 2; a bug is a trace and exit code 1."""
-    argv = spread(sys.argv[1:] if arguments is None else arguments)
+    argv = terminal.spread(sys.argv[1:] if arguments is None else arguments)
     try:
         app(argv)
     except (ValueError, TypeError, OSError) as error:
@@ -52,29 +49,6 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             print(f"Error: {message}", file=sys.stderr)
         sys.exit(2)
-
-
-def spread(argv: list[str]) -> list[str]:
-    """`--bounds 0 100` as `--bounds=0 --bounds=100`, for all options that take several numbers."""
-    out: list[str] = []
-    place = 0
-    while place < len(argv):
-        option, place = argv[place], place + 1
-        start = place
-        while option in _LISTS and place < len(argv) and _is_number(argv[place]):
-            out.append(f"{option}={argv[place]}")
-            place += 1
-        if place == start:
-            out.append(option)
-    return out
-
-
-def _is_number(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
 
 
 @app.callback(invoke_without_command=True)
@@ -130,17 +104,17 @@ def density(
     """
     from mercer.api import density as release_density
 
-    target = _target(output, overwrite)
+    file_out = terminal.target(output, overwrite)
     if epsilon is not None and len(epsilon) != 1:
         raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
-    with _progress(not as_json) as tick:
+    with terminal.progress(not as_json) as tick:
         release = release_density(
             file,
-            bounds=_pairs(bounds),
+            bounds=terminal.pairs(bounds),
             epsilon=None if epsilon is None else epsilon[0],
             delta=delta,
             columns=column or None,
-            bandwidth=_bandwidth(bandwidth, len(bounds or []) // 2),
+            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
             boundary=boundary,
             kernel=kernel,
             unit=unit,
@@ -148,12 +122,12 @@ def density(
             rng=seed,
             progress=tick,
         )
-    release.save(target)
+    release.save(file_out)
     if as_json:
-        _print_json(_summary(release) | {"file": str(target)})
+        terminal.print_json(terminal.summary(release) | {"file": str(file_out)})
         return
-    _show(release, f"Released the density of {' and '.join(release.domain.names)}")
-    print(f"Written to {target}. Look at it: mercer plot {target}")
+    terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
+    print(f"Written to {file_out}. Look at it: mercer plot {file_out}")
 
 
 @app.command("eval", no_args_is_help=True)
@@ -179,7 +153,7 @@ def evaluate(
     """
     import numpy as np
 
-    loaded = _load(release, bandwidth)
+    loaded = terminal.load_release(release, bandwidth)
     d = loaded.domain.dimension
     if (at is None) == (grid is None):
         raise ValueError("give the points either with --at X… or with --grid N, not both or none")
@@ -204,16 +178,16 @@ def evaluate(
         for point, v, low, high in zip(points, value, band.lower, band.upper, strict=True)
     ]
     if as_json:
-        _print_json({"level": level, "raw": raw, "values": rows})
+        terminal.print_json({"level": level, "raw": raw, "values": rows})
         return
-    table = _table(*loaded.domain.names, "density", f"{level:.0%} band for the noise")
+    rows_out = terminal.table(*loaded.domain.names, "density", f"{level:.0%} band for the noise")
     for row in rows:
-        table.add_row(
+        rows_out.add_row(
             *(f"{x:g}" for x in row["at"]),
             f"{row['density']:.6g}",
             f"{row['lower']:.6g} to {row['upper']:.6g}",
         )
-    _console().print(table)
+    terminal.console().print(rows_out)
 
 
 @app.command(no_args_is_help=True)
@@ -234,9 +208,9 @@ def plot(
     [bold]Example:[/bold] mercer plot ages.json -o ages.png
     """
     target = release.with_suffix(".png") if output is None else output
-    _load(release, bandwidth).plot(target, level=level, title=title)
+    terminal.load_release(release, bandwidth).plot(target, level=level, title=title)
     if as_json:
-        _print_json({"file": str(target)})
+        terminal.print_json({"file": str(target)})
     else:
         print(f"Picture written to {target}")
 
@@ -247,11 +221,11 @@ def inspect(release: ReleaseFile, as_json: Json = False) -> None:
 
     [bold]Example:[/bold] mercer inspect ages.json
     """
-    loaded = _load(release, None)
+    loaded = terminal.load_release(release, None)
     if as_json:
-        _print_json(_summary(loaded) | {"file": str(release)})
+        terminal.print_json(terminal.summary(loaded) | {"file": str(release)})
     else:
-        _show(loaded, f"{release.name}: a density of {loaded.domain.describe()}")
+        terminal.show(loaded, f"{release.name}: a density of {loaded.domain.describe()}")
 
 
 @plan_app.command("density", no_args_is_help=True)
@@ -282,12 +256,12 @@ def plan_density(
 
     plans = [
         density_plan(
-            n=_required("n", n),
-            bounds=_pairs(bounds),
+            n=terminal.required("n", n),
+            bounds=terminal.pairs(bounds),
             epsilon=value,
             delta=delta,
             boundary=boundary,
-            bandwidth=_bandwidth(bandwidth, len(bounds or []) // 2),
+            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
@@ -302,11 +276,13 @@ def plan_density(
             output,
         )
     if as_json:
-        _print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
+        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
         return
-    table = _table("epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth")
+    rows_out = terminal.table(
+        "epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth"
+    )
     for p in plans:
-        table.add_row(
+        rows_out.add_row(
             f"{p.epsilon:g}",
             f"{p.privacy_error:.3g}",
             f"{p.sampling_error:.3g}",
@@ -314,7 +290,7 @@ def plan_density(
             f"{p.pointwise:.3g}",
             ", ".join(f"{h:.3g}" for h in p.bandwidth),
         )
-    _console().print(table)
+    terminal.console().print(rows_out)
     print(
         "noise, sampling: root integrated squared error due to privacy, and without it. at a "
         "point: largest\nstandard deviation of the noise. share: noise in the variance of both. "
@@ -322,124 +298,3 @@ def plan_density(
     )
     if output is not None:
         print(f"Picture written to {output}")
-
-
-def _target(output: Path | None, overwrite: bool) -> Path:
-    """Where the release goes, checked before anything is spent."""
-    if output is None:
-        raise ValueError("output is missing: name the release file with -o, for example -o r.json")
-    if output.suffix != ".json":
-        raise ValueError(f"output must end in .json, got {output.name!r}")
-    if not output.resolve().parent.is_dir():
-        raise ValueError(f"output: there is no folder {str(output.parent)!r}; create it first")
-    if output.exists() and not overwrite:
-        raise ValueError(
-            f"output {str(output)!r} exists; choose another name, or --overwrite to replace that "
-            "release (what it cost stays spent)"
-        )
-    return output
-
-
-def _pairs(bounds: list[float] | None) -> Any:
-    if not bounds:
-        return None
-    if len(bounds) % 2:
-        raise ValueError(f"bounds must be pairs LO HI, got {len(bounds)} number(s)")
-    pairs = [(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
-    return pairs[0] if len(pairs) == 1 else pairs
-
-
-def _bandwidth(words: list[str] | None, dimension: int) -> Any:
-    if not words:
-        return "auto"
-    if len(words) == 1 and not _is_number(words[0]):
-        return words[0]
-    try:
-        numbers = [float(word) for word in words]
-    except ValueError:
-        raise ValueError(f"bandwidth must be auto, rule or numbers, got {words}") from None
-    if len(numbers) == dimension**2 and dimension > 1:
-        return [numbers[i : i + dimension] for i in range(0, len(numbers), dimension)]
-    return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _required(name: str, value: Any) -> Any:
-    if value is None:
-        raise ValueError(f"{name} is missing; give it with --{name}")
-    return value
-
-
-def _load(path: Path, bandwidth: list[float] | None) -> Any:
-    from mercer.storage import load
-
-    release = load(path)
-    if bandwidth:
-        release = release.smooth(_bandwidth([str(b) for b in bandwidth], release.domain.dimension))  # type: ignore[attr-defined]
-    return release
-
-
-def _summary(release: Any) -> dict[str, Any]:
-    accuracy = release.accuracy
-    return {
-        "kind": release.kind,
-        "domain": release.domain.to_dict(),
-        "boundary": release.boundary,
-        "bandwidth": release.bandwidth.tolist(),
-        "finest_bandwidth": release.finest_bandwidth.tolist(),
-        "bandwidth_choice": release.choice,
-        "basis": release.basis.name,
-        "privacy": release.privacy.to_dict(),
-        "accuracy": {
-            "integrated": accuracy.integrated,
-            "pointwise": accuracy.pointwise,
-            "coordinates": accuracy.coordinates,
-            "truncation": accuracy.truncation,
-        },
-    }
-
-
-def _show(release: Any, heading: str) -> None:
-    from rich.table import Table
-
-    table = Table(title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2))
-    width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
-    how = {"auto": "chosen from the noisy result, free", "rule": "public rule", "given": "given"}
-    table.add_row("promise", str(release.privacy))
-    table.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")
-    table.add_row("bandwidth", f"{width} ({how[release.choice]})")
-    table.add_row("accuracy", str(release.accuracy))
-    _console().print(table)
-
-
-def _table(*headings: str) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for heading in headings:
-        table.add_column(heading, justify="right")
-    return table
-
-
-def _console() -> Any:
-    from rich.console import Console
-
-    return Console(highlight=False, soft_wrap=False)
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=1, allow_nan=False))
-
-
-@contextmanager
-def _progress(wanted: bool) -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, on a terminal only; the number of rows is public."""
-    if not (wanted and sys.stderr.isatty()):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} rows"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("rows", total=None)
-        yield lambda rows: bar.advance(task, rows)

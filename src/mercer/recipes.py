@@ -6,18 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.bases import Basis, Cosine, Eigenfunctions, Fourier, Grid, Landmarks
+from mercer.bases import REGISTRY, Basis, Fourier
 from mercer.bases.base import covariance_of
 from mercer.checks import check_choice, check_count
 from mercer.densities import unit_covariance
 from mercer.domain import Domain
-from mercer.kernels import KERNELS, Gaussian, Kernel, MaternKernel, norms
+from mercer.kernels import KERNELS, Kernel, norms
 from mercer.mechanisms import MECHANISMS, Mechanism
 from mercer.rules import ExpectedError, noise_bandwidth, rule_bandwidth
 
 __all__ = ["Recipe", "dimension_of"]
 
-_BASES = ("cosine", "fourier", "landmarks", "eigenfunctions", "grid")
 _SIZES = {
     "landmarks": {1: 64, 2: 144, 3: 343},
     "eigenfunctions": {1: 32, 2: 100, 3: 200},
@@ -51,7 +50,7 @@ class Recipe:
         noise = check_choice("kernel", kernel, tuple(KERNELS))
         shape = check_choice("smoother", smoother or "gaussian", tuple(KERNELS))
         if basis is not None:
-            basis = check_choice("basis", basis, _BASES)
+            basis = check_choice("basis", basis, tuple(REGISTRY))
         opened = noise != "gaussian" or shape != "gaussian" or basis not in (None, "cosine")
         if boundary is None:
             boundary = "open" if opened else "reflect"
@@ -114,20 +113,10 @@ class Recipe:
     def _kernels(self, covariance: tuple[tuple[float, ...], ...]) -> tuple[Basis, Kernel]:
         noise, shape = KERNELS[self.kernel](covariance), KERNELS[self.smoother](covariance)
         norms(shape, noise)  # raises where the estimate is not in the noise kernel's space
-        if self.basis == "cosine" and isinstance(noise, Gaussian):
-            return Cosine.for_kernel(noise), shape
-        if self.basis == "fourier" and isinstance(noise, Gaussian):
-            return Fourier.for_kernel(noise, periodic=self.boundary == "periodic"), shape
-        size = self.size or _SIZES[self.basis][len(covariance)]
-        if self.basis == "grid" and isinstance(noise, MaternKernel):
-            if not noise.diagonal:
-                raise ValueError(
-                    f"bandwidth must be a number or one number a column with kernel={self.kernel!r}"
-                )
-            return Grid.even(noise, size), shape
-        if self.basis == "landmarks":
-            return Landmarks.lattice(noise, size), shape
-        return Eigenfunctions.leading(noise, size), shape
+        if self.basis == "fourier":
+            return Fourier.spanning(noise, periodic=self.boundary == "periodic"), shape
+        size = self.size or _SIZES.get(self.basis, {}).get(len(covariance), 0)
+        return REGISTRY[self.basis].spanning(noise, size), shape
 
 
 def dimension_of(bounds: object) -> int | None:

@@ -1,15 +1,18 @@
 """Orthonormal systems e_1..e_m of a kernel's space, chosen without data (M2).  Layer 1.
 
-`spectral`: cosines (reflecting boundary) and Fourier (periodic, or open by padding);
+`cosine` (reflecting boundary) and `fourier` (periodic, or open by padding): closed forms;
 `points`: landmarks and eigenfunctions for any kernel; `grid`: the Markov form.
 """
 
-from mercer.bases.base import Basis, Features, basis_from_dict
+from mercer.bases.base import REGISTRY, Basis, Features, basis_from_dict
+from mercer.bases.cosine import Cosine
+from mercer.bases.fourier import Fourier
 from mercer.bases.grid import Grid
 from mercer.bases.points import Eigenfunctions, Landmarks
-from mercer.bases.spectral import Cosine, Fourier, SpectralBasis
+from mercer.bases.spectral import SpectralBasis
 
 __all__ = [
+    "REGISTRY",
     "Basis",
     "Cosine",
     "Eigenfunctions",

@@ -68,6 +68,14 @@ class Basis(ABC):
         if "name" in cls.__dict__:
             REGISTRY[cls.name] = cls
 
+    @classmethod
+    @abstractmethod
+    def spanning(cls, kernel: Kernel, size: int) -> Basis:
+        """A basis of this kernel's space; ValueError where the kernel does not fit.
+
+        `size` is the number of points or functions, where the kernel does not set it.
+        """
+
     @property
     @abstractmethod
     def size(self) -> int:

@@ -43,8 +43,13 @@ class Grid(Basis):
     name = "grid"
 
     @classmethod
-    def even(cls, kernel: MaternKernel, size: int) -> Grid:
+    def spanning(cls, kernel: Kernel, size: int) -> Grid:
         """About `size` points in all."""
+        if not isinstance(kernel, MaternKernel) or not kernel.diagonal:
+            raise ValueError(
+                "basis='grid' needs kernel='exponential', 'matern32' or 'matern52', which have a "
+                "Markov form, and a bandwidth that is a number or one number a column"
+            )
         side = max(2, round(size ** (1 / kernel.dimension)))
         return cls(kernel, (side,) * kernel.dimension)
 

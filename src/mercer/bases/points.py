@@ -97,7 +97,7 @@ class Landmarks(PointBasis):
     name = "landmarks"
 
     @classmethod
-    def lattice(cls, kernel: Kernel, size: int) -> Landmarks:
+    def spanning(cls, kernel: Kernel, size: int) -> Landmarks:
         """About `size` points, evenly spread over the unit cube."""
         return cls(kernel, _lattice(size, kernel.dimension))
 
@@ -136,7 +136,7 @@ class Eigenfunctions(PointBasis):
     name = "eigenfunctions"
 
     @classmethod
-    def leading(cls, kernel: Kernel, size: int) -> Eigenfunctions:
+    def spanning(cls, kernel: Kernel, size: int) -> Eigenfunctions:
         """The `size` largest eigenpairs."""
         d = kernel.dimension
         side = {1: 256, 2: 24, 3: 10}[d]

@@ -1,0 +1,149 @@
+"""Fourier functions of a torus: a periodic boundary, or an open one by padding.  Layer 1.
+
+With period one the domain is the circle.  With a longer period it is a part of the circle, and
+since a Gaussian does not reach round, the boundary is open: the papers' setting.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.bases.base import kernel_to_dict
+from mercer.bases.spectral import (
+    SpectralBasis,
+    checked_size,
+    covariance_sum,
+    gaussian_of,
+    kept,
+    orders_above_cut,
+    theta_sum,
+)
+from mercer.checks import Floats, Ints
+from mercer.kernels import Gaussian, Kernel
+from mercer.series import Axis
+
+__all__ = ["Fourier"]
+
+
+@dataclass(frozen=True)
+class Fourier(SpectralBasis):
+    """Functions sqrt2 cos(w_k u), sqrt2 sin(w_k u) of a torus with the given periods."""
+
+    kernel: Gaussian
+    periods: tuple[float, ...]
+    orders: tuple[int, ...]
+
+    name = "fourier"
+
+    @classmethod
+    def spanning(cls, kernel: Kernel, size: int = 0, *, periodic: bool = False) -> Fourier:  # noqa: ARG003
+        """Period one, or long enough that a kernel of this bandwidth does not reach round.
+
+        Open: the padding is the width of the domain or 9 bandwidths, whichever is more, so
+        that smoothing up to a sixth of the width stays open as well.
+        """
+        if not isinstance(kernel, Gaussian):
+            raise ValueError(f"the Fourier basis needs kernel='gaussian', got {kernel.name!r}")
+        periods = tuple(1.0 if periodic else 1 + max(1.0, 9 * float(h)) for h in kernel.lengths)
+        return cls(kernel, periods, orders_above_cut(kernel, [2 / p for p in periods]))
+
+    @cached_property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(
+            Axis(order, 2 / period, sines=True)
+            for order, period in zip(self.orders, self.periods, strict=True)
+        )
+
+    @cached_property
+    def _half_space(self) -> Ints:
+        ranges = [np.arange(-order, order + 1) for order in self.orders]
+        box = np.stack(np.meshgrid(*ranges, indexing="ij"), -1).reshape(-1, len(self.orders))
+        lead = np.zeros(len(box), dtype=np.int64)
+        for column in reversed(range(box.shape[1])):
+            lead = np.where(box[:, column] != 0, np.sign(box[:, column]), lead)
+        return kept(box[lead > 0], self.kernel, [2 / p for p in self.periods])
+
+    @cached_property
+    def frequencies(self) -> Ints:
+        zero = np.zeros((1, len(self.orders)), dtype=np.int64)
+        return np.concatenate([zero, self._half_space, self._half_space])
+
+    @cached_property
+    def terms(self) -> tuple[tuple[Ints, Ints], ...]:
+        d, half = len(self.orders), len(self._half_space)
+        even = [s for s in itertools.product((0, 1), repeat=d) if sum(s) % 2 == 0]
+        odd = [s for s in itertools.product((0, 1), repeat=d) if sum(s) % 2 == 1]
+        shape = tuple(axis.size for axis in self.axes)
+        size, orders = np.abs(self._half_space), np.array(self.orders)
+        out = []
+        for chosen_even, chosen_odd in zip(even, odd, strict=True):
+            index, sign = [np.zeros(1, np.int64)], [np.array([int(not any(chosen_even))])]
+            for chosen in (np.array(chosen_even), np.array(chosen_odd)):
+                # cos(a + b) = cos a cos b - sin a sin b, and so on: (-1)^(sines // 2)
+                value = np.full(half, (-1) ** (int(chosen.sum()) // 2), dtype=np.int64)
+                value *= np.prod(np.where(chosen == 1, np.sign(self._half_space), 1), axis=1)
+                position = np.where((chosen == 1) & (size > 0), orders + size, size)
+                flat = np.ravel_multi_index(tuple(position.T), shape)
+                index.append(np.asarray(flat, dtype=np.int64))
+                sign.append(value)
+            out.append((np.concatenate(index), np.concatenate(sign)))
+        return tuple(out)
+
+    @cached_property
+    def amplitude(self) -> Floats:
+        amplitude = np.full(self.size, math.sqrt(2.0))
+        amplitude[0] = 1.0
+        return amplitude / math.sqrt(math.prod(self.periods))
+
+    @cached_property
+    def kappa(self) -> float:
+        if self.kernel.diagonal:
+            pairs = zip(self.kernel.lengths, self.periods, strict=True)
+            square = math.prod((1 + 2 * theta_sum(h, 2 / p)) / p for h, p in pairs)
+        else:  # wrapped normal density at 0, its images summed where they count
+            images = np.array(list(itertools.product(range(-12, 13), repeat=len(self.periods))))
+            inverse = np.linalg.inv(np.array(self.kernel.covariance))
+            away = images * np.array(self.periods)
+            square = float(np.sum(np.exp(-covariance_sum(away, inverse) / 2))) / self.kernel.mass
+            square *= 1 + 1e-9
+        return math.sqrt(square)
+
+    def sampling_variance(self, theta: Floats, n: int) -> Floats:
+        half = len(self._half_space)
+        theta = theta * math.sqrt(math.prod(self.periods))  # back to unit amplitudes
+        power = (theta[1 : half + 1] ** 2 + theta[half + 1 :] ** 2) / 2
+        pair = np.maximum(1 - power, 0.0) / n
+        variance = np.concatenate([np.zeros(1), pair, pair])
+        return variance / math.prod(self.periods)
+
+    @property
+    def periodic(self) -> bool:
+        """Whether the domain is the whole circle."""
+        return all(period == 1.0 for period in self.periods)
+
+    @property
+    def widest(self) -> Floats:
+        if self.periodic:
+            return super().widest
+        return (np.array(self.periods) - 1) / 6
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kernel": kernel_to_dict(self.kernel),
+            "periodic": self.periodic,
+            "size": self.size,
+        }
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Fourier:
+        periodic = fields.get("periodic")
+        if not isinstance(periodic, bool):
+            raise ValueError("basis periodic must be true or false")
+        return checked_size(cls.spanning(gaussian_of(fields), periodic=periodic), fields)

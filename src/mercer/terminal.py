@@ -1,0 +1,181 @@
+"""What the command line reads and shows.  Layer 6: words, numbers and tables, no decisions."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = [
+    "bandwidth_of",
+    "console",
+    "load_release",
+    "pairs",
+    "print_json",
+    "progress",
+    "required",
+    "show",
+    "spread",
+    "summary",
+    "table",
+    "target",
+]
+
+_LISTS = ("--bounds", "--at", "--epsilon", "--bandwidth")  # options that take several numbers
+
+
+def spread(argv: list[str]) -> list[str]:
+    """`--bounds 0 100` as `--bounds=0 --bounds=100`, for all options that take several numbers."""
+    out: list[str] = []
+    place = 0
+    while place < len(argv):
+        option, place = argv[place], place + 1
+        start = place
+        while option in _LISTS and place < len(argv) and is_number(argv[place]):
+            out.append(f"{option}={argv[place]}")
+            place += 1
+        if place == start:
+            out.append(option)
+    return out
+
+
+def is_number(token: str) -> bool:
+    try:
+        float(token)
+    except ValueError:
+        return False
+    return True
+
+
+def target(output: Path | None, overwrite: bool) -> Path:
+    """Where the release goes, checked before anything is spent."""
+    if output is None:
+        raise ValueError("output is missing: name the release file with -o, for example -o r.json")
+    if output.suffix != ".json":
+        raise ValueError(f"output must end in .json, got {output.name!r}")
+    if not output.resolve().parent.is_dir():
+        raise ValueError(f"output: there is no folder {str(output.parent)!r}; create it first")
+    if output.exists() and not overwrite:
+        raise ValueError(
+            f"output {str(output)!r} exists; choose another name, or --overwrite to replace that "
+            "release (what it cost stays spent)"
+        )
+    return output
+
+
+def pairs(bounds: list[float] | None) -> Any:
+    """Bounds as one pair, or a list of pairs."""
+    if not bounds:
+        return None
+    if len(bounds) % 2:
+        raise ValueError(f"bounds must be pairs LO HI, got {len(bounds)} number(s)")
+    couples = [(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
+    return couples[0] if len(couples) == 1 else couples
+
+
+def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
+    """A word, a number, one number a column, or a matrix row by row."""
+    if not words:
+        return "auto"
+    if len(words) == 1 and not is_number(words[0]):
+        return words[0]
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        raise ValueError(f"bandwidth must be auto, rule or numbers, got {words}") from None
+    if len(numbers) == dimension**2 and dimension > 1:
+        return [numbers[i : i + dimension] for i in range(0, len(numbers), dimension)]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def required(name: str, value: Any) -> Any:
+    """The value, or an error that names the option."""
+    if value is None:
+        raise ValueError(f"{name} is missing; give it with --{name}")
+    return value
+
+
+def load_release(path: Path, bandwidth: list[float] | None) -> Any:
+    """A release file, smoothed more if a bandwidth is given."""
+    from mercer.storage import load
+
+    release: Any = load(path)
+    if bandwidth:
+        words = [str(b) for b in bandwidth]
+        release = release.smooth(bandwidth_of(words, release.domain.dimension))
+    return release
+
+
+def summary(release: Any) -> dict[str, Any]:
+    """What `--json` says of a release."""
+    accuracy = release.accuracy
+    return {
+        "kind": release.kind,
+        "domain": release.domain.to_dict(),
+        "boundary": release.boundary,
+        "bandwidth": release.bandwidth.tolist(),
+        "finest_bandwidth": release.finest_bandwidth.tolist(),
+        "bandwidth_choice": release.choice,
+        "basis": release.basis.name,
+        "privacy": release.privacy.to_dict(),
+        "accuracy": {
+            "integrated": accuracy.integrated,
+            "pointwise": accuracy.pointwise,
+            "coordinates": accuracy.coordinates,
+            "truncation": accuracy.truncation,
+        },
+    }
+
+
+def show(release: Any, heading: str) -> None:
+    """Promise, domain, bandwidth and accuracy in words."""
+    from rich.table import Table
+
+    rows = Table(title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2))
+    width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
+    how = {"auto": "chosen from the noisy result, free", "rule": "public rule", "given": "given"}
+    rows.add_row("promise", str(release.privacy))
+    rows.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")
+    rows.add_row("bandwidth", f"{width} ({how[release.choice]})")
+    rows.add_row("accuracy", str(release.accuracy))
+    console().print(rows)
+
+
+def table(*headings: str) -> Any:
+    """An empty table with these columns."""
+    from rich.table import Table
+
+    columns = Table(box=None, padding=(0, 2), header_style="bold")
+    for heading in headings:
+        columns.add_column(heading, justify="right")
+    return columns
+
+
+def console() -> Any:
+    """Where tables go."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=False)
+
+
+def print_json(value: object) -> None:
+    """Exact JSON on standard output."""
+    print(json.dumps(value, indent=1, allow_nan=False))
+
+
+@contextmanager
+def progress(wanted: bool) -> Iterator[Callable[[int], None] | None]:
+    """Rows read so far, on a terminal only; the number of rows is public."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} rows"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("rows", total=None)
+        yield lambda rows: bar.advance(task, rows)
