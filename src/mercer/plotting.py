@@ -40,7 +40,7 @@ def draw(release: Release, path: Path | None, *, level: float = 0.95, title: str
     heading = title or f"Private density of {' and '.join(names)}"
     figure.suptitle(heading, fontsize=13, x=0.02, ha="left")
     figure.text(0.02, 0.915 if d == 1 else 0.925, _promise(release), fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0, 1, 0.93))
+    figure.tight_layout(rect=(0, 0, 1, 0.985))
     return _finish(figure, path)
 
 

@@ -16,7 +16,7 @@ __all__ = ["ExpectedError", "expected_error", "noise_bandwidth", "rule_bandwidth
 
 _REFERENCE = 1 / 8  # standard deviation of the reference density
 _PRICE = 0.1  # what keeping finer detail may add to the expected error
-_FINEST = {1: 1e-3, 2: 0.012, 3: 0.04}  # where the number of coordinates becomes the limit
+_FINEST = {1: 1e-3, 2: 0.012, 3: 0.06}  # where the number of coordinates becomes the limit
 # for each boundary: frequency rate in half turns, functions a frequency, length of the circle
 _CIRCLES = {"reflect": (1.0, 1, 1.0), "periodic": (2.0, 2, 1.0), "open": (1.0, 2, 2.0)}
 

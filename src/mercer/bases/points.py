@@ -26,7 +26,7 @@ from mercer.kernels import Kernel, norms
 __all__ = ["Eigenfunctions", "Landmarks", "PointBasis"]
 
 _MOST_POINTS = 4096
-_MOST_ENTRIES = 1 << 25  # of a feature table
+_MOST_ENTRIES = 1 << 22  # of a feature table
 
 
 class PointBasis(Basis):
@@ -73,7 +73,14 @@ class PointBasis(Basis):
         shape = _fitting(nodes_for(smoother.lengths), self.size)
         ticks = [np.linspace(0.0, 1.0, nodes) for nodes in shape]
         nodes = np.stack(np.meshgrid(*ticks, indexing="ij"), -1).reshape(-1, len(shape))
-        vectors = (self.mixing @ smoother(self._z, nodes)) / smoother.mass
+        block = max(1, (1 << 21) // len(self.points))
+        vectors = np.concatenate(
+            [
+                self.mixing @ (smoother(self._z, nodes[i : i + block]) / smoother.mass)
+                for i in range(0, len(nodes), block)
+            ],
+            axis=1,
+        )
         length = np.sqrt(np.sum(vectors**2, axis=0))
         vectors *= np.minimum(1.0, bound.norm / np.maximum(length, bound.norm / 2))
         unit = 2.0 ** (math.ceil(math.log2(bound.norm)) - BITS)

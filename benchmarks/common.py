@@ -1,0 +1,95 @@
+"""What the benchmarks share: options, timing in turn, and tables that name their machine."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import platform
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+
+__all__ = ["options", "race", "report", "table", "verdict"]
+
+HERE = Path(__file__).parent
+
+
+def options(question: str | None, *extra: tuple[str, str]) -> argparse.Namespace:
+    """`--quick` and `--out`, and further options that take one text each."""
+    parser = argparse.ArgumentParser(description=question)
+    parser.add_argument("--quick", action="store_true", help="small sizes, under ten seconds")
+    parser.add_argument("--out", metavar="DIR", type=Path, help="folder of the result table")
+    for name, words in extra:
+        parser.add_argument(name, help=words)
+    return parser.parse_args()
+
+
+def race(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Least seconds of each run, after one warm-up each.
+
+    The runs take turns, so that a busy minute of the machine does not fall on one of them alone.
+    """
+    best = dict.fromkeys(runs, float("inf"))
+    for run in runs.values():
+        run()
+    for _ in range(repeats):
+        for name, run in runs.items():
+            start = perf_counter()
+            run()
+            best[name] = min(best[name], perf_counter() - start)
+    return best
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; all columns but the first are numbers."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def verdict(words: str, value: float, most: float) -> str:
+    """A line that compares a number with its target, which is an upper bound."""
+    return f"- {words}: {value:.3g}, target {most:g}: {'met' if value <= most else '**missed**'}."
+
+
+def report(name: str, question: str | None, parts: Sequence[str], args: argparse.Namespace) -> None:
+    """Print the result and write `name`.md; a quick run is written only where `--out` says."""
+    title = (question or "").strip().splitlines()[0]
+    size = "\n\nQuick run at small sizes: says nothing about speed." if args.quick else ""
+    text = "\n\n".join([f"# {title}{size}", *parts, _environment()]) + "\n"
+    print(text)
+    folder = args.out or (None if args.quick else HERE / "results")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def _environment() -> str:
+    packages = ("numpy", "scipy", "opendp", "pyarrow", "scikit-learn", "KDEpy")
+    rows = [
+        ("commit", _commit()),
+        ("date", datetime.datetime.now(datetime.UTC).date().isoformat()),
+        ("processor", f"{_processor()}, {os.cpu_count()} cores"),
+        ("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"),
+        ("packages", ", ".join(f"{package} {version(package)}" for package in packages)),
+    ]
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in rows)])
+
+
+def _commit() -> str:
+    changed = _git("status", "--porcelain", "--", "src")
+    return _git("rev-parse", "--short", "HEAD") + (" with changes in src" if changed else "")
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=HERE.parent, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else "unknown"
+
+
+def _processor() -> str:
+    source = Path("/proc/cpuinfo")
+    lines = source.read_text(encoding="utf-8").splitlines() if source.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()

@@ -1,0 +1,133 @@
+"""Every registered basis, on every kernel it takes: found by name, checked alike."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mercer.bases import REGISTRY, basis_from_dict
+from mercer.kernels import KERNELS, Gaussian
+
+
+def covariance(d: int, *, full: bool = False):
+    matrix = np.diag([0.2**2 * (1 + 0.2 * i) for i in range(d)])
+    if full:
+        matrix[0, 1] = matrix[1, 0] = 0.015
+    return tuple(map(tuple, matrix.tolist()))
+
+
+def cases():
+    for (name, basis), kernel, d in itertools.product(REGISTRY.items(), KERNELS.values(), (1, 2, 3)):
+        size = {1: 24, 2: 36, 3: 64}[d]
+        try:
+            made = basis.spanning(kernel(covariance(d)), size)
+        except ValueError:
+            continue
+        yield pytest.param(made, id=f"{name}-{kernel.name}-{d}d")
+    for name in ("fourier", "landmarks"):
+        made = REGISTRY[name].spanning(Gaussian(covariance(2, full=True)), 36)
+        yield pytest.param(made, id=f"{name}-full-matrix")
+    periodic = REGISTRY["fourier"].spanning(Gaussian(covariance(1)), 0, periodic=True)  # type: ignore[call-arg]
+    yield pytest.param(periodic, id="fourier-periodic")
+
+
+CASES = list(cases())
+all_bases = pytest.mark.parametrize("basis", CASES)
+
+
+def test_every_basis_has_a_case():
+    assert {case.values[0].name for case in CASES} == set(REGISTRY)
+
+
+def points(basis, rng, count=12):
+    return rng.random((count, basis.kernel.dimension))
+
+
+@all_bases
+def test_evaluate_is_features_times_coordinates(basis, rng):
+    x, c = points(basis, rng), rng.normal(size=basis.size)
+    assert np.allclose(basis.evaluate(x, c), basis.features(x) @ c, atol=1e-9)
+    ticks = [rng.random(3) for _ in range(basis.kernel.dimension)]
+    mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), -1)
+    grid = basis.features(mesh.reshape(-1, len(ticks))) @ c
+    assert np.allclose(basis.on_grid(ticks, c), grid.reshape(mesh.shape[:-1]), atol=1e-9)
+
+
+@all_bases
+def test_features_are_orthonormal_up_to_the_stated_deficit(basis, rng):
+    """e(x).e(y) is the kernel of the span: it never exceeds K(x, x), and misses the deficit."""
+    x = points(basis, rng, 40)
+    e = basis.features(x)
+    square = np.sum(e**2, axis=1)
+    top = basis.kappa**2 if hasattr(basis, "kappa") else 1.0
+    assert np.all(square <= top * (1 + 1e-9))
+    if not hasattr(basis, "kappa"):  # K(x, x) = 1 everywhere
+        assert np.all(1 - square <= basis.deficit * 1.2 + 1e-6)
+
+
+@all_bases
+def test_derivatives(basis, rng):
+    smooth = basis.kernel.smoothness
+    c, x = rng.normal(size=basis.size), 0.1 + 0.8 * points(basis, rng)
+    d = basis.kernel.dimension
+    if smooth < 1:
+        with pytest.raises(ValueError, match="no further derivatives"):
+            basis.evaluate(x, c, (1,) + (0,) * (d - 1))
+        return
+    if not basis.kernel.diagonal and basis.name == "landmarks":
+        with pytest.raises(ValueError, match="diagonal"):
+            basis.evaluate(x, c, (1, 0))
+        return
+    for axis in range(d):
+        orders, step = tuple(int(i == axis) for i in range(d)), np.eye(d)[axis] * 1e-6
+        numeric = (basis.evaluate(x + step, c) - basis.evaluate(x - step, c)) / 2e-6
+        scale = np.abs(numeric).max() + 1
+        if basis.name != "grid":  # whose second derivative jumps at the grid's points
+            assert np.allclose(basis.evaluate(x, c, orders), numeric, atol=1e-4 * scale)
+        assert np.median(np.abs(basis.evaluate(x, c, orders) - numeric)) < 1e-3 * scale
+
+
+@all_bases
+def test_file_fields_give_the_same_basis(basis, rng):
+    again = basis_from_dict(basis.to_dict())
+    x, c = points(basis, rng), rng.normal(size=basis.size)
+    assert np.array_equal(again.evaluate(x, c), basis.evaluate(x, c))
+
+
+@all_bases
+def test_quantised_rows_keep_their_bounds_and_their_values(basis, rng):
+    """M3.2, M3.3: every node's integer vector is inside the stated norm and diameter."""
+    features = basis.row_features(basis.kernel)
+    d = basis.kernel.dimension
+    corners = list(itertools.product(*[(0, n - 1) for n in features.shape]))
+    inner = [tuple(int(rng.integers(n)) for n in features.shape) for _ in range(12)]
+    vectors = []
+    for node in corners + inner:
+        counts = np.zeros(features.shape, dtype=np.int64)
+        counts[node] = 1
+        vectors.append(features.total(counts, 1).floats())
+    vectors = np.array(vectors)
+    gaps = np.linalg.norm(vectors[:, None] - vectors[None, :], axis=2)
+    assert np.linalg.norm(vectors, axis=1).max() <= features.norm
+    assert gaps.max() <= features.diameter
+    assert gaps.max() >= 0.6 * features.diameter  # the bound is not idle
+    spot = np.array(corners + inner) / (np.array(features.shape) - 1)
+    exact = basis.features(spot)
+    if not hasattr(basis, "kappa"):
+        exact = exact / basis.kernel.mass  # a row is a density, 1/mass times the kernel
+    assert np.abs(vectors - exact).max() < 3e-6 * max(1.0, features.norm) * d
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="unknown basis 'os.system'"):
+        basis_from_dict({"name": "os.system"})
+    with pytest.raises(ValueError, match="unknown kernel"):
+        basis_from_dict({"name": "cosine", "kernel": {"name": "box"}})
+
+
+def test_truncation_reaches_the_stated_sizes():
+    """M2: a few dozen coordinates are enough for smooth kernels."""
+    for h, most in ((0.1, 31), (0.05, 57), (0.01, 260)):
+        basis = REGISTRY["cosine"].spanning(Gaussian(((h**2,),)), 0)
+        assert basis.size <= most
+        assert basis.deficit < 1e-6

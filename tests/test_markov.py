@@ -1,0 +1,52 @@
+"""The Markov form: exactly the kernel's Gaussian law, without a matrix of points x points."""
+
+import numpy as np
+import pytest
+
+from mercer.kernels import Exponential, Matern32, Matern52
+from mercer.markov import _irregular, sample_path, state_of, unwhiten, whiten
+
+KERNELS = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_even_points_have_the_kernels_covariance(kernel):
+    side, p = 30, kernel.states
+    z = np.linspace(0, 1, side)[:, None]
+    eye = np.eye(side * p).reshape(side, p, side * p)
+    factor = unwhiten(kernel, eye, 1 / (side - 1))[:, 0]  # values as a map of the coordinates
+    assert np.allclose(factor @ factor.T, kernel(z, z), atol=1e-10)
+    assert np.allclose(whiten(kernel, unwhiten(kernel, eye, 0.1), 0.1), eye, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("spread", ["even", "clustered", "far"])
+def test_irregular_points_have_the_kernels_covariance(kernel, spread, rng):
+    t = np.sort(rng.random(25))
+    if spread == "clustered":  # close points: where innovation variances would cancel
+        t = np.sort(np.concatenate([t, t + 1e-7, t + 1e-4]))
+    if spread == "far":  # far apart in length scales: the recursion restarts its scaling
+        t = np.cumsum(rng.exponential(40, 25))
+    p = kernel.states
+    factor = np.stack(
+        [
+            _irregular(kernel, np.diff(t), unit.reshape(t.size, p), 0)
+            for unit in np.eye(t.size * p)
+        ],
+        axis=1,
+    )
+    assert np.allclose(factor @ factor.T, kernel(t[:, None], t[:, None]), atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_states_are_derivatives(kernel):
+    rate = kernel.rate(0)
+    d = np.array([[2.0], [3.0], [5.0]])[: kernel.states]
+    expected = [2.0, 3 + 2 * rate, 5 + 2 * rate * 3 + rate**2 * 2][: kernel.states]
+    assert np.allclose(state_of(kernel, d)[:, 0], expected)
+
+
+def test_path_takes_any_increasing_points(rng):
+    assert sample_path(KERNELS[1], np.array([0.0, 0.2, 0.9]), rng=rng).shape == (3,)
+    with pytest.raises(ValueError, match="increasing"):
+        sample_path(KERNELS[1], np.array([0.0, 0.0]), rng=rng)
