@@ -29,10 +29,7 @@ def test_irregular_points_have_the_kernels_covariance(kernel, spread, rng):
         t = np.cumsum(rng.exponential(40, 25))
     p = kernel.states
     factor = np.stack(
-        [
-            _irregular(kernel, np.diff(t), unit.reshape(t.size, p), 0)
-            for unit in np.eye(t.size * p)
-        ],
+        [_irregular(kernel, np.diff(t), unit.reshape(t.size, p), 0) for unit in np.eye(t.size * p)],
         axis=1,
     )
     assert np.allclose(factor @ factor.T, kernel(t[:, None], t[:, None]), atol=1e-9)

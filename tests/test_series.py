@@ -44,7 +44,9 @@ def test_values_grid_and_derivatives(dimension, sines, rng):
     assert np.allclose(series(u), direct(series, u), atol=1e-12)
     ticks = [rng.random(4) for _ in axes]
     mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), -1)
-    assert np.allclose(series.grid(ticks), direct(series, mesh.reshape(-1, dimension)).reshape(mesh.shape[:-1]))
+    assert np.allclose(
+        series.grid(ticks), direct(series, mesh.reshape(-1, dimension)).reshape(mesh.shape[:-1])
+    )
     step = 1e-5
     for axis in range(dimension):
         shift = np.eye(dimension)[axis] * step

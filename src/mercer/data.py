@@ -86,9 +86,11 @@ class _Batches(Rows):
     ) -> None:
         super().__init__(names, unit)
         self._batches = batches
+        # always read together: a table may be cut differently in each of its columns
+        self._wanted = list(dict.fromkeys([*self.names, *([unit] if unit else [])]))
 
     def chunks(self) -> Iterator[Floats]:
-        for batch in self._batches(list(self.names)):
+        for batch in self._batches(self._wanted):
             columns = [_numbers(batch.column(name)) for name in self.names]
             self._tick(batch.num_rows)
             for start in range(0, batch.num_rows, CHUNK):
@@ -97,7 +99,7 @@ class _Batches(Rows):
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
-        for batch in self._batches([self.unit]):
+        for batch in self._batches(self._wanted):
             column = batch.column(self.unit)
             for start in range(0, batch.num_rows, CHUNK):
                 yield column.slice(start, CHUNK)
@@ -267,6 +269,8 @@ def _numbers(column: Any) -> Floats:
     if pa.types.is_binary(column.type):  # a CSV file's text: what is not a number is missing
         text = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
         column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.string())), pa.float64())
+    elif pa.types.is_boolean(column.type):
+        column = pc.cast(pc.cast(column, pa.uint8()), pa.float64())
     elif not pa.types.is_float64(column.type):
         column = pc.cast(column, pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

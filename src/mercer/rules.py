@@ -54,7 +54,9 @@ def expected_error(
 
     bias = total(signal) - 2 * total(keep * signal) + total(keep**2 * signal)
     kappa = ((1 + 2 * float(np.sum(keep0))) / length) ** dimension
-    noise = 2 * kappa * (multiplier / n) ** 2 * total(keep**2 / keep0)
+    away = 0.5 if boundary == "periodic" else 1.0  # where the kernel is least
+    least = max(0.0, (1 + 2 * float(np.sum(keep0 * np.cos(angle * away)))) / length) ** dimension
+    noise = max(kappa, 2 * (kappa - least)) * (multiplier / n) ** 2 * total(keep**2 / keep0)
     return ExpectedError(h, bias, total(keep**2) / n, noise)
 
 

@@ -17,7 +17,9 @@ def covariance(d: int, *, full: bool = False):
 
 
 def cases():
-    for (name, basis), kernel, d in itertools.product(REGISTRY.items(), KERNELS.values(), (1, 2, 3)):
+    for (name, basis), kernel, d in itertools.product(
+        REGISTRY.items(), KERNELS.values(), (1, 2, 3)
+    ):
         size = {1: 24, 2: 36, 3: 64}[d]
         try:
             made = basis.spanning(kernel(covariance(d)), size)

@@ -18,6 +18,7 @@ from mercer.bases.spectral import (
     kept,
     orders_above_cut,
     theta_sum,
+    wrapped_least,
 )
 from mercer.checks import Floats, Ints
 from mercer.kernels import Gaussian, Kernel
@@ -72,6 +73,12 @@ class Cosine(SpectralBasis):
         for h in self.kernel.lengths:
             square *= 1 + 2 * theta_sum(h, 1.0)
         return math.sqrt(square)
+
+    @cached_property
+    def overlap(self) -> float:
+        # one factor is (v(x - y) + v(x + y)) / 2, v the wrapped normal density of the circle of
+        # length two, which falls up to distance one: least at opposite ends
+        return math.prod(wrapped_least(float(h), 1.0, 1.0) for h in self.kernel.lengths)
 
     def sampling_variance(self, theta: Floats, n: int) -> Floats:
         shape = [2 * order + 1 for order in self.orders]

@@ -23,6 +23,7 @@ from mercer.bases.spectral import (
     kept,
     orders_above_cut,
     theta_sum,
+    wrapped_least,
 )
 from mercer.checks import Floats, Ints
 from mercer.kernels import Gaussian, Kernel
@@ -113,6 +114,16 @@ class Fourier(SpectralBasis):
             square = float(np.sum(np.exp(-covariance_sum(away, inverse) / 2))) / self.kernel.mass
             square *= 1 + 1e-9
         return math.sqrt(square)
+
+    @cached_property
+    def overlap(self) -> float:
+        if not self.kernel.diagonal:
+            return 0.0
+        # the wrapped normal density falls up to half a period; points are at most one apart
+        return math.prod(
+            wrapped_least(float(h), 2 / p, min(1.0, p / 2)) / p
+            for h, p in zip(self.kernel.lengths, self.periods, strict=True)
+        )
 
     def sampling_variance(self, theta: Floats, n: int) -> Floats:
         half = len(self._half_space)

@@ -66,6 +66,19 @@ class SpectralBasis(Basis):
     def kappa(self) -> float:
         """sqrt(sup K(x, x)) of the whole kernel, not only of the coordinates kept."""
 
+    @property
+    @abstractmethod
+    def overlap(self) -> float:
+        """A lower bound on K(x, y) over the domain, of the whole kernel."""
+
+    @property
+    def diameter(self) -> float:
+        """Sup ||K_x - K_y||, and of ||K_x|| alone: sharper than M4's sqrt2 kappa where K > 0.
+
+        ||K_x - K_y||^2 = K(x, x) + K(y, y) - 2 K(x, y) <= 2 (kappa^2 - inf K).
+        """
+        return max(self.kappa, math.sqrt(2 * (self.kappa**2 - self.overlap)))
+
     @abstractmethod
     def sampling_variance(self, theta: Floats, n: int) -> Floats:
         """Estimate of the variance of the coefficients of n rows with coefficients theta (M17)."""
@@ -151,7 +164,7 @@ class SpectralBasis(Basis):
             tables=tables,
             unit=Fraction(1, 2 ** (BITS * d + _WEIGHT_BITS)),
             norm=self.kappa + error,
-            diameter=math.sqrt(2) * self.kappa * (1 + 1e-9) + 2 * error,
+            diameter=self.diameter * (1 + 1e-9) + 2 * error,
             rows=self.terms,
             weights=tuple(int(w) for w in scale),
         )
@@ -192,6 +205,14 @@ def theta_sum(h: float, rate: float) -> float:
     step = (math.pi * rate * h) ** 2 / 2
     j = np.arange(1, math.ceil(math.sqrt(60 / step)) + 2)
     return float(np.sum(np.exp(-step * j.astype(float) ** 2))) * (1 + 1e-9) + 1e-15
+
+
+def wrapped_least(h: float, rate: float, away: float) -> float:
+    """Lower bound on 1 + 2 sum_j exp(-(pi rate j h)^2 / 2) cos(pi rate j away), never below 0."""
+    step = (math.pi * rate * h) ** 2 / 2
+    j = np.arange(1, math.ceil(math.sqrt(60 / step)) + 2).astype(float)
+    value = 1 + 2 * float(np.sum(np.exp(-step * j**2) * np.cos(math.pi * rate * away * j)))
+    return max(0.0, value - 1e-12 * (1 + 2 * j.size))
 
 
 def _differentiated(axis: Axis, u: Floats, order: int) -> Floats:

@@ -1,0 +1,109 @@
+"""The layers of the design hold: no module looks up, across, or from the right to the left."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mercer
+
+ROOT = Path(mercer.__file__).parent
+LAYERS = {
+    0: ["version", "checks", "privacy", "entropy"],
+    1: ["domain", "series", "exact", "kernels", "markov", "accountants", "bases"],
+    2: ["data", "files", "folding", "summaries", "rules"],
+    3: ["mechanisms"],
+    4: ["release", "densities", "smoothing", "storage", "plotting"],
+    5: ["publish", "recipes"],
+    6: ["api", "planning", "estimators", "audit", "terminal", "cli"],
+}
+LAYER = {name: layer for layer, names in LAYERS.items() for name in names}
+LEFT = {"data", "files", "folding", "summaries", "mechanisms"}  # may hold records, or meet them
+RIGHT = set(LAYERS[4])
+# within a layer, a module may use those before it
+ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
+SAME_LAYER = {
+    ("data", "files"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
+    ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
+    ("summaries", "data"), ("summaries", "folding"), ("bases", "exact"), ("bases", "kernels"),
+    ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
+    ("cli", "planning"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
+    ("storage", "release"), ("plotting", "release"), ("recipes", "publish"),
+}  # fmt: skip
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        if parts != ("__init__",):
+            yield parts[0], path
+
+
+def imported(path):
+    """Top-level parts of mercer that a file imports anywhere, functions included."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            parts = node.module.split(".")
+            if parts[0] == "mercer":
+                names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+                yield from names
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                if parts[0] == "mercer" and len(parts) > 1:
+                    yield parts[1]
+
+
+CASES = [(name, path) for name, path in modules()]
+
+
+def test_every_module_has_a_layer():
+    assert {name for name, _ in CASES} == set(LAYER)
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), CASES, ids=lambda v: v.name if isinstance(v, Path) else v
+)
+def test_imports_point_down(name, path):
+    for other in set(imported(path)) - {name}:
+        if LAYER[other] == LAYER[name]:
+            assert (name, other) in SAME_LAYER, f"{name} may not import {other}"
+        else:
+            assert LAYER[other] < LAYER[name], f"{name} may not import {other}"
+        assert not (name in RIGHT and other in LEFT), f"{name} is right of the door, {other} left"
+
+
+def test_the_walk_would_see_a_wrong_import(tmp_path):
+    bad = tmp_path / "release.py"
+    bad.write_text("def f():\n    from mercer.data import open_rows\n")
+    assert list(imported(bad)) == ["data"]
+
+
+def test_randomness_comes_from_entropy_alone():
+    for name, path in CASES:
+        text = path.read_text()
+        if name != "entropy":
+            calls = text.replace("np.random.Generator", "")
+            allowed = name == "estimators"  # scikit-learn's random_state becomes a seed there
+            assert allowed or "np.random." not in calls, path
+            assert "import random" not in text, path
+            assert "secrets" not in text, path
+
+
+def test_import_is_quick():
+    """Under a second: nothing heavy is loaded before it is used (import time is not asserted)."""
+    program = (
+        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer'}"
+        "; print(sorted(heavy & set(sys.modules)))"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "[]"
+
+
+def test_modules_stay_short():
+    for _, path in CASES:
+        assert len(path.read_text().splitlines()) <= 320, path

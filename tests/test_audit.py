@@ -1,0 +1,144 @@
+"""Audits: on the worst neighbours the lower bound stays under the claim and comes near it.
+
+The attacker knows everything but one record and uses the likelihood ratio, which for Gaussian
+noise is a projection on the difference of the two means.  Bounds hold with confidence 1 - 3e-9,
+so a correct mechanism fails one of these tests with at most that probability.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mercer import entropy
+from mercer.audit import epsilon_lower_bound
+from mercer.bases import Cosine
+from mercer.exact import Exact
+from mercer.kernels import Gaussian as GaussianKernel
+from mercer.mechanisms import Gaussian
+from mercer.privacy import Sensitivity
+from tests.conftest import ALPHA
+from tests.test_density_summary import summary
+
+EPSILON, DELTA = 1.0, 0.1  # a delta at which few samples come near the claim
+BASIS = Cosine.spanning(GaussianKernel(((0.35**2,),)))
+RUNS = 400_000
+
+
+def audited(one, two, noise, source, runs, epsilon_delta=DELTA):
+    """Lower bound on epsilon from `runs` noisy releases of each of two exact summaries."""
+    a, b = one.coordinates(), two.coordinates()
+    direction = a.floats() - b.floats()
+    samples = []
+    for exact in (a, b):
+        out = noise.add(Exact(exact.whole * runs, exact.unit), source)
+        samples.append(out.reshape(runs, -1) @ direction)
+    return epsilon_lower_bound(*samples, delta=epsilon_delta, confidence=1 - ALPHA)
+
+
+@pytest.fixture(scope="module")
+def neighbours():
+    rest = np.linspace(0, 1, 49)
+    return summary([*rest, 0.0], BASIS), summary([*rest, 1.0], BASIS)
+
+
+def calibrated(one, factor=1.0, **promise):
+    sensitivity = Sensitivity(one.sensitivity.value * factor, norm="rkhs")
+    return Gaussian().calibrate(sensitivity, BASIS.size, **promise)
+
+
+def test_density_release_with_secure_noise(neighbours):
+    noise = calibrated(neighbours[0], epsilon=EPSILON, delta=DELTA)
+    bound = audited(*neighbours, noise, entropy.Secure(), runs=25_000)
+    assert 0.4 * EPSILON < bound <= EPSILON  # few draws: the next test comes nearer
+
+
+def test_density_release_comes_near_the_claim(neighbours, rng):
+    noise = calibrated(neighbours[0], epsilon=EPSILON, delta=DELTA)
+    bound = audited(*neighbours, noise, entropy.Seeded(rng), RUNS)
+    assert 0.85 * EPSILON < bound <= EPSILON
+
+
+def test_noise_20_percent_too_small_is_caught(neighbours, rng):
+    noise = calibrated(neighbours[0], 0.8, epsilon=EPSILON, delta=DELTA)
+    assert audited(*neighbours, noise, entropy.Seeded(rng), RUNS) > EPSILON
+
+
+def test_sensitivity_without_the_factor_sqrt2_is_caught(neighbours, rng):
+    """A row can appear at one end and vanish from the other: kappa/n is not enough (M4)."""
+    noise = calibrated(neighbours[0], 1 / math.sqrt(2), epsilon=EPSILON, delta=DELTA)
+    assert audited(*neighbours, noise, entropy.Seeded(rng), RUNS) > EPSILON
+
+
+def test_classic_calibration_above_one_is_caught(rng):
+    """E1: at epsilon 8, delta 0.3 the papers' formula has a true delta of 0.45."""
+    epsilon, delta, runs = 8.0, 0.3, 4_000_000
+    sigma = math.sqrt(2 * math.log(2 / delta)) / epsilon  # what the formula would give
+    z = rng.standard_normal((2, runs))
+    broken = epsilon_lower_bound(z[0] * sigma + 1, z[1] * sigma, delta=delta, confidence=1 - ALPHA)
+    assert broken > epsilon
+    exact = Gaussian().multiplier(epsilon=epsilon, delta=delta)
+    kept = epsilon_lower_bound(z[0] * exact + 1, z[1] * exact, delta=delta, confidence=1 - ALPHA)
+    assert kept <= epsilon
+
+
+def test_bounds_read_from_the_data_are_caught(rng):
+    """Bounds taken as min and max: the record that sets them moves everybody else."""
+    rest = np.full(49, 0.3)
+
+    def faulty(last):
+        rows = np.array([*rest, last])
+        low, high = float(rows.min()), float(rows.max())
+        return summary((rows - low) / (high - low), BASIS)
+
+    one, two = faulty(0.6), faulty(0.0)
+    noise = calibrated(one, epsilon=EPSILON, delta=DELTA)
+    assert audited(one, two, noise, entropy.Seeded(rng), 20_000) > EPSILON
+
+
+def test_bandwidth_read_from_the_data_is_caught(rng):
+    """A bandwidth from the sample's spread: one outlier changes every row's contribution."""
+    rest = np.full(49, 0.5)
+
+    def faulty(last):
+        rows = np.array([*rest, last])
+        h = 0.25 + 4 * float(rows.std())
+        wide = Cosine.spanning(GaussianKernel(((h**2,),)))
+        theta = summary(rows, wide).coordinates().floats()
+        padded = np.zeros(BASIS.size)  # the same coordinates for all, as a release would have
+        padded[: min(wide.size, BASIS.size)] = theta[: BASIS.size]
+        return padded
+
+    a, b = faulty(0.5), faulty(1.0)
+    noise = calibrated(summary([*rest, 0.5], BASIS), epsilon=EPSILON, delta=DELTA)
+    shift = np.linalg.norm(a - b) / noise.sd
+    z = rng.standard_normal((2, 50_000))
+    bound = epsilon_lower_bound(z[0] + shift, z[1], delta=DELTA, confidence=1 - ALPHA)
+    assert bound > EPSILON
+
+
+def test_the_bound_is_sound_and_says_nothing_of_equal_data(rng):
+    z = rng.standard_normal((2, 50_000))
+    assert epsilon_lower_bound(z[0], z[1], delta=0.0, confidence=1 - ALPHA) < 0.3
+    # pure randomised response at epsilon = ln 3: near the truth, never above
+    flips = rng.random((2, 200_000))
+    one, two = (flips[0] < 0.75).astype(float), (flips[1] < 0.25).astype(float)
+    bound = epsilon_lower_bound(one, two, delta=0.0, confidence=1 - ALPHA)
+    assert 0.95 * math.log(3) < bound <= math.log(3)
+
+
+def test_repeated_noise_is_caught(neighbours):
+    """The same noise for two releases of neighbours gives the difference away at once."""
+    one, two = neighbours
+    noise = calibrated(one, epsilon=EPSILON, delta=DELTA)
+    unit = Fraction(1)
+    again = [
+        noise.add(Exact(s.coordinates().whole, s.coordinates().unit * unit), entropy.Seeded(3))
+        for s in neighbours
+    ]  # noqa: E501
+    seen = np.linalg.norm(again[0] - again[1])
+    true = np.linalg.norm(one.coordinates().floats() - two.coordinates().floats())
+    assert seen == pytest.approx(true, rel=1e-6)  # no protection at all: why seeds are marked
+    fresh = [noise.add(s.coordinates(), entropy.Secure()) for s in neighbours]
+    assert np.linalg.norm(fresh[0] - fresh[1]) != pytest.approx(true, rel=1e-6)

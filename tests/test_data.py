@@ -1,0 +1,191 @@
+"""All kinds of input give the same release; errors name columns and types, never values."""
+
+import gzip
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mercer
+from mercer.data import open_rows, person_weights
+
+PROMISE = {"epsilon": 1.0, "delta": 1e-6, "rng": 11}
+SECRET = 31337.25  # stands in the data and must never stand in a message
+
+
+@pytest.fixture
+def frame(rng):
+    n = 400
+    values = rng.normal(50, 20, n)
+    values[5] = SECRET
+    return pd.DataFrame(
+        {"age": values, "weight": rng.normal(70, 9, n), "who": [f"p{i // 3}" for i in range(n)],
+         "label": ["a"] * n}
+    )  # fmt: skip
+
+
+def release(data, **options):
+    return mercer.density(data, bounds=(0, 100), **PROMISE, **options).coordinates
+
+
+def test_every_kind_of_input_gives_the_same_release(frame, tmp_path):
+    table = pa.Table.from_pandas(frame)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=37)
+    (tmp_path / "folder").mkdir()
+    for i in range(3):
+        pq.write_table(table.slice(i * 150, 150), tmp_path / "folder" / f"{i}.parquet")
+    with gzip.open(tmp_path / "a.csv.gz", "wt") as file:
+        frame.to_csv(file, index=False)
+    frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
+    expected = release(frame["age"].to_numpy())
+    plain = [frame["age"], frame["age"].tolist(), pl.Series("age", frame["age"]),
+             frame["age"].to_numpy()[:, None], table["age"], table["age"].combine_chunks()]  # fmt: skip
+    named = [frame, pl.from_pandas(frame), table, table.to_batches()[0], tmp_path / "a.csv",
+             str(tmp_path / "a.parquet"), tmp_path / "folder", tmp_path / "a.csv.gz",
+             tmp_path / "a.tsv", table.to_reader()]  # fmt: skip
+    for data in plain:
+        assert np.array_equal(release(data), expected), type(data)
+    for data in named:
+        assert np.array_equal(release(data, columns="age"), expected), type(data)
+
+
+def test_rows_that_do_not_fit_follow_the_public_rule(tmp_path):
+    """M18: missing, infinite and textual cells count in n and add nothing."""
+    text = "age,name\n10,x\n20,\n,\nNA,y\n-inf,z\noops,\xe9\n30,w,too,many,cells\n40,v\n"
+    (tmp_path / "odd.csv").write_text(text, encoding="latin-1")
+    odd = mercer.density(tmp_path / "odd.csv", columns="age", bounds=(0, 100), **PROMISE)
+    array = [10, 20, None, None, -np.inf, np.nan, None, 40]
+    assert odd.privacy.n == 8
+    assert np.array_equal(odd.coordinates, release(np.array(array, dtype=object)))
+    dropped = mercer.density(array, bounds=(0, 100), missing="drop", **PROMISE)
+    assert dropped.privacy.n == 3
+
+
+def test_integers_booleans_and_decimals_are_numbers():
+    whole = pa.table({"x": pa.array([1, 2, None, 4])})
+    same = pa.table({"x": pa.array([Decimal(1), Decimal(2), None, Decimal(4)])})
+    assert np.array_equal(release(whole), release(same))
+    assert release(pd.Series([True, False, True])).size > 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": "agee"}, "no column 'agee'; there are 'age', 'weight', 'who', 'label'"),
+        ({"columns": "label"}, "column 'label' must be numeric"),
+        ({}, "columns is missing"),
+        ({"columns": ["age", "age"]}, "different names"),
+        ({"columns": 3}, "name or a list of names"),
+        ({"columns": "age", "unit": "nobody"}, "no column 'nobody'"),
+        ({"columns": "age", "unit": 3}, "unit must be the name"),
+        ({"columns": "age", "unit": "who", "missing": "drop"}, "cannot be combined with unit"),
+    ],
+)
+def test_errors_about_columns(frame, options, message):
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        release(frame, **options)
+    assert str(SECRET) not in str(caught.value)
+
+
+def test_unreadable_files(tmp_path, frame):
+    good = tmp_path / "good.parquet"
+    frame.to_parquet(good)
+    (tmp_path / "cut.parquet").write_bytes(good.read_bytes()[:-200])
+    (tmp_path / "fake.parquet").write_text("age\n1\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "void").mkdir()
+    (tmp_path / "a.xlsx").write_text("")
+    for name, message in [
+        ("cut.parquet", "cannot be read as Parquet"),
+        ("fake.parquet", "cannot be read as Parquet"),
+        ("empty.csv", "cannot be read as CSV"),
+        ("void", "holds no"),
+        ("a.xlsx", "must end in"),
+        ("gone.csv", "there is no file"),
+    ]:
+        with pytest.raises((ValueError, FileNotFoundError), match=message):
+            release(tmp_path / name, columns="age")
+
+
+def test_a_file_damaged_in_the_middle_spends_and_shows_nothing(tmp_path, frame):
+    path = tmp_path / "a.parquet"
+    frame.to_parquet(path, compression="snappy", row_group_size=50)
+    blob = bytearray(path.read_bytes())
+    blob[300:900] = bytes(600)
+    path.write_bytes(bytes(blob))
+    with pytest.raises(ValueError, match="nothing was spent") as caught:
+        release(path, columns="age")
+    assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(("rows", "count"), [([], 0), ([5.0], 1)])
+def test_too_few_rows(rows, count):
+    with pytest.raises(ValueError, match=f"at least 2 rows, got {count}; nothing was spent"):
+        release(np.array(rows, dtype=float))
+
+
+def test_files_of_a_folder_must_agree(tmp_path, frame):
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame[["who", "age"]].to_csv(tmp_path / "b.csv", index=False)
+    with pytest.raises(ValueError, match="same columns"):
+        release(tmp_path, columns="age")
+
+
+def test_a_person_counts_once(frame, tmp_path):
+    """M16: a person with many rows has the weight of one; repeating rows changes nothing."""
+    unit = {"columns": "age", "unit": "who"}
+    once = mercer.density(frame, bounds=(0, 100), **unit, **PROMISE)
+    assert once.privacy.n == frame["who"].nunique()
+    assert once.privacy.unit == "who"
+    assert "all rows of one 'who'" in once.privacy.sentence
+    loud = pd.concat([frame, frame[frame.who == "p7"]])
+    assert np.allclose(release(loud, **unit), once.coordinates, atol=1e-5)  # shares of 2^20
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert np.array_equal(release(tmp_path / "a.csv", **unit), once.coordinates)
+    coded = frame.assign(who=frame.who.astype("category"))
+    assert np.array_equal(release(coded, **unit), once.coordinates)
+
+
+def test_person_weights_never_exceed_one_person(frame):
+    frame.loc[3:9, "who"] = None  # unnamed rows are one person's
+    rows = open_rows(frame, columns="age", unit="who", dimension=1)
+    persons, chunks = person_weights(rows, 1 << 20)
+    weights = np.concatenate(list(chunks))
+    total = pd.Series(weights).groupby(frame["who"].fillna("nobody")).sum()
+    assert persons == len(total)
+    assert total.max() <= 1 << 20
+    assert total.min() > (1 << 20) - len(frame)
+
+
+def test_memory_does_not_grow_with_rows(tmp_path):
+    """Chunks are dropped as they are counted: a stream of any length needs one chunk at a time."""
+    import tracemalloc
+
+    from mercer.data import Rows
+    from mercer.domain import Domain
+    from mercer.summaries import tally_rows
+
+    class Endless(Rows):
+        def __init__(self, chunks):
+            super().__init__(["x"], None)
+            self.count = chunks
+
+        def chunks(self):
+            for _ in range(self.count):
+                yield np.random.default_rng().random((1 << 16, 1))
+
+        def persons(self):
+            return iter(())
+
+    peaks = []
+    for chunks in (4, 64):
+        tracemalloc.start()
+        tally_rows(Endless(chunks), Domain(("x",), ((0.0, 1.0),)))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]
