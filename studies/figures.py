@@ -36,8 +36,8 @@ X = np.linspace(0.0, 1.0, 1000)
 SEED = 2013
 DRAWS = 200  # of the noise, for the means in the table
 PROMISE = f"epsilon = {EPSILON:g}, delta = {DELTA:g}, one row; {N} synthetic rows, seeded noise"
-SIZES = (5, 10, 15)  # of the thesis, Figure 3.1
-_INK, _SOLID, _BAND = "#1b3a5c", "#000000", "#d5dfe9"
+SIZES, WIDTH = (5, 10, 15), 0.05  # of the thesis, Figure 3.1, which does not print its bandwidth
+_INK, _SOLID, _BAND = "#b04a00", "#000000", "#e8e2da"
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def ours(figure: int, x: Floats, seed: int) -> Curve:
 
 
 def hall_picture(figure: int, x: Floats, path: Path) -> None:
-    sheet, panels = _sheet(1, 2, (10, 4.4))
+    sheet, panels = _sheet(1, 2, (10, 4.6))
     sides = {
         "As printed": printed(figure, x, SEED),
         "Mercer at the same promise": ours(figure, x, SEED),
@@ -122,11 +122,12 @@ def hall_picture(figure: int, x: Floats, path: Path) -> None:
         axes.plot(X, estimate(x), color=_SOLID, linewidth=1.8, label="not private")
         axes.plot(X, side.values, color=_INK, linewidth=1.3, linestyle=(0, (4, 1.5)),
                   label="released")  # fmt: skip
-        _titles(axes, title, f"{PROMISE}\nnoise at a point: sd {side.sd:.3f}")
+        how = "; simulated, sensitivity as printed, 1.26324/(n h)"
+        note = how if figure == 2 and title == "As printed" else ""
+        _titles(axes, title, f"{PROMISE}\nnoise at a point: sd {side.sd:.3f}{note}")
         axes.set(xlabel="x (no unit)", xlim=(0, 1))
         axes.axhline(0, color="#888888", linewidth=0.6)
     panels[0].set_ylabel("density per unit of x")
-    panels[1].legend(frameon=False, fontsize=8, loc="upper left")
     section = {1: "Sec. 4.1, Gaussian noise kernel", 2: "Sec. 4.2, exponential noise kernel"}
     sheet.suptitle(f"Hall 2013, Figure {figure}: {section[figure]}, h = {H:g}", x=0.01, ha="left")
     _save(sheet, path)
@@ -142,7 +143,7 @@ def truncations() -> list[tuple[int, Floats, float, float]]:
 
     |f - f_m|(x) <= ||f|| sqrt(K(x, x) - ||e(x)||^2): Cauchy-Schwarz.
     """
-    kernel = Gaussian(((H**2,),))
+    kernel = Gaussian(((WIDTH**2,),))
     centres, weights = bumps(np.random.default_rng(SEED))
     length = math.sqrt(weights @ kernel(centres[:, None], centres[:, None]) @ weights)
     f = kernel(X[:, None], centres[:, None]) @ weights
@@ -157,19 +158,20 @@ def truncations() -> list[tuple[int, Floats, float, float]]:
 
 
 def thesis_picture(path: Path) -> None:
-    kernel = Gaussian(((H**2,),))
+    kernel = Gaussian(((WIDTH**2,),))
     centres, weights = bumps(np.random.default_rng(SEED))
     f = kernel(X[:, None], centres[:, None]) @ weights
-    sheet, panels = _sheet(1, 3, (11, 3.9))
+    sheet, panels = _sheet(1, 3, (10, 4.0))
     for axes, (size, approximation, error, _) in zip(panels, truncations(), strict=True):
-        axes.plot(X, f, color=_SOLID, linewidth=1.8, label="f")
-        axes.plot(X, approximation, color=_INK, linewidth=1.6, linestyle=(0, (3, 1.5)),
-                  label=f"its first {size} coordinates")  # fmt: skip
+        axes.plot(X, f, color="#b5b5b5", linewidth=4, label="function")
+        axes.plot(X, approximation, color=_SOLID, linewidth=1.5, linestyle=(0, (3, 1.5)),
+                  label="its first coordinates")  # fmt: skip
         _titles(axes, f"{size} eigenfunctions", f"no noise, no data; largest error {error:.2g}")
         axes.set(xlabel="x (no unit)", xlim=(0, 1))
-        axes.legend(frameon=False, fontsize=8)
     panels[0].set_ylabel("f(x)")
-    sheet.suptitle(f"Thesis, Figure 3.1: truncation, Gaussian kernel, h = {H:g}", x=0.01, ha="left")
+    sheet.suptitle(
+        f"Thesis, Figure 3.1: truncation, Gaussian kernel, h = {WIDTH:g}", x=0.01, ha="left"
+    )
     _save(sheet, path)
 
 
@@ -189,7 +191,9 @@ def _titles(axes: Any, title: str, small: str) -> None:
 def _save(sheet: Any, path: Path) -> None:
     from matplotlib import pyplot as plt
 
-    sheet.tight_layout()
+    handles, labels = sheet.axes[0].get_legend_handles_labels()
+    sheet.legend(handles, labels, ncols=3, loc="lower center", frameon=False, fontsize=9)
+    sheet.tight_layout(rect=(0, 0.05, 1, 1))
     sheet.savefig(path, dpi=100)
     plt.close(sheet)
 
@@ -267,9 +271,9 @@ def report(x: Floats) -> list[str]:
         "",
         "![Thesis, Figure 3.1](thesis-figure31.png)",
         "",
-        "A sum of 12 Gaussian kernel functions with random centres and weights, projected on the "
-        "first m eigenfunctions of the kernel on [0, 1]; the bound is ||f|| sup sqrt(K(x, x) - "
-        "||e(x)||²).",
+        f"A sum of 12 Gaussian kernel functions (h = {WIDTH:g}) with random centres and weights, "
+        "projected on the first m eigenfunctions of the kernel on [0, 1]; the bound is "
+        "||f|| sup sqrt(K(x, x) - ||e(x)||²).",
         "",
         "| m | largest error | bound |",
         "|---:|---:|---:|",

@@ -136,7 +136,7 @@ def test_repeated_noise_is_caught(neighbours):
     again = [
         noise.add(Exact(s.coordinates().whole, s.coordinates().unit * unit), entropy.Seeded(3))
         for s in neighbours
-    ]  # noqa: E501
+    ]
     seen = np.linalg.norm(again[0] - again[1])
     true = np.linalg.norm(one.coordinates().floats() - two.coordinates().floats())
     assert seen == pytest.approx(true, rel=1e-6)  # no protection at all: why seeds are marked

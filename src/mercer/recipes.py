@@ -78,7 +78,8 @@ class Recipe:
     @property
     def adaptive(self) -> bool:
         """Whether the bandwidth is chosen after the noise: only spectral coordinates can."""
-        return self.bandwidth == "auto" and self.basis in ("cosine", "fourier")
+        automatic = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
+        return automatic and self.basis in ("cosine", "fourier")
 
     def check(self, domain: Domain) -> None:
         """What depends on the domain, still before any record is read."""
