@@ -6,7 +6,6 @@ so a correct mechanism fails one of these tests with at most that probability.
 """
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from mercer import entropy
 from mercer.audit import epsilon_lower_bound
 from mercer.bases import Cosine
-from mercer.exact import Exact
 from mercer.kernels import Gaussian as GaussianKernel
 from mercer.mechanisms import Gaussian
 from mercer.privacy import Sensitivity
@@ -29,10 +27,10 @@ RUNS = 400_000
 def audited(one, two, noise, source, runs, epsilon_delta=DELTA):
     """Lower bound on epsilon from `runs` noisy releases of each of two exact summaries."""
     a, b = one.coordinates(), two.coordinates()
-    direction = a.floats() - b.floats()
+    direction = a - b
     samples = []
     for exact in (a, b):
-        out = noise.add(Exact(exact.whole * runs, exact.unit), source)
+        out = noise.add(np.tile(exact, runs), source)
         samples.append(out.reshape(runs, -1) @ direction)
     return epsilon_lower_bound(*samples, delta=epsilon_delta, confidence=1 - ALPHA)
 
@@ -105,7 +103,7 @@ def test_bandwidth_read_from_the_data_is_caught(rng):
         rows = np.array([*rest, last])
         h = 0.25 + 4 * float(rows.std())
         wide = Cosine.spanning(GaussianKernel(((h**2,),)))
-        theta = summary(rows, wide).coordinates().floats()
+        theta = summary(rows, wide).coordinates()
         padded = np.zeros(BASIS.size)  # the same coordinates for all, as a release would have
         padded[: min(wide.size, BASIS.size)] = theta[: BASIS.size]
         return padded
@@ -132,13 +130,9 @@ def test_repeated_noise_is_caught(neighbours):
     """The same noise for two releases of neighbours gives the difference away at once."""
     one, two = neighbours
     noise = calibrated(one, epsilon=EPSILON, delta=DELTA)
-    unit = Fraction(1)
-    again = [
-        noise.add(Exact(s.coordinates().whole, s.coordinates().unit * unit), entropy.Seeded(3))
-        for s in neighbours
-    ]
+    again = [noise.add(s.coordinates(), entropy.Seeded(3)) for s in neighbours]
     seen = np.linalg.norm(again[0] - again[1])
-    true = np.linalg.norm(one.coordinates().floats() - two.coordinates().floats())
+    true = np.linalg.norm(one.coordinates() - two.coordinates())
     assert seen == pytest.approx(true, rel=1e-6)  # no protection at all: why seeds are marked
     fresh = [noise.add(s.coordinates(), entropy.Secure()) for s in neighbours]
     assert np.linalg.norm(fresh[0] - fresh[1]) != pytest.approx(true, rel=1e-6)

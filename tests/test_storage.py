@@ -140,7 +140,7 @@ def test_what_is_not_a_file(tmp_path):
 
 
 LEAF = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
-JSON = st.recursive(LEAF, lambda s: st.lists(s, max_size=4) | st.dictionaries(st.text(max_size=5), s, max_size=4), max_leaves=8)  # noqa: E501  # fmt: skip
+JSON = st.recursive(LEAF, lambda s: st.lists(s, max_size=4) | st.dictionaries(st.text(max_size=5), s, max_size=4), max_leaves=8)  # fmt: skip
 
 
 @given(data=st.data(), value=JSON)

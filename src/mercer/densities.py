@@ -167,7 +167,9 @@ class DensityRelease(Release):
         mass = 1.0
         if isinstance(self.basis, SpectralBasis):
             norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
-            mass = released_mass(float(self.coordinates[0] / norm), float(self.noise.sd / norm))
+            plain = self.basis.unmix(self.coordinates)[0]
+            sd = self.noise.sd * math.sqrt(self.basis.spread[0])
+            mass = released_mass(float(plain / norm), float(sd / norm))
         return 1 / (self.domain.volume * mass)
 
     def to_dict(self) -> dict[str, Any]:

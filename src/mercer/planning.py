@@ -70,11 +70,8 @@ def density_plan(
     accuracy = noise_accuracy(
         chosen, keep / chosen.eigenvalues, sd=noise.sd / volume, finest=finest, volume=volume
     )
-    # without privacy a coefficient has variance at most about 1/n
-    sampling = noise_accuracy(
-        chosen, keep / np.sqrt(chosen.eigenvalues), sd=count**-0.5 / volume, finest=finest,
-        volume=volume,
-    )  # fmt: skip
+    # without privacy a coefficient has variance about 1/n
+    sampling = float(np.sum(keep**2)) * chosen.amplitude[0] ** 2 / (count * volume)
     return DensityPlan(
         n=count,
         **promise,
@@ -82,7 +79,7 @@ def density_plan(
         finest=_in_data_units(smoothing.covariance, domain),
         coordinates=chosen.size,
         privacy_error=float(np.sqrt(accuracy.integrated)),
-        sampling_error=float(np.sqrt(sampling.integrated)),
+        sampling_error=float(np.sqrt(sampling)),
         pointwise=accuracy.pointwise,
     )
 

@@ -22,7 +22,7 @@ from mercer.checks import Floats
 from mercer.domain import Domain
 from mercer.privacy import Statement
 
-__all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "deviation", "noise_accuracy"]
+__all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "deviation", "noise_accuracy", "noise_rows"]
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Release(ABC):
     @property
     def _filtered(self) -> Floats:
         if "filtered" not in self._memory:
-            self._memory["filtered"] = self.coordinates * self.filter
+            self._memory["filtered"] = self.basis.unmix(self.coordinates) * self.filter
         return self._memory["filtered"]
 
     def _orders(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -177,13 +177,13 @@ class Release(ABC):
         if "suprema" not in self._memory:
             mesh = _mesh(self.domain.dimension, self._finest)
             runs = {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
-            trial = self.basis.features(mesh[:: max(1, len(mesh) // 64)]) * self.filter
+            trial = noise_rows(self.basis, self.filter, mesh[:: max(1, len(mesh) // 64)])
             power = np.max(trial**2 / np.sum(trial**2, axis=1, keepdims=True), axis=0)
             kept = np.flatnonzero(power > 1e-8)  # the others cannot be seen in the supremum
             normals = entropy.simulation(1).standard_normal((runs, kept.size)).T
             suprema = np.zeros(runs)
             for start in range(0, len(mesh), 512):
-                rows = (self.basis.features(mesh[start : start + 512]) * self.filter)[:, kept]
+                rows = noise_rows(self.basis, self.filter, mesh[start : start + 512])[:, kept]
                 length = np.sqrt(np.sum(rows**2, axis=1, keepdims=True))
                 rows /= np.maximum(length, 1e-300)
                 np.maximum(suprema, np.abs(rows @ normals).max(axis=0), out=suprema)
@@ -209,11 +209,16 @@ def noise_accuracy(
     )
 
 
+def noise_rows(basis: Basis, factors: Floats, x: Floats) -> Floats:
+    """The noise at points x, as a linear map of white noise: shape (points, m)."""
+    return basis.unmix(basis.features(x) * factors)
+
+
 def deviation(basis: Basis, factors: Floats, sd: float, rows: Floats) -> Floats:
     """Standard deviation of the noise at points of the unit cube."""
     step = max(1, (1 << 22) // basis.size)
     parts = [
-        np.sqrt(np.sum((basis.features(rows[i : i + step]) * factors) ** 2, axis=1))
+        np.sqrt(np.sum(noise_rows(basis, factors, rows[i : i + step]) ** 2, axis=1))
         for i in range(0, len(rows), step)
     ]
     return sd * (np.concatenate(parts) if parts else np.zeros(0))

@@ -10,9 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.bases.cosine import WIDEST_EVEN
 from mercer.checks import Floats
 
-__all__ = ["ExpectedError", "expected_error", "noise_bandwidth", "rule_bandwidth"]
+__all__ = [
+    "ExpectedError",
+    "expected_error",
+    "noise_bandwidth",
+    "reference_power",
+    "rule_bandwidth",
+]
 
 _REFERENCE = 1 / 8  # standard deviation of the reference density
 _PRICE = 0.1  # what keeping finer detail may add to the expected error
@@ -47,17 +54,31 @@ def expected_error(
     j = np.arange(1, int(6.5 / (np.pi * rate * h0)) + 2)
     angle = np.pi * rate * j
     keep, keep0 = np.exp(-((angle * h) ** 2) / 2), np.exp(-((angle * h0) ** 2) / 2)
-    signal = np.exp(-((angle * _REFERENCE) ** 2))
+    signal = reference_power(angle[:, None])
 
     def total(terms: Floats) -> float:
         return float((1 + functions * np.sum(terms)) / length) ** dimension
 
     bias = total(signal) - 2 * total(keep * signal) + total(keep**2 * signal)
+    if boundary == "reflect" and h0 <= WIDEST_EVEN:  # see bases/cosine.py
+        wall = 1 + 2 * float(np.sum(keep0))
+        noise = wall**dimension * (multiplier / n) ** 2
+        odd = 2 * keep0 / wall * 2  # squared unit vectors of the walls, both parities
+        zero = 1 + 2 / wall
+        noise *= float(zero + np.sum(keep**2 / keep0 * (1 + odd))) ** dimension * 2.0 ** (
+            1 - dimension
+        )
+        return ExpectedError(h, bias, total(keep**2) / n, noise)
     kappa = ((1 + 2 * float(np.sum(keep0))) / length) ** dimension
     away = 0.5 if boundary == "periodic" else 1.0  # where the kernel is least
     least = max(0.0, (1 + 2 * float(np.sum(keep0 * np.cos(angle * away)))) / length) ** dimension
     noise = max(kappa, 2 * (kappa - least)) * (multiplier / n) ** 2 * total(keep**2 / keep0)
     return ExpectedError(h, bias, total(keep**2) / n, noise)
+
+
+def reference_power(angular: Floats) -> Floats:
+    """Mean squared coefficients of the reference density at these angular frequencies (rows)."""
+    return np.exp(-np.sum((angular * _REFERENCE) ** 2, axis=1))
 
 
 def rule_bandwidth(*, n: int, multiplier: float, dimension: int, boundary: str) -> ExpectedError:

@@ -4,58 +4,48 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.checks import Floats, Ints
-from mercer.exact import Exact, contract
 from mercer.kernels import KERNELS, Kernel
 
-__all__ = ["Basis", "Features", "basis_from_dict", "kernel_from_dict", "kernel_to_dict"]
+__all__ = [
+    "UNIT_ROUNDOFF",
+    "Basis",
+    "Features",
+    "basis_from_dict",
+    "kernel_from_dict",
+    "kernel_to_dict",
+]
 
 REGISTRY: dict[str, type[Basis]] = {}
+UNIT_ROUNDOFF = 2.0**-53
 
 
 @dataclass(frozen=True)
 class Features:
-    """The feature vector of every node of a public grid, in integers (M3.2, M3.3, M5).
+    """How weights on a public grid of nodes become coordinates: a fixed linear map (M2, M5).
 
-    A row x contributes a convex combination of node vectors u(g).  `norm` bounds |u(g)|,
-    `diameter` bounds |u(g) - u(g')| and |u(g)|, both of the *quantised* vectors.
+    A row is a convex combination of nodes, so it contributes a convex combination of the node
+    vectors u(g).  `norm` bounds |u(g)|, `diameter` bounds |u(g) - u(g')| and |u(g)|.  The map is
+    computed in doubles from exact integer weights; `rounding` bounds the distance of what is
+    computed from what is meant, whatever the weights (M3.3): the error of a fixed number of
+    operations, not of a sum over rows.
     """
 
     shape: tuple[int, ...]  # nodes along each coordinate
-    tables: tuple[Ints, ...]  # one (functions, nodes) table a coordinate, or one for all nodes
-    unit: Fraction  # one step of a product of table entries
+    project: Callable[[Floats], Floats]  # weights of total at most one -> coordinates
     norm: float
     diameter: float
-    rows: tuple[tuple[Ints, Ints], ...] = ()  # see `combine`
-    weights: tuple[int, ...] = ()  # an integer factor for each coordinate, in `unit`
+    rounding: float
 
-    def total(self, counts: Ints, weight: int) -> Exact:
-        """sum_g counts[g] u(g) / weight, exactly; `weight` bounds the sum of counts."""
-        if len(self.tables) == 1:
-            counts = counts.reshape(-1)
-        whole = self.combine(contract(counts, self.tables, weight).reshape(-1))
-        return Exact([int(value) for value in whole], self.unit / weight)
-
-    def combine(self, whole: NDArray[Any]) -> NDArray[Any]:
-        """Signed sums of table products, times the integer weights.
-
-        Row k of the result is weights[k] * sum_j sign[k, j] whole[index[k, j]], each of `rows`
-        one column j; without rows all products stand as they are.
-        """
-        if self.rows:
-            parts = [whole[index] * sign.astype(object) for index, sign in self.rows]
-            whole = sum(parts[1:], parts[0])
-        if self.weights:
-            whole = whole * np.array(self.weights, dtype=object)
-        return whole
+    def total(self, counts: Ints, weight: int) -> Floats:
+        """sum_g counts[g] u(g) / weight; `weight` bounds the sum of the counts."""
+        return self.project(counts / weight)
 
 
 class Basis(ABC):
@@ -92,7 +82,7 @@ class Basis(ABC):
 
     @abstractmethod
     def row_features(self, smoother: Kernel) -> Features:
-        """u(g) = <s(. - g), e_j> for a row at node g, s the smoother's density."""
+        """u(g), the released coordinates of s(. - g), a row at node g, s the smoother's density."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -102,6 +92,13 @@ class Basis(ABC):
     @abstractmethod
     def from_dict(cls, fields: dict[str, Any]) -> Basis:
         """Rebuild; ValueError if a field is out of range."""
+
+    def unmix(self, rows: Floats) -> Floats:
+        """Plain coordinates, those of `features`, from released ones; its own transpose.
+
+        The same for most bases: released coordinates are plain.  See `cosine` for the other case.
+        """
+        return rows
 
     def evaluate(
         self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
@@ -169,13 +166,21 @@ def positive_int(fields: dict[str, Any], key: str, most: int) -> int:
     return value
 
 
+_MOST_NODES = {1: 1 << 15, 2: 1 << 10, 3: 1 << 7}
+_LEAST_NODES = {1: 1 << 10, 2: 1 << 7, 3: 1 << 5}
+
+
+def most_nodes(dimension: int) -> int:
+    """Cells of the finest binning grid along each coordinate."""
+    return _MOST_NODES[dimension]
+
+
 def nodes_for(lengths: Floats) -> tuple[int, ...]:
     """Nodes of the public binning grid along each coordinate: 16 a bandwidth, within limits.
 
     Linear binning widens a row by at most a sixth of the squared spacing: 1/1500 of h^2.
     """
-    most = {1: 1 << 15, 2: 1 << 10, 3: 1 << 7}[len(lengths)]
-    least = {1: 1 << 10, 2: 1 << 7, 3: 1 << 5}[len(lengths)]
+    most, least = _MOST_NODES[len(lengths)], _LEAST_NODES[len(lengths)]
     return tuple(
         min(most, max(least, 1 << math.ceil(math.log2(16 / length)))) + 1 for length in lengths
     )

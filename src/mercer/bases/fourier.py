@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.fft import rfftn
 
-from mercer.bases.base import kernel_to_dict
+from mercer.bases.base import Features, kernel_to_dict, nodes_for
 from mercer.bases.spectral import (
     SpectralBasis,
     checked_size,
@@ -51,7 +52,10 @@ class Fourier(SpectralBasis):
         """
         if not isinstance(kernel, Gaussian):
             raise ValueError(f"the Fourier basis needs kernel='gaussian', got {kernel.name!r}")
-        periods = tuple(1.0 if periodic else 1 + max(1.0, 9 * float(h)) for h in kernel.lengths)
+        if periodic:
+            periods = (1.0,) * kernel.dimension
+        else:  # in quarters, so that the nodes of the binning grid divide the circle
+            periods = tuple(math.ceil(4 + max(4.0, 36 * float(h))) / 4 for h in kernel.lengths)
         return cls(kernel, periods, orders_above_cut(kernel, [2 / p for p in periods]))
 
     @cached_property
@@ -115,6 +119,25 @@ class Fourier(SpectralBasis):
             square *= 1 + 1e-9
         return math.sqrt(square)
 
+    def row_features(self, smoother: Kernel) -> Features:
+        self.check_smoother(smoother)
+        shape = nodes_for(self.kernel.lengths)
+        scale = np.sqrt(self.eigenvalues) * self.amplitude
+        circle = tuple(round(p * (g - 1)) for p, g in zip(self.periods, shape, strict=True))
+        half = self._half_space
+        flip = half[:, -1] < 0  # the real transform holds these as their mirror images
+        picked = tuple((np.where(flip[:, None], -half, half) % np.array(circle)).T)
+
+        def project(weights: Floats) -> Floats:
+            moments = rfftn(_laid_on(weights, circle))
+            chosen = moments[picked]
+            sines = np.where(flip, chosen.imag, -chosen.imag)
+            zero = np.array([moments.real.flat[0]])
+            return scale * np.concatenate([zero, chosen.real, sines])
+
+        rounding = self.fft_rounding(math.prod(circle))
+        return Features(shape, project, self.kappa, self.diameter * (1 + 1e-9), rounding)
+
     @cached_property
     def overlap(self) -> float:
         if not self.kernel.diagonal:
@@ -158,3 +181,16 @@ class Fourier(SpectralBasis):
         if not isinstance(periodic, bool):
             raise ValueError("basis periodic must be true or false")
         return checked_size(cls.spanning(gaussian_of(fields), periodic=periodic), fields)
+
+
+def _laid_on(weights: Floats, circle: tuple[int, ...]) -> Floats:
+    """Weights of the nodes on a torus of so many points; on a whole circle the ends are one."""
+    for axis, points in enumerate(circle):
+        last = np.moveaxis(weights, axis, -1)
+        out = np.zeros((*last.shape[:-1], max(points, last.shape[-1])))
+        out[..., : last.shape[-1]] = last
+        if points < out.shape[-1]:
+            out[..., 0] += out[..., -1]
+            out = out[..., :-1]
+        weights = np.moveaxis(out, -1, axis)
+    return weights

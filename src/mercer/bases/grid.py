@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.bases.base import (
+    UNIT_ROUNDOFF,
     Basis,
     Features,
     kernel_from_dict,
@@ -24,7 +24,6 @@ from mercer.bases.base import (
     nodes_for,
 )
 from mercer.checks import Floats, Ints
-from mercer.exact import BITS, quantise
 from mercer.kernels import Kernel, MaternKernel, norms
 from mercer.markov import derivative_row, innovation, state_of, transition, unwhiten, whiten
 
@@ -94,22 +93,25 @@ class Grid(Basis):
             raise ValueError("bandwidth must be a number or one number a column with this kernel")
         bound = norms(smoother, self.kernel)
         shape = nodes_for(smoother.lengths)
-        tables, unit, error = [], Fraction(1), 0.0
+        tables, rounding = [], 0.0
         for axis, (side, nodes) in enumerate(zip(self.sides, shape, strict=True)):
-            top = bound.axes[axis] * (1 + 1e-12)
+            top = bound.axes[axis]
             vectors = self._axis_rows(smoother, axis, np.linspace(0, 1, nodes))
             length = np.sqrt(np.sum(vectors**2, axis=0))
-            vectors *= np.minimum(1.0, top / np.maximum(length, top / 2))
-            step = 2.0 ** (math.ceil(math.log2(top)) - BITS)
-            tables.append(quantise(vectors, step))
-            unit *= Fraction(step)
-            error += 1.01 * step * math.sqrt(side * self.kernel.states) * bound.norm / top
+            tables.append(vectors * np.minimum(1.0, top / np.maximum(length, top / 2)))
+            rounding += 2 * UNIT_ROUNDOFF * nodes * math.sqrt(side * self.kernel.states)
+
+        def project(weights: Floats) -> Floats:
+            for table in tables:  # each contracts the first axis and appends its own
+                weights = np.tensordot(weights, table, axes=(0, 1))
+            return weights.reshape(-1)
+
         return Features(
             shape=shape,
-            tables=tuple(tables),
-            unit=unit,
-            norm=bound.norm + error,
-            diameter=bound.diameter * (1 + 1e-9) + 2 * error,
+            project=project,
+            norm=bound.norm * (1 + 1e-9),
+            diameter=bound.diameter * (1 + 1e-9),
+            rounding=rounding * math.sqrt(self.size) * bound.norm,
         )
 
     def to_dict(self) -> dict[str, Any]:

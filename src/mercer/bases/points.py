@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.bases.base import (
+    UNIT_ROUNDOFF,
     Basis,
     Features,
     kernel_from_dict,
@@ -20,7 +20,6 @@ from mercer.bases.base import (
     nodes_for,
 )
 from mercer.checks import Floats
-from mercer.exact import BITS, quantise
 from mercer.kernels import Kernel, norms
 
 __all__ = ["Eigenfunctions", "Landmarks", "PointBasis"]
@@ -83,14 +82,13 @@ class PointBasis(Basis):
         )
         length = np.sqrt(np.sum(vectors**2, axis=0))
         vectors *= np.minimum(1.0, bound.norm / np.maximum(length, bound.norm / 2))
-        unit = 2.0 ** (math.ceil(math.log2(bound.norm)) - BITS)
-        error = 1.01 * unit * math.sqrt(self.size)
+        rounding = 2 * UNIT_ROUNDOFF * len(nodes) * math.sqrt(self.size) * bound.norm
         return Features(
             shape=shape,
-            tables=(quantise(vectors, unit),),
-            unit=Fraction(unit),
-            norm=bound.norm + error,
-            diameter=bound.diameter * (1 + 1e-9) + 2 * error,
+            project=lambda weights: vectors @ weights.reshape(-1),
+            norm=bound.norm * (1 + 1e-9),
+            diameter=bound.diameter * (1 + 1e-9),
+            rounding=rounding,
         )
 
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.bases.base import (
+    UNIT_ROUNDOFF,
     Basis,
-    Features,
     kernel_from_dict,
-    nodes_for,
+    most_nodes,
     positive_int,
 )
 from mercer.checks import Floats, Ints
-from mercer.exact import BITS, quantise
 from mercer.kernels import Gaussian, Kernel
 from mercer.series import Axis, TrigSeries, exp
 
@@ -30,7 +28,6 @@ __all__ = ["CUT", "SpectralBasis", "covariance_sum"]
 
 CUT = 1e-9  # coordinates are kept while their eigenvalue is at least this
 MOST_COORDINATES = 1 << 20
-_WEIGHT_BITS = 60
 
 
 class SpectralBasis(Basis):
@@ -102,6 +99,11 @@ class SpectralBasis(Basis):
         """lambda_k of the basis' own kernel."""
         return self.multiplier(self.kernel.covariance)
 
+    def check_smoother(self, smoother: Kernel) -> None:
+        """The coordinates are those of the basis' own kernel."""
+        if smoother != self.kernel:
+            raise ValueError("a spectral basis releases the estimate of its own Gaussian kernel")
+
     def multiplier(self, covariance: object) -> Floats:
         """Eigenvalues at another bandwidth: the KDE filter on the raw coefficients."""
         return exp(-covariance_sum(self.angular, np.array(covariance, dtype=float)) / 2)
@@ -146,28 +148,21 @@ class SpectralBasis(Basis):
     def on_grid(self, ticks: Any, coordinates: Floats) -> Floats:
         return self.series(coordinates).grid(ticks)
 
-    def row_features(self, smoother: Kernel) -> Features:
-        if smoother != self.kernel:
-            raise ValueError("a spectral basis releases the estimate of its own Gaussian kernel")
-        shape = nodes_for(self.kernel.lengths)
-        tables = tuple(
-            quantise(axis.table(np.linspace(0.0, 1.0, nodes)), 2.0**-BITS)
-            for axis, nodes in zip(self.axes, shape, strict=True)
-        )
-        scale = np.sqrt(self.eigenvalues) * self.amplitude * 2.0**_WEIGHT_BITS
-        d = len(self.axes)
-        # a product of d entries is off by at most d 2^-BITS (and the weights by 2^-50 of them);
-        # psi_k sums 2^(d-1) products, and the squared weights sum to at most 2 kappa^2
-        error = 1.01 * 2 ** (d - 1) * d * 2.0**-BITS * math.sqrt(2) * self.kappa
-        return Features(
-            shape=shape,
-            tables=tables,
-            unit=Fraction(1, 2 ** (BITS * d + _WEIGHT_BITS)),
-            norm=self.kappa + error,
-            diameter=self.diameter * (1 + 1e-9) + 2 * error,
-            rows=self.terms,
-            weights=tuple(int(w) for w in scale),
-        )
+    @property
+    def spread(self) -> Floats:
+        """Variance of the noise of each plain coordinate, in units of that of a released one."""
+        return np.ones(self.size)
+
+    def fft_rounding(self, points: int) -> float:
+        """Bound on the error of the coordinates computed by an FFT of this many points.
+
+        Higham, Accuracy and Stability of Numerical Algorithms, Theorem 24.2: the relative error in
+        the 2-norm is about 7 u log2(points); the input has 2-norm at most one, the output at most
+        sqrt(points).  We take 16, and as much again of kappa for what follows the transform.
+        """
+        peak = float(np.max(self.amplitude))
+        tail = 16 * max(axis.size for axis in self.axes) * self.kappa
+        return UNIT_ROUNDOFF * (16 * math.log2(points) * math.sqrt(points) * peak + tail)
 
 
 def covariance_sum(omega: Floats, covariance: Floats) -> Floats:
@@ -187,10 +182,13 @@ def orders_above_cut(kernel: Gaussian, rates: list[float]) -> tuple[int, ...]:
         max(1, math.floor(limit * float(reach) / (math.pi * rate)))
         for reach, rate in zip(inverse, rates, strict=True)
     )
-    if math.prod(2 * order + 1 for order in orders) > 16 * MOST_COORDINATES:
+    most = most_nodes(len(orders))
+    if max(orders) > most:
+        least = float(np.max(inverse * kernel.lengths)) * limit / (math.pi * most)
         raise ValueError(
-            f"bandwidth is too small for this dimension: it needs about {math.prod(orders)} "
-            f"coordinates, at most {MOST_COORDINATES} are kept; use a larger bandwidth"
+            f"bandwidth must be at least {least:.2g} times the width of the bounds in "
+            f"{len(orders)} dimension(s), got {float(np.min(kernel.lengths)):.2g} times; use a "
+            "larger bandwidth or narrower bounds"
         )
     return orders
 

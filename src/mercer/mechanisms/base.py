@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from mercer.checks import Floats
 from mercer.entropy import Entropy
-from mercer.exact import Exact
 from mercer.privacy import GaussianEvent, Sensitivity
 
 __all__ = ["MECHANISMS", "Mechanism", "Noise"]
@@ -23,7 +22,7 @@ class Noise(ABC):
     event: GaussianEvent
 
     @abstractmethod
-    def add(self, coordinates: Exact, entropy: Entropy) -> Floats:
+    def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
         """Noisy coordinates, on the lattice."""
 
 

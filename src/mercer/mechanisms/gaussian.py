@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from mercer.accountants import classic_multiplier, gaussian_multiplier
 from mercer.checks import Floats, check_choice, check_count, check_delta, check_epsilon
 from mercer.entropy import MAX_SCALE, Entropy
-from mercer.exact import Exact
 from mercer.mechanisms.base import Mechanism, Noise
 from mercer.privacy import GaussianEvent, Sensitivity
 
@@ -30,12 +28,13 @@ class GaussianNoise(Noise):
     def sd(self) -> float:  # type: ignore[override]
         return self.scale * self.step
 
-    def add(self, coordinates: Exact, entropy: Entropy) -> Floats:
-        """Snap to the lattice (exactly, half up), then add whole numbers of steps.
+    def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
+        """Snap to the lattice, then add whole numbers of steps as Python integers.
 
-        The sums are rounded to doubles last: post-processing of integers.
+        The step is a power of two, so nothing is rounded but by the snap itself; the sums are
+        rounded to doubles last: post-processing of integers.
         """
-        snapped = coordinates.rounded(Fraction(self.step))
+        snapped = [int(value) for value in np.rint(coordinates / self.step)]
         draws = entropy.discrete_gaussian(self.scale, len(snapped))
         sums = [float(s + k) for s, k in zip(snapped, draws, strict=True)]
         return np.array(sums) * self.step

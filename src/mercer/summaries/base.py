@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from mercer.bases import Basis
+from mercer.checks import Floats
 from mercer.data import Sensitive
-from mercer.exact import Exact
 from mercer.privacy import Sensitivity
 
 __all__ = ["Summary"]
@@ -25,5 +25,5 @@ class Summary(Sensitive, ABC):
         """Bound on the change of the coordinate vector between neighbours, rounding included."""
 
     @abstractmethod
-    def coordinates(self) -> Exact:
-        """c_j = <f_D, e_j>, exact: independent of the order of the rows and of chunks."""
+    def coordinates(self) -> Floats:
+        """c_j = <f_D, e_j>, from exact integer counts: no order of rows or chunks matters."""

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from mercer.accountants import replace_one
 from mercer.bases import Basis, Features
-from mercer.exact import Exact
+from mercer.checks import Floats
 from mercer.kernels import Kernel
 from mercer.privacy import Sensitivity
 from mercer.summaries.base import Summary
@@ -19,7 +19,7 @@ class DensitySummary(Summary):
     """f_D = (1/n) sum_i s(. - x_i), s the density of `smoother`, in the coordinates of `basis`.
 
     One record moves the coordinates by at most diameter/n, where the diameter is that of the
-    quantised feature vectors together with zero (a record without values): a convex combination
+    feature vectors of the nodes together with zero (a record without values): a convex combination
     of nodes (binning), a person's average (M16) and a clipped value are in their convex hull.
     """
 
@@ -34,8 +34,8 @@ class DensitySummary(Summary):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        return replace_one(self.features.diameter / self.n)
+        return replace_one(self.features.diameter / self.n + 2 * self.features.rounding)
 
-    def coordinates(self) -> Exact:
+    def coordinates(self) -> Floats:
         counts, factor = self._tally.on(self.features.shape)
         return self.features.total(counts, self.n * self._tally.weight * factor)

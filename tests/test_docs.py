@@ -1,0 +1,107 @@
+"""What the documents say is what the program does: their examples are run."""
+
+import doctest
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mercer.cli import main
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.S)
+
+
+@pytest.fixture
+def admissions(tmp_path, monkeypatch, rng):
+    monkeypatch.chdir(tmp_path)
+    rows = "\n".join(f"{age:.1f},{i}" for i, age in enumerate(rng.normal(50, 20, 2000)))
+    (tmp_path / "admissions.csv").write_text(f"age,patient\n{rows}\n")
+    return tmp_path
+
+
+def test_readme_commands(admissions, capsys):
+    (text,) = blocks("console")
+    commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ mercer")]
+    assert len(commands) == 5
+    for arguments in commands:
+        try:
+            main(arguments)
+        except SystemExit as stop:
+            assert not stop.code, (arguments, capsys.readouterr().err)
+    assert (admissions / "ages.json").exists()
+    assert (admissions / "ages.png").exists()
+
+
+def test_readme_python(admissions):
+    (text,) = blocks("python")
+    exec(compile(text, "README.md", "exec"), {})
+    assert (admissions / "smoother.png").exists()
+    assert (admissions / "copy.json").exists()
+
+
+def test_tour_is_short_and_links_exist():
+    tour = README.split("## A tour")[1].split("## What is promised")[0]
+    assert len([line for line in tour.splitlines() if line.strip()]) <= 25
+    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), (page.name, target)
+
+
+@pytest.mark.parametrize("name", ["mercer", "mercer.api", "mercer.estimators"])
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_documents_name_things_that_exist():
+    """Every module and test named in the documents is there."""
+    source = ROOT / "src" / "mercer"
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "CONTRIBUTING.md"]:
+        for name in re.findall(r"`((?:tests|src|studies|benchmarks)/[\w./]+)", page.read_text()):
+            assert (ROOT / name).exists(), (page.name, name)
+    table = (ROOT / "docs" / "architecture.md").read_text().split("## The door")[0]
+    for name in re.findall(r"`(\w+/?)`", table.split("| layer |")[1]):
+        assert (source / name).exists() or (source / f"{name}.py").exists(), name
+
+
+def test_demo_runs_and_says_what_it_made(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "demo.py"), str(tmp_path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    last = done.stdout.strip().splitlines()[-4:]
+    assert last[0].startswith("Done. Promised: Differentially private with epsilon = 1")
+    for name in ("admissions.csv", "ages.json", "ages.png"):
+        assert (tmp_path / name).stat().st_size > 1000
+        assert any(name in line for line in last)
+
+
+STUDIES = sorted((ROOT / "studies").glob("*.py")) + sorted((ROOT / "benchmarks").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", STUDIES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_quick_version_of_studies_and_benchmarks(script, tmp_path):
+    text = script.read_text()
+    if "__main__" not in text:
+        pytest.skip("shared by the other scripts")
+    needed = [name for name in ("KDEpy", "diffprivlib") if name in text]
+    if any(importlib.util.find_spec(name) is None for name in needed):
+        pytest.skip(f"needs {', '.join(needed)}: make peers")
+    subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), "--quick", "--out", str(tmp_path)],
+        check=True, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert list(tmp_path.iterdir())
+    assert np.all([p.stat().st_size > 0 for p in tmp_path.iterdir()])
