@@ -21,7 +21,7 @@ H = 0.01 * WIDTH
 POINTS = np.linspace(0.0, WIDTH, 1000)
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 NOTE = """\
-Seconds are the least of {repeats} after a warm-up, for KernelDensity the least of {slow} (and its
+Times are the least of {repeats} after a warm-up, for KernelDensity the least of {slow} (and its
 time at `rtol=1e-4` is what its own approximation buys).  All estimates have bandwidth {h:g} on
 (0, {width:g}) but "auto", which chooses its own.  Mercer's time is that of `mercer.density` with
 secure noise and of the 1,000 values.  {rows:,} rows{scaled}."""

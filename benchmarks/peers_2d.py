@@ -15,7 +15,7 @@ from common import options, race, report, table, verdict
 H = 0.02
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 NOTE = """\
-Seconds are the least of {repeats} after a warm-up; {rows:,} rows in the unit square, {side} x
+Times are the least of {repeats} after a warm-up; {rows:,} rows in the unit square, {side} x
 {side} points.  Mercer's time is that of `mercer.density(..., bandwidth={h:g})` with secure noise
 and of `release.grid(ticks, ticks)`."""
 

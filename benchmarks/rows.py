@@ -92,6 +92,10 @@ def child(*words: str) -> str:
     return done.stdout
 
 
+def located(folder: Path, rows: int) -> Path:
+    return folder / f"ages-{rows}.parquet"
+
+
 def warm(path: Path) -> None:
     with path.open("rb") as file:
         while file.read(1 << 24):
@@ -100,9 +104,7 @@ def warm(path: Path) -> None:
 
 def trial(folder: Path, rows: int, repeats: int) -> dict[str, float]:
     """One row of the table; the jobs take turns."""
-    path = folder / f"ages-{rows}.parquet"
-    if not path.exists():
-        child("--write", str(path), str(rows))
+    path = located(folder, rows)
     warm(path)
     runs = [(job, json.loads(child("--measure", job, str(path)))) for job in [*JOBS] * repeats]
     seconds = {job: min(run["seconds"] for name, run in runs if name == job) for job in JOBS}
@@ -135,6 +137,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(args.folder or temporary)
         folder.mkdir(parents=True, exist_ok=True)
+        child("--write", str(folder), *map(str, sizes))
         rows = [trial(folder, size, repeats) for size in sizes]
     last, before = rows[-1], rows[-2]
     growth = last["release"] / last["rows"] / (before["release"] / before["rows"])
@@ -152,8 +155,10 @@ def main() -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["--write", path, rows]:
-            write(Path(path), int(rows))
+        case ["--write", folder, *sizes]:
+            for size in map(int, sizes):
+                if not located(Path(folder), size).exists():
+                    write(located(Path(folder), size), size)
         case ["--measure", job, path]:
             print(json.dumps(measure(job, Path(path))))
         case _:

@@ -25,7 +25,7 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("data", "files"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
+    ("data", "files"), ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
     ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
     ("summaries", "data"), ("summaries", "folding"), ("bases", "kernels"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),

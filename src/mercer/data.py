@@ -15,11 +15,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer.checks import Floats, Ints
+from mercer.folding import ahead
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
-CHUNK = 1 << 18  # rows handled at once: their numbers stay in the processor's cache
+CHUNK = 1 << 17  # rows handled at once: their numbers stay in the processor's cache
 
 
 class Sensitive:
@@ -52,6 +53,12 @@ class Rows(Sensitive, ABC):
     def chunks(self) -> Iterator[Floats]:
         """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
 
+    def read(self) -> Iterator[Floats]:
+        """The chunks, read by a thread while the last one is used if reading takes time."""
+        return ahead(self.chunks()) if self.slow else self.chunks()
+
+    slow = False
+
     @abstractmethod
     def persons(self) -> Iterator[Any]:
         """The unit column in the same chunks, as Arrow arrays."""
@@ -80,6 +87,8 @@ class _Array(Rows):
 
 class _Batches(Rows):
     """Anything Arrow can stream: tables, data frames, files."""
+
+    slow = True
 
     def __init__(
         self, batches: Callable[[list[str]], Iterator[Any]], names: Sequence[str], unit: str | None

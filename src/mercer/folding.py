@@ -33,9 +33,9 @@ def fold(
     zero: Tally,
     add: Callable[[Tally, Chunk], Tally],
 ) -> Tally:
-    """Add all chunks to `zero`, reading the next chunk while the last is added."""
+    """Add all chunks to `zero`, one after the other."""
     tally = zero
-    for chunk in ahead(chunks):
+    for chunk in chunks:
         tally = add(tally, chunk)
     return tally
 

@@ -54,7 +54,7 @@ def expected_error(
     j = np.arange(1, int(6.5 / (np.pi * rate * h0)) + 2)
     angle = np.pi * rate * j
     keep, keep0 = np.exp(-((angle * h) ** 2) / 2), np.exp(-((angle * h0) ** 2) / 2)
-    signal = reference_power(angle[:, None])
+    signal = reference_power(np.asarray(angle)[:, None])
 
     def total(terms: Floats) -> float:
         return float((1 + functions * np.sum(terms)) / length) ** dimension
@@ -83,7 +83,7 @@ def reference_power(angular: Floats) -> Floats:
 
 def rule_bandwidth(*, n: int, multiplier: float, dimension: int, boundary: str) -> ExpectedError:
     """The bandwidth of least expected error, noise added at the same bandwidth."""
-    grid = np.geomspace(_FINEST[dimension], 1.5, 80)
+    grid = np.geomspace(_FINEST[dimension], 1.5, 60)
     errors = [
         expected_error(
             float(h), float(h), n=n, multiplier=multiplier, dimension=dimension, boundary=boundary
@@ -101,13 +101,15 @@ def noise_bandwidth(*, n: int, multiplier: float, dimension: int, boundary: str)
     expected error at the rule's bandwidth by at most a tenth.
     """
     best = rule_bandwidth(n=n, multiplier=multiplier, dimension=dimension, boundary=boundary)
-    chosen = best.bandwidth
-    for h0 in np.geomspace(best.bandwidth, max(best.bandwidth / 16, _FINEST[dimension]), 60):
+    high, low = best.bandwidth, max(best.bandwidth / 16, _FINEST[dimension])
+    for _ in range(12):  # the error falls as h0 grows towards the rule's bandwidth
+        middle = (high * low) ** 0.5
         error = expected_error(
-            best.bandwidth, float(h0), n=n, multiplier=multiplier, dimension=dimension,
+            best.bandwidth, middle, n=n, multiplier=multiplier, dimension=dimension,
             boundary=boundary,
         )  # fmt: skip
-        if error.total > (1 + _PRICE) * best.total:
-            break
-        chosen = float(h0)
-    return chosen
+        if error.total <= (1 + _PRICE) * best.total:
+            high = middle
+        else:
+            low = middle
+    return high

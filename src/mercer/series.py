@@ -69,6 +69,8 @@ class TrigSeries:
 
     def grid(self, ticks: Sequence[Floats]) -> Floats:
         """Values on a tensor grid, one array of ticks for each variable."""
+        if len(ticks) == 1:
+            return self(ticks[0][:, None])
         value = self.coefficients
         for axis, tick in zip(self.axes, ticks, strict=True):
             table = axis.table(tick)
@@ -85,6 +87,23 @@ class TrigSeries:
         for position, order in enumerate(orders):
             for _ in range(order):
                 series = series._slope(position)
+        return series
+
+    def trimmed(self) -> TrigSeries:
+        """Without the highest frequencies whose coefficients cannot be seen in a double."""
+        series, seen = self, np.abs(self.coefficients) > 1e-17 * np.max(np.abs(self.coefficients))
+        for position, axis in enumerate(self.axes):
+            others = tuple(i for i in range(seen.ndim) if i != position)
+            line = np.any(seen, axis=others)
+            cos, sin = line[1 : axis.order + 1], line[axis.order + 1 :]
+            used = np.flatnonzero(cos | sin if axis.sines else cos)
+            order = int(used[-1]) + 1 if used.size else 0
+            keep = np.arange(order + 1)
+            if axis.sines:
+                keep = np.concatenate([keep, axis.order + 1 + np.arange(order)])
+            axes = list(series.axes)
+            axes[position] = replace(axis, order=order)
+            series = TrigSeries(tuple(axes), np.take(series.coefficients, keep, axis=position))
         return series
 
     def _slope(self, position: int) -> TrigSeries:

@@ -25,7 +25,8 @@ def choose_bandwidth(
     M17: y_k = theta_k + noise of variance v_k + sampling error of variance t_k, filtered by s_k;
     the risk is, up to a constant, sum s_k^2 y_k^2 - 2 s_k (y_k^2 - v_k - t_k).  To it half of the
     expected error of the public reference density is added, which steadies the choice when the
-    noise leaves little to see and vanishes beside the risk when there is more.  One bandwidth for all coordinates first, then each in turn.
+    noise leaves little to see and vanishes beside the risk when there is more.  One bandwidth
+    for all coordinates first, then each in turn.
     """
     own = np.sqrt(basis.eigenvalues)
     y = basis.unmix(coordinates) / own

@@ -37,7 +37,7 @@ from mercer.series import Axis, exp
 __all__ = ["Cosine"]
 
 WIDEST_EVEN = 0.2  # up to here the walls do not see each other: exp(-1/(2 h^2)) <= 3.8e-6
-EVEN_SLACK = 4e-5  # what they see all the same: proofs/cosine.md
+EVEN_SLACK = 1e-4  # what they see all the same: docs/proofs/cosine.md
 
 
 @dataclass(frozen=True)

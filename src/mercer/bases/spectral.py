@@ -26,7 +26,7 @@ from mercer.series import Axis, TrigSeries, exp
 
 __all__ = ["CUT", "SpectralBasis", "covariance_sum"]
 
-CUT = 1e-9  # coordinates are kept while their eigenvalue is at least this
+CUT = 1e-7  # coordinates are kept while their eigenvalue is at least this
 MOST_COORDINATES = 1 << 20
 
 
@@ -122,7 +122,7 @@ class SpectralBasis(Basis):
         flat = np.zeros(math.prod(axis.size for axis in self.axes))
         for index, sign in self.terms:  # k and its mirror images share products
             np.add.at(flat, index, sign * (self.amplitude * theta))
-        return TrigSeries(self.axes, flat.reshape([axis.size for axis in self.axes]))
+        return TrigSeries(self.axes, flat.reshape([axis.size for axis in self.axes])).trimmed()
 
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         scale = np.sqrt(self.eigenvalues) * self.amplitude

@@ -10,13 +10,17 @@ no branch depends on a value: rows that do not fit add to a cell that nobody rea
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.checks import Floats, Ints
 from mercer.data import Rows, Sensitive, person_weights
 from mercer.domain import Domain
-from mercer.folding import ahead, fold
+from mercer.folding import fold
+
+Bools: TypeAlias = NDArray[np.bool_]
 
 __all__ = ["PERSON", "Tally", "tally_rows"]
 
@@ -35,6 +39,8 @@ class Tally(Sensitive):
         self._cells = _FINE[domain.dimension]
         self._nodes = (self._cells + 1) ** domain.dimension
         self._counts = np.zeros(self._nodes + 1, dtype=np.int64)  # the last cell: no values
+        whole, none = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
+        self._space = (np.empty(0), whole, whole, none, none)
 
     @property
     def complete(self) -> int:
@@ -43,32 +49,43 @@ class Tally(Sensitive):
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Tally:
         """Count a chunk of rows, each with weight one or its own."""
-        index = np.zeros(len(chunk), dtype=np.int64)
-        fits = np.ones(len(chunk), dtype=bool)
+        place, index, step, bad, worse = self._work(len(chunk))
+        index[:] = 0
+        bad[:] = False
         pairs = zip(self.domain.lower, self.domain.widths, strict=True)
         for column, (low, width) in zip(chunk.T, pairs, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):
-                place = column - low
+                np.subtract(column, low, out=place)
                 place *= self._cells / width
                 place += 0.5
             np.clip(place, 0.0, self._cells, out=place)
-            finite = np.isfinite(column)
-            fits &= finite
-            np.copyto(place, 0.0, where=~finite)
-            if self.domain.dimension == 1:
-                np.copyto(place, self._nodes, where=~finite)
-                index = place.astype(np.int64)
-            else:
-                index *= self._cells + 1
-                index += place.astype(np.int64)
-        if self.domain.dimension > 1:
-            np.copyto(index, self._nodes, where=~fits)
+            np.isfinite(column, out=worse)
+            np.logical_not(worse, out=worse)
+            np.copyto(place, 0.0, where=worse)
+            bad |= worse
+            index *= self._cells + 1
+            np.copyto(step, place, casting="unsafe")
+            index += step
+        np.copyto(index, self._nodes, where=bad)
         if weights is None and self.domain.dimension == 1:
             self._counts += np.bincount(index, minlength=self._counts.size)
         else:
             np.add.at(self._counts, index, 1 if weights is None else weights)
         self.rows += len(chunk)
         return self
+
+    def _work(self, rows: int) -> tuple[Floats, Ints, Ints, Bools, Bools]:
+        """Arrays to work in, kept from chunk to chunk: fresh memory costs more than counting."""
+        if rows > self._space[0].size:
+            self._space = (
+                np.empty(rows),
+                np.empty(rows, dtype=np.int64),
+                np.empty(rows, dtype=np.int64),
+                np.empty(rows, dtype=bool),
+                np.empty(rows, dtype=bool),
+            )
+        place, index, step, bad, worse = self._space
+        return place[:rows], index[:rows], step[:rows], bad[:rows], worse[:rows]
 
     def merge(self, other: Tally) -> Tally:
         """The tally of both sets of rows."""
@@ -90,11 +107,11 @@ class Tally(Sensitive):
 def tally_rows(rows: Rows, domain: Domain) -> Tally:
     """Count all rows of a source."""
     if rows.unit is None:
-        return fold(rows.chunks(), Tally(domain), Tally.add)
+        return fold(rows.read(), Tally(domain), Tally.add)
     persons, weights = person_weights(rows, PERSON)
     tally = Tally(domain, PERSON)
     tally.persons = persons
-    for chunk, weight in zip(ahead(rows.chunks()), weights, strict=True):
+    for chunk, weight in zip(rows.read(), weights, strict=True):
         tally.add(chunk, weight)
     return tally
 
