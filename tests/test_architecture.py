@@ -13,21 +13,30 @@ ROOT = Path(mercer.__file__).parent
 LAYERS = {
     0: ["version", "checks", "privacy", "entropy"],
     1: ["domain", "series", "kernels", "markov", "accountants", "bases"],
-    2: ["data", "files", "folding", "summaries", "rules"],
+    2: ["data", "files", "folding", "persons", "summaries", "rules"],
     3: ["mechanisms"],
     4: ["release", "densities", "smoothing", "storage", "plotting"],
     5: ["publish", "recipes"],
     6: ["api", "planning", "estimators", "audit", "terminal", "cli", "__main__"],
 }
 LAYER = {name: layer for layer, names in LAYERS.items() for name in names}
-LEFT = {"data", "files", "folding", "summaries", "mechanisms"}  # may hold records, or meet them
+LEFT = {
+    "data",
+    "files",
+    "folding",
+    "persons",
+    "summaries",
+    "mechanisms",
+}  # may hold records, or meet them
 RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
     ("data", "files"), ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
     ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
-    ("summaries", "data"), ("summaries", "folding"), ("bases", "kernels"),
+    ("summaries", "data"),
+    ("summaries", "persons"),
+    ("persons", "data"), ("summaries", "folding"), ("bases", "kernels"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
     ("cli", "planning"), ("__main__", "cli"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
     ("storage", "release"), ("plotting", "release"), ("recipes", "publish"),

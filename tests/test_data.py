@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.data import open_rows, person_weights
+from mercer.data import open_rows
+from mercer.persons import person_weights
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6, "rng": 11}
 SECRET = 31337.25  # stands in the data and must never stand in a message

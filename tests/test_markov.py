@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mercer.kernels import Exponential, Matern32, Matern52
-from mercer.markov import _irregular, sample_path, state_of, unwhiten, whiten
+from mercer.markov import path_from, sample_path, state_of, unwhiten, whiten
 
 KERNELS = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]
 
@@ -20,18 +20,26 @@ def test_even_points_have_the_kernels_covariance(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("spread", ["even", "clustered", "far"])
-def test_irregular_points_have_the_kernels_covariance(kernel, spread, rng):
+@pytest.mark.parametrize("spread", ["even", "random", "clustered", "far"])
+def test_paths_have_the_kernels_covariance(kernel, spread, rng):
     t = np.sort(rng.random(25))
     if spread == "clustered":  # close points: where innovation variances would cancel
         t = np.sort(np.concatenate([t, t + 1e-7, t + 1e-4]))
+    if spread == "even":
+        t = np.linspace(0, 1, 25)
     if spread == "far":  # far apart in length scales: the recursion restarts its scaling
         t = np.cumsum(rng.exponential(40, 25))
     p = kernel.states
-    factor = np.stack(
-        [_irregular(kernel, np.diff(t), unit.reshape(t.size, p), 0) for unit in np.eye(t.size * p)],
-        axis=1,
-    )
+    columns = []
+    for unit in np.eye(t.size * p):
+        rows, place = unit.reshape(t.size, p).T, [0]
+
+        def following(n, rows=rows, place=place):
+            place[0] += n
+            return rows[:, place[0] - n : place[0]]
+
+        columns.append(path_from(kernel, np.diff(t), following))
+    factor = np.stack(columns, axis=1)
     assert np.allclose(factor @ factor.T, kernel(t[:, None], t[:, None]), atol=1e-9)
 
 

@@ -83,7 +83,7 @@ def density(
     --------
     >>> import mercer
     >>> ages = mercer.density([34.0, 51.5, 42.0, 67.0], bounds=(0, 100), epsilon=1, delta=1e-6)
-    >>> float(ages.integral(0, 100))
+    >>> round(ages.integral(0, 100), 6)
     1.0
 
     """

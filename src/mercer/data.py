@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from mercer.checks import Floats, Ints
-from mercer.folding import ahead
+from mercer.checks import Floats
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
@@ -53,11 +52,7 @@ class Rows(Sensitive, ABC):
     def chunks(self) -> Iterator[Floats]:
         """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
 
-    def read(self) -> Iterator[Floats]:
-        """The chunks, read by a thread while the last one is used if reading takes time."""
-        return ahead(self.chunks()) if self.slow else self.chunks()
-
-    slow = False
+    slow = False  # whether reading takes time that counting can share
 
     @abstractmethod
     def persons(self) -> Iterator[Any]:
@@ -283,45 +278,3 @@ def _numbers(column: Any) -> Floats:
     elif not pa.types.is_float64(column.type):
         column = pc.cast(column, pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
-    """Number of persons, and for each chunk the integer weight scale // (rows of the person).
-
-    M16: a person's rows share one unit of weight.  Rows without a name in the unit column are
-    taken as the rows of one person.  Memory grows with the persons, not with the rows.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    total: Any = None
-    for part in rows.persons():
-        counted = pa.table({"id": _identity(part)}).group_by("id").aggregate([("id", "count", pc.CountOptions(mode="all"))])  # fmt: skip  # noqa: E501
-        counted = counted.rename_columns(["id", "rows"])
-        if total is not None:
-            joined = pa.concat_tables([total, counted]).group_by("id").aggregate([("rows", "sum")])
-            counted = joined.rename_columns(["id", "rows"])
-        total = counted
-    if total is None:
-        return 0, iter(())
-    names = total.column("id").combine_chunks()
-    share = scale // total.column("rows").to_numpy()
-
-    def weights() -> Iterator[Ints]:
-        for part in rows.persons():
-            place = pc.index_in(_identity(part), value_set=names, skip_nulls=False)
-            yield share[place.to_numpy(zero_copy_only=False)].astype(np.int64)
-
-    return total.num_rows, weights()
-
-
-def _identity(column: Any) -> Any:
-    """Ids as text, so that every chunk has the same type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return pc.cast(column, pa.large_string(), safe=False)

@@ -54,11 +54,15 @@ class Domain:
                 f"bounds must be one (lower, upper) pair for each of the {dimension} column(s) "
                 f"{', '.join(names)}; got shape {array.shape}"
             )
-        if not np.all(np.isfinite(array)):
+        if not np.all(np.isfinite(array)) or np.any(np.abs(array) > 1e100):
             raise ValueError(f"bounds must be finite, got {array.tolist()}; choose a public range")
         if not np.all(array[:, 0] < array[:, 1]):
             raise ValueError(
                 f"bounds must have lower < upper, got {array.tolist()}; exchange the two numbers"
+            )
+        if np.any(array[:, 1] - array[:, 0] < 1e-12 * np.abs(array).max(axis=1) + 1e-100):
+            raise ValueError(
+                f"bounds must be further apart than rounding, got {array.tolist()}; shift the data"
             )
         return cls(tuple(names), tuple((float(lo), float(hi)) for lo, hi in array))
 

@@ -42,7 +42,7 @@ class Secure(Entropy):
 
     def discrete_gaussian(self, scale: float, size: int) -> list[int]:
         _check_scale(scale)
-        return list(_opendp_gaussian(scale)([0] * size))
+        return list(_opendp_gaussian(scale)(np.zeros(size, dtype=np.int64)))
 
 
 class Seeded(Entropy):
@@ -87,11 +87,14 @@ def fresh(rng: int | np.random.Generator | None) -> np.random.Generator:
 
 @lru_cache(maxsize=8)
 def _opendp_gaussian(scale: float) -> Any:
-    import opendp.prelude as dp  # 2 s to load, so only when noise is drawn
+    # loaded only when noise is drawn; the prelude would load scikit-learn and more
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
 
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
-    return dp.m.make_gaussian(*space, scale=scale)
+    enable_features("contrib")
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=scale)
 
 
 def _check_scale(scale: float) -> None:

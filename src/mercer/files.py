@@ -13,7 +13,7 @@ from typing import Any
 
 __all__ = ["file_batches"]
 
-_ROWS = 1 << 20
+_ROWS = 1 << 18
 _KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
 
 
@@ -72,8 +72,8 @@ def _stream(path: Path, names: list[str]) -> Iterator[Any]:
 
     try:
         if _is_parquet(path):
-            with pq.ParquetFile(path) as file:
-                yield from file.iter_batches(batch_size=_ROWS, columns=names)
+            with pq.ParquetFile(path, pre_buffer=False) as file:
+                yield from file.iter_batches(_ROWS, columns=names, use_threads=False)
             return
         damaged: list[None] = []
         with _csv(path, names, damaged) as reader:

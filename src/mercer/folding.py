@@ -6,18 +6,21 @@ they are cut into chunks, or on who adds them.
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, Self, TypeVar
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import Any, Protocol, Self, TypeVar
 
-__all__ = ["Foldable", "ahead", "fold"]
-
-T = TypeVar("T")
+__all__ = ["Foldable", "fold"]
 
 
 class Foldable(Protocol):
     """A commutative monoid of sensitive sums."""
+
+    def add(self, chunk: Any) -> Self:
+        """The tally with a chunk of rows more."""
+        ...
 
     def merge(self, other: Self) -> Self:
         """The tally of both sets of rows."""
@@ -25,54 +28,43 @@ class Foldable(Protocol):
 
 
 Tally = TypeVar("Tally", bound=Foldable)
-Chunk = TypeVar("Chunk")
 
 
-def fold(
-    chunks: Iterable[Chunk],
-    zero: Tally,
-    add: Callable[[Tally, Chunk], Tally],
-) -> Tally:
-    """Add all chunks to `zero`, one after the other."""
-    tally = zero
+def fold(chunks: Iterable[Any], zero: Callable[[], Tally], *, workers: int = 1) -> Tally:
+    """The tally of all chunks.
+
+    With several workers each thread takes the next chunk as it is free, so that one reads while
+    another counts; an error in any of them is raised here.
+    """
+    if workers == 1:
+        return _add_all(iter(chunks), zero())
+    shared = _Shared(iter(chunks))
+    with ThreadPoolExecutor(workers) as pool:
+        parts = list(pool.map(lambda _: _add_all(shared, zero()), range(workers)))
+    return reduce(lambda one, other: one.merge(other), parts)
+
+
+def _add_all(chunks: Iterator[Any], tally: Tally) -> Tally:
     for chunk in chunks:
-        tally = add(tally, chunk)
+        tally = tally.add(chunk)
     return tally
 
 
-def ahead(items: Iterable[T], depth: int = 2) -> Iterator[T]:
-    """The same items, produced by a thread that stays at most `depth` items ahead."""
-    ready: queue.Queue[tuple[T | None, BaseException | None, bool]] = queue.Queue(depth)
-    stopped = threading.Event()
+class _Shared:
+    """An iterator that several threads may draw from; the first error ends it for all."""
 
-    def put(entry: tuple[T | None, BaseException | None, bool]) -> None:
-        while not stopped.is_set():
+    def __init__(self, items: Iterator[Any]) -> None:
+        self._items, self._lock, self._ended = items, threading.Lock(), False
+
+    def __iter__(self) -> _Shared:
+        return self
+
+    def __next__(self) -> Any:
+        with self._lock:
+            if self._ended:
+                raise StopIteration
             try:
-                ready.put(entry, timeout=0.1)
-                return
-            except queue.Full:
-                continue
-
-    def produce() -> None:
-        try:
-            for item in items:
-                put((item, None, False))
-                if stopped.is_set():
-                    return
-            put((None, None, True))
-        except BaseException as error:
-            put((None, error, True))
-
-    thread = threading.Thread(target=produce, daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error, last = ready.get()
-            if error is not None:
-                raise error
-            if last:
-                return
-            yield item  # type: ignore[misc]
-    finally:
-        stopped.set()
-        thread.join()
+                return next(self._items)
+            except BaseException:
+                self._ended = True
+                raise

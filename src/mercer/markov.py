@@ -9,18 +9,27 @@ innovation covariances are incomplete Gamma integrals.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
-from scipy.signal import lfilter
 from scipy.special import gammainc
 
 from mercer.checks import Floats
 from mercer.kernels import MaternKernel
 
-__all__ = ["derivative_row", "innovation", "sample_path", "state_of", "transition", "unwhiten",
-           "whiten"]  # fmt: skip
+__all__ = [
+    "derivative_row",
+    "innovation",
+    "path_from",
+    "sample_path",
+    "state_of",
+    "transition",
+    "unwhiten",
+    "whiten",
+]
 
 _SPAN = 300.0  # largest rate * distance summed at once: e^300 is far from overflow
+_BLOCK = 1 << 14  # points worked on at once
 
 
 def transition(kernel: MaternKernel, gap: float | Floats, axis: int = 0) -> Floats:
@@ -90,6 +99,8 @@ def unwhiten(kernel: MaternKernel, coordinates: Floats, gap: float, axis: int = 
     """States from coordinates: the inverse of `whiten`, and a path if these are normal."""
     first = np.linalg.cholesky(innovation(kernel, math.inf, axis))
     later = np.linalg.cholesky(innovation(kernel, gap, axis))
+    from scipy.signal import lfilter  # slow to load, and only this route needs it
+
     driving = np.empty_like(coordinates)
     driving[:1] = np.einsum("ij,nj...->ni...", first, coordinates[:1])
     driving[1:] = np.einsum("ij,nj...->ni...", later, coordinates[1:])
@@ -109,56 +120,70 @@ def sample_path(
 ) -> Floats:
     """A Gaussian path with this kernel at increasing points, equally spaced or not."""
     gaps = np.diff(points)
-    if np.any(gaps <= 0):
+    if gaps.size and float(gaps.min()) <= 0:
         raise ValueError("points must be increasing; sort them and drop repeats first")
-    normals = rng.standard_normal((points.size, kernel.states))
-    if gaps.size and np.ptp(gaps) <= 1e-9 * gaps.mean():
-        return unwhiten(kernel, normals, float(gaps.mean()), axis)[:, 0]
-    return _irregular(kernel, gaps, normals, axis)
+    return path_from(kernel, gaps, lambda n: rng.standard_normal((kernel.states, n)), axis)
 
 
-def _irregular(kernel: MaternKernel, gaps: Floats, normals: Floats, axis: int) -> Floats:
+def path_from(
+    kernel: MaternKernel, gaps: Floats, normals: Callable[[int], Floats], axis: int = 0
+) -> Floats:
+    """The path that these normals make: `normals(n)` gives the next n points' (p, n) numbers.
+
+    Works in blocks that stay in the processor's cache.  Within a block a state is a cumulative
+    sum scaled by e^(rate time), whose terms grow, so that nothing is lost.
+    """
     p, rate = kernel.states, kernel.rate(axis)
-    factor = _cholesky(kernel, gaps, axis)
-    start = np.linalg.cholesky(innovation(kernel, math.inf, axis)) @ normals[0]
-    decay = np.exp(-rate * gaps)
-    time = np.concatenate([[0.0], np.cumsum(rate * gaps)])
-    states: list[Floats] = [np.empty(0)] * p
-    for i in range(p - 1, -1, -1):
-        force = np.empty(gaps.size + 1)
-        force[0] = start[i]
-        force[1:] = factor[i][0] * normals[1:, 0]
-        for k in range(1, i + 1):
-            force[1:] += factor[i][k] * normals[1:, k]
-        for j in range(i + 1, p):
-            force[1:] += decay * gaps ** (j - i) / math.factorial(j - i) * states[j][:-1]
-        states[i] = _recursion(time, force)
-    return states[0]
-
-
-def _recursion(time: Floats, force: Floats) -> Floats:
-    """y_k = exp(-(time_k - time_(k-1))) y_(k-1) + force_k, as scaled cumulative sums."""
-    out = np.empty_like(force)
-    begin, carry = 0, 0.0
-    while begin < time.size:
-        origin = time[begin]
-        end = max(begin + 1, int(np.searchsorted(time, origin + _SPAN)))
-        growth = np.exp(time[begin:end] - origin)
-        block = force[begin:end] * growth
-        block[0] += carry
-        out[begin:end] = np.cumsum(block) / growth
-        if end < time.size:
-            carry = out[end - 1] * math.exp(-(time[end] - time[end - 1]))
-        begin = end
+    state = np.linalg.cholesky(innovation(kernel, math.inf, axis)) @ normals(1)[:, 0]
+    out = np.empty(gaps.size + 1)
+    out[0] = state[0]
+    even = gaps.size > 0 and float(gaps.max() - gaps.min()) <= 1e-9 * float(gaps.mean())
+    step = _Steps(kernel, gaps[:1] if even else gaps[:0], axis)
+    begin = 0
+    while begin < gaps.size:
+        block = gaps[begin : begin + _BLOCK]
+        time = np.cumsum(rate * block)
+        n = max(1, int(np.searchsorted(time, _SPAN)))
+        if not even:
+            step = _Steps(kernel, block[:n], axis)
+        z, states = normals(n), np.empty((p, n + 1))
+        states[:, 0] = state
+        growth = np.exp(np.minimum(time[:n], _SPAN))
+        for i in range(p - 1, -1, -1):
+            force = step.factor[i][0] * z[0]
+            for k in range(1, i + 1):
+                force += step.factor[i][k] * z[k]
+            for j in range(i + 1, p):
+                force += step.drift[j - i] * states[j, :-1]
+            if n == 1:  # one gap may be longer than a block can hold
+                states[i, 1:] = step.drift[0] * state[i] + force
+                continue
+            force *= growth
+            force[0] += state[i]
+            np.cumsum(force, out=force)
+            np.divide(force, growth, out=states[i, 1:])
+        state = states[:, -1].copy()
+        out[begin + 1 : begin + 1 + n] = states[0, 1:]
+        begin += n
     return out
+
+
+class _Steps:
+    """What a step does to the state, for many gaps at once (or one for all)."""
+
+    def __init__(self, kernel: MaternKernel, gaps: Floats, axis: int) -> None:
+        p, rate = kernel.states, kernel.rate(axis)
+        decay = np.exp(-rate * gaps)
+        self.drift = [decay * gaps**k / math.factorial(k) for k in range(p)]
+        self.factor = _cholesky(kernel, gaps, axis)
 
 
 def _cholesky(kernel: MaternKernel, gaps: Floats, axis: int) -> list[list[Floats]]:
     """Lower Cholesky factors of the innovations at all gaps at once."""
     p, rate, power = kernel.states, kernel.rate(axis), _diffusion(kernel, axis)
     integral = [
-        power * math.factorial(k) / (2 * rate) ** (k + 1) * _gamma_share(k + 1, 2 * rate * gaps)
-        for k in range(2 * p - 1)
+        power * math.factorial(k) / (2 * rate) ** (k + 1) * share
+        for k, share in enumerate(_gamma_shares(2 * p - 1, 2 * rate * gaps))
     ]
     factor: list[list[Floats]] = []
     for i in range(p):
@@ -167,24 +192,31 @@ def _cholesky(kernel: MaternKernel, gaps: Floats, axis: int) -> list[list[Floats
             a, b = p - 1 - i, p - 1 - j
             entry = integral[a + b] / (math.factorial(a) * math.factorial(b))
             for k in range(j):
-                entry = entry - row[k] * factor[j][k] if j < i else entry - row[k] ** 2
+                entry -= row[k] * factor[j][k] if j < i else row[k] ** 2
             row.append(entry / factor[j][j] if j < i else np.sqrt(entry))
         factor.append(row)
     return factor
 
 
-def _gamma_share(k: int, x: Floats) -> Floats:
-    """Regularised lower incomplete Gamma P(k, x): a series where 1 - Q would cancel."""
-    tail = sum((x**i / math.factorial(i) for i in range(k)), np.zeros_like(x))
-    large = -np.expm1(-x) if k == 1 else 1 - np.exp(-x) * tail
-    if k == 1:
-        return large
-    small = np.minimum(x, 1.0)
-    series = np.zeros_like(x)
-    for i in range(17, -1, -1):
-        series = 1 + series * small / (k + 1 + i)
-    series *= np.exp(-small) * small**k / math.factorial(k)
-    return np.where(x < 1.0, series, large)
+def _gamma_shares(count: int, x: Floats) -> list[Floats]:
+    """Regularised lower incomplete Gamma P(1, x), ..., P(count, x).
+
+    The last from its series (or as 1 - Q where that cannot cancel), the others by
+    P(k, x) = P(k + 1, x) + x^k e^-x / k!: all terms are positive.
+    """
+    if count == 1:
+        return [-np.expm1(-x)]
+    weights = [np.exp(-x)]  # x^k e^-x / k!
+    for k in range(1, count + 1):
+        weights.append(weights[-1] * x / k)
+    small, series = np.minimum(x, 1.0), np.ones_like(x)
+    for i in range(16, 0, -1):
+        series = 1 + series * small / (count + i)
+    last = np.where(x < 1.0, weights[count] * series, 1 - sum(weights[1:count], weights[0]))
+    shares = [last]
+    for k in range(count - 1, 0, -1):
+        shares.append(shares[-1] + weights[k])
+    return shares[::-1]
 
 
 def _diffusion(kernel: MaternKernel, axis: int) -> float:

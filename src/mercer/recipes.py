@@ -98,8 +98,9 @@ class Recipe:
     ) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
         if isinstance(self.bandwidth, str):
-            length = self.rule(domain, n=n, epsilon=epsilon, delta=delta).bandwidth
-            if self.adaptive:
+            if not self.adaptive:
+                length = self.rule(domain, n=n, epsilon=epsilon, delta=delta).bandwidth
+            else:
                 length = noise_bandwidth(
                     n=n,
                     multiplier=self.mechanism.multiplier(epsilon=epsilon, delta=delta),

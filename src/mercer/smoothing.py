@@ -5,6 +5,8 @@ Everything here sees released numbers only, so it may look at them as often as i
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from mercer.bases import SpectralBasis
@@ -31,26 +33,41 @@ def choose_bandwidth(
     own = np.sqrt(basis.eigenvalues)
     y = basis.unmix(coordinates) / own
     error = (sd / own) ** 2 * basis.spread + basis.sampling_variance(y, n)
-    h0 = basis.kernel.lengths
     prior = PRIOR * reference_power(basis.angular) * basis.amplitude[0] ** 2
-    signal, power = y**2 - error + prior, y**2 + prior + PRIOR * error
-
-    def risks(exponents: Floats) -> Floats:
-        """Risk of each row of exponents -log s_k."""
-        filters = np.exp(-exponents)
-        return filters**2 @ power - 2 * (filters @ signal)
-
-    parts = (basis.angular * h0) ** 2 / 2  # exponent of each coordinate at h0
+    # a filter is a product over the axes, so sums over k are products of small tables
+    size = np.abs(basis.frequencies)
+    shape = tuple(int(s) for s in size.max(axis=0) + 1)
+    flat = np.ravel_multi_index(tuple(size.T), shape)
+    power, signal = (
+        np.bincount(flat, terms, math.prod(shape)).reshape(shape)
+        for terms in (y**2 + prior + PRIOR * error, y**2 - error + prior)
+    )
+    h0 = basis.kernel.lengths
     top = float(np.min(np.log(np.maximum(basis.widest / h0, 1.0))))
     grid = np.exp(np.linspace(0.0, top, _STEPS))
-    scale = np.full(len(h0), grid[int(np.argmin(risks(np.outer(grid**2, parts.sum(axis=1)))))])
-    if len(h0) > 1:
-        for _ in range(2):
-            for axis in range(len(h0)):
-                rest = np.delete(parts, axis, 1) @ np.delete(scale, axis) ** 2
-                exponents = rest + np.outer(grid**2, parts[:, axis])
-                scale[axis] = grid[int(np.argmin(risks(exponents)))]
-    return tuple(float(v) for v in np.maximum(h0 * scale, h0))
+    tables = [
+        np.exp(-np.outer(grid**2, (math.pi * axis.rate * h * np.arange(side)) ** 2 / 2))
+        for axis, h, side in zip(basis.axes, h0, shape, strict=True)
+    ]
+
+    def risks(axis: int, chosen: list[int]) -> Floats:
+        """Risk at every step of one axis, the others at their chosen step."""
+        p, s = power, signal
+        for other in reversed(range(len(shape))):
+            if other != axis:
+                row = tables[other][chosen[other]]
+                p, s = np.tensordot(p, row**2, (other, 0)), np.tensordot(s, row, (other, 0))
+        risk: Floats = tables[axis] ** 2 @ p - 2 * (tables[axis] @ s)
+        return risk
+
+    if len(shape) == 1:
+        best = [int(np.argmin(risks(0, [0])))]
+    else:
+        common = [float(risks(0, [i] * len(shape))[i]) for i in range(_STEPS)]
+        best = [int(np.argmin(common))] * len(shape)
+        for axis in [*range(len(shape))] * 2:
+            best[axis] = int(np.argmin(risks(axis, best)))
+    return tuple(float(v) for v in np.maximum(h0 * grid[best], h0))
 
 
 def released_mass(coordinate: float, sd: float) -> float:
@@ -73,5 +90,5 @@ def density_level(values: Floats) -> float:
     falling = np.sort(values, axis=None)[::-1]
     count = np.arange(1, falling.size + 1)
     level = (np.cumsum(falling) - values.size) / count
-    kept = int(np.nonzero(falling > level)[0][-1])
-    return float(level[kept])
+    above = np.flatnonzero(falling > level)  # none where all values agree to the last bit
+    return float(level[above[-1] if above.size else -1])

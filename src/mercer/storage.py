@@ -169,8 +169,8 @@ def _finite(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{what} must be a number")
     number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"{what} must be finite")
+    if not math.isfinite(number) or abs(number) > 1e15:
+        raise ValueError(f"{what} must be finite and at most 1e15")
     return number
 
 

@@ -10,17 +10,14 @@ no branch depends on a value: rows that do not fit add to a cell that nobody rea
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mercer.checks import Floats, Ints
-from mercer.data import Rows, Sensitive, person_weights
+from mercer.data import Rows, Sensitive
 from mercer.domain import Domain
 from mercer.folding import fold
-
-Bools: TypeAlias = NDArray[np.bool_]
+from mercer.persons import person_weights
 
 __all__ = ["PERSON", "Tally", "tally_rows"]
 
@@ -39,8 +36,8 @@ class Tally(Sensitive):
         self._cells = _FINE[domain.dimension]
         self._nodes = (self._cells + 1) ** domain.dimension
         self._counts = np.zeros(self._nodes + 1, dtype=np.int64)  # the last cell: no values
-        whole, none = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
-        self._space = (np.empty(0), whole, whole, none, none)
+        whole = np.empty(0, dtype=np.int64)
+        self._space = (np.empty(0), np.empty(0), whole, whole)
 
     @property
     def complete(self) -> int:
@@ -49,24 +46,23 @@ class Tally(Sensitive):
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Tally:
         """Count a chunk of rows, each with weight one or its own."""
-        place, index, step, bad, worse = self._work(len(chunk))
+        place, spoilt, index, step = self._work(len(chunk))
         index[:] = 0
-        bad[:] = False
+        spoilt[:] = 0.0
         pairs = zip(self.domain.lower, self.domain.widths, strict=True)
-        for column, (low, width) in zip(chunk.T, pairs, strict=True):
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for column, (low, width) in zip(chunk.T, pairs, strict=True):
                 np.subtract(column, low, out=place)
                 place *= self._cells / width
                 place += 0.5
-            np.clip(place, 0.0, self._cells, out=place)
-            np.isfinite(column, out=worse)
-            np.logical_not(worse, out=worse)
-            np.copyto(place, 0.0, where=worse)
-            bad |= worse
-            index *= self._cells + 1
-            np.copyto(step, place, casting="unsafe")
-            index += step
-        np.copyto(index, self._nodes, where=bad)
+                np.clip(place, 0.0, self._cells, out=place)
+                np.fmin(place, self._cells, out=place)  # a missing value: anywhere, see below
+                np.copyto(step, place, casting="unsafe")
+                index *= self._cells + 1
+                index += step
+                np.subtract(column, column, out=place)  # zero, or NaN unless finite
+                spoilt += place
+        np.copyto(index, self._nodes, where=np.isnan(spoilt))
         if weights is None and self.domain.dimension == 1:
             self._counts += np.bincount(index, minlength=self._counts.size)
         else:
@@ -74,18 +70,13 @@ class Tally(Sensitive):
         self.rows += len(chunk)
         return self
 
-    def _work(self, rows: int) -> tuple[Floats, Ints, Ints, Bools, Bools]:
+    def _work(self, rows: int) -> tuple[Floats, Floats, Ints, Ints]:
         """Arrays to work in, kept from chunk to chunk: fresh memory costs more than counting."""
         if rows > self._space[0].size:
-            self._space = (
-                np.empty(rows),
-                np.empty(rows, dtype=np.int64),
-                np.empty(rows, dtype=np.int64),
-                np.empty(rows, dtype=bool),
-                np.empty(rows, dtype=bool),
-            )
-        place, index, step, bad, worse = self._space
-        return place[:rows], index[:rows], step[:rows], bad[:rows], worse[:rows]
+            whole = np.empty(rows, dtype=np.int64)
+            self._space = (np.empty(rows), np.empty(rows), whole, np.empty_like(whole))
+        place, spoilt, index, step = self._space
+        return place[:rows], spoilt[:rows], index[:rows], step[:rows]
 
     def merge(self, other: Tally) -> Tally:
         """The tally of both sets of rows."""
@@ -107,11 +98,11 @@ class Tally(Sensitive):
 def tally_rows(rows: Rows, domain: Domain) -> Tally:
     """Count all rows of a source."""
     if rows.unit is None:
-        return fold(rows.read(), Tally(domain), Tally.add)
+        return fold(rows.chunks(), lambda: Tally(domain), workers=2 if rows.slow else 1)
     persons, weights = person_weights(rows, PERSON)
     tally = Tally(domain, PERSON)
     tally.persons = persons
-    for chunk, weight in zip(rows.read(), weights, strict=True):
+    for chunk, weight in zip(rows.chunks(), weights, strict=True):
         tally.add(chunk, weight)
     return tally
 
@@ -125,11 +116,11 @@ def _coarser(counts: Ints, cells: int) -> Ints:
     if parts == 1:
         return counts
     body = counts[:fine].reshape(cells, parts, *counts.shape[1:])
-    right = np.zeros((cells, *counts.shape[1:]), dtype=np.int64)
-    for r in range(1, parts):
-        right += r * body[:, r]
     out = np.zeros((cells + 1, *counts.shape[1:]), dtype=np.int64)
-    out[:cells] += parts * body.sum(axis=1) - right
-    out[1:] += right
+    np.multiply(body[:, 0], parts, out=out[:cells])
+    share = np.empty_like(out[:cells])
+    for r in range(1, parts):
+        out[:cells] += np.multiply(body[:, r], parts - r, out=share)
+        out[1:] += np.multiply(body[:, r], r, out=share)
     out[cells] += parts * counts[fine]
     return out

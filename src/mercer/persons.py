@@ -1,0 +1,53 @@
+"""More than one row a person: their weights add up to one (M16).  Layer 2, left of the door."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mercer.checks import Ints
+from mercer.data import Rows
+
+__all__ = ["person_weights"]
+
+
+def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
+    """Number of persons, and for each chunk the integer weight scale // (rows of the person).
+
+    M16: a person's rows share one unit of weight.  Rows without a name in the unit column are
+    taken as the rows of one person.  Memory grows with the persons, not with the rows.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total: Any = None
+    for part in rows.persons():
+        counted = pa.table({"id": _identity(part)}).group_by("id").aggregate([("id", "count", pc.CountOptions(mode="all"))])  # fmt: skip  # noqa: E501
+        counted = counted.rename_columns(["id", "rows"])
+        if total is not None:
+            joined = pa.concat_tables([total, counted]).group_by("id").aggregate([("rows", "sum")])
+            counted = joined.rename_columns(["id", "rows"])
+        total = counted
+    if total is None:
+        return 0, iter(())
+    names = total.column("id").combine_chunks()
+    share = scale // total.column("rows").to_numpy()
+
+    def weights() -> Iterator[Ints]:
+        for part in rows.persons():
+            place = pc.index_in(_identity(part), value_set=names, skip_nulls=False)
+            yield share[place.to_numpy(zero_copy_only=False)].astype("int64")
+
+    return total.num_rows, weights()
+
+
+def _identity(column: Any) -> Any:
+    """Ids as text, so that every chunk has the same type."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return pc.cast(column, pa.large_string(), safe=False)
