@@ -52,7 +52,7 @@ class Rows(Sensitive, ABC):
     def chunks(self) -> Iterator[Floats]:
         """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
 
-    slow = False  # whether reading takes time that counting can share
+    workers = 1  # threads among which reading and counting are worth sharing
 
     @abstractmethod
     def persons(self) -> Iterator[Any]:
@@ -83,7 +83,7 @@ class _Array(Rows):
 class _Batches(Rows):
     """Anything Arrow can stream: tables, data frames, files."""
 
-    slow = True
+    workers = 2
 
     def __init__(
         self, batches: Callable[[list[str]], Iterator[Any]], names: Sequence[str], unit: str | None

@@ -18,7 +18,7 @@ from mercer.smoothing import choose_bandwidth, density_level, released_mass
 
 __all__ = ["DensityRelease", "unit_covariance"]
 
-_SIDES = {1: (1024, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coordinate
+_SIDES = {1: (512, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coordinate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,13 +164,18 @@ class DensityRelease(Release):
     @property
     def scale(self) -> float:
         """One over the volume of the domain and the mass of the released function (M18)."""
+        if "scale" not in self._memory:
+            self._memory["scale"] = 1 / (self.domain.volume * self._mass())
+        return self._memory["scale"]
+
+    def _mass(self) -> float:
         mass = 1.0
         if isinstance(self.basis, SpectralBasis):
             norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
             plain = self.basis.unmix(self.coordinates)[0]
             sd = self.noise.sd * math.sqrt(self.basis.spread[0])
             mass = released_mass(float(plain / norm), float(sd / norm))
-        return 1 / (self.domain.volume * mass)
+        return mass
 
     def to_dict(self) -> dict[str, Any]:
         return {

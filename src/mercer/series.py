@@ -158,13 +158,20 @@ def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
     cos, sin = cos_sin_pi(axis.rate * u)
     twice, k = 2 * cos, axis.order
     shape = np.broadcast_shapes(a.shape[1:], u.shape)
-    one, two = np.zeros(shape), np.zeros(shape)
-    for j in range(k, 0, -1):
-        one, two = (a[j] - two) + twice * one, one
+    one, two = _descend(a[1 : k + 1], twice, shape)
     total: Floats = a[0] + (cos * one - two)
     if axis.sines:
-        one, two = np.zeros(shape), np.zeros(shape)
-        for j in range(k, 0, -1):
-            one, two = (a[k + j] - two) + twice * one, one
+        one, _ = _descend(a[k + 1 : 2 * k + 1], twice, shape)
         total = total + sin * one
     return total
+
+
+def _descend(a: Floats, twice: Floats, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
+    """b_1 and b_2 of Clenshaw's b_j = a_j + 2 cos b_(j+1) - b_(j+2), from the highest j down."""
+    one, two, new = np.zeros(shape), np.zeros(shape), np.empty(shape)
+    for row in a[::-1]:
+        np.multiply(twice, one, out=new)
+        new -= two
+        new += row
+        one, two, new = new, one, two
+    return one, two

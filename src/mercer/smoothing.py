@@ -57,8 +57,7 @@ def choose_bandwidth(
             if other != axis:
                 row = tables[other][chosen[other]]
                 p, s = np.tensordot(p, row**2, (other, 0)), np.tensordot(s, row, (other, 0))
-        risk: Floats = tables[axis] ** 2 @ p - 2 * (tables[axis] @ s)
-        return risk
+        return np.asarray(tables[axis] ** 2 @ p - 2 * (tables[axis] @ s), dtype=float)
 
     if len(shape) == 1:
         best = [int(np.argmin(risks(0, [0])))]

@@ -26,7 +26,7 @@ from mercer.series import Axis, TrigSeries, exp
 
 __all__ = ["CUT", "SpectralBasis", "covariance_sum"]
 
-CUT = 1e-7  # coordinates are kept while their eigenvalue is at least this
+CUT = 1e-6  # coordinates are kept while their eigenvalue is at least this
 MOST_COORDINATES = 1 << 20
 
 

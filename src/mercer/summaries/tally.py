@@ -34,39 +34,49 @@ class Tally(Sensitive):
         self.rows = 0  # rows read
         self.persons = 0  # distinct persons, where a unit is named
         self._cells = _FINE[domain.dimension]
-        self._nodes = (self._cells + 1) ** domain.dimension
-        self._counts = np.zeros(self._nodes + 1, dtype=np.int64)  # the last cell: no values
+        # one node more along each coordinate, for values that are missing: nobody reads it
+        self._counts = np.zeros((self._cells + 2,) * domain.dimension, dtype=np.int64)
         whole = np.empty(0, dtype=np.int64)
         self._space = (np.empty(0), np.empty(0), whole, whole)
 
     @property
     def complete(self) -> int:
         """Weight of the rows that have values.  Sensitive, unless the caller knows it is public."""
-        return int(self._counts[: self._nodes].sum())
+        return int(self._valid.sum())
+
+    @property
+    def _valid(self) -> Ints:
+        return self._counts[(slice(0, self._cells + 1),) * self.domain.dimension]
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Tally:
         """Count a chunk of rows, each with weight one or its own."""
         place, spoilt, index, step = self._work(len(chunk))
-        index[:] = 0
-        spoilt[:] = 0.0
-        pairs = zip(self.domain.lower, self.domain.widths, strict=True)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for column, (low, width) in zip(chunk.T, pairs, strict=True):
-                np.subtract(column, low, out=place)
-                place *= self._cells / width
-                place += 0.5
+        several = self.domain.dimension > 1
+        for axis, (low, width) in enumerate(
+            zip(self.domain.lower, self.domain.widths, strict=True)
+        ):
+            column, scale = chunk[:, axis], self._cells / width
+            with np.errstate(over="ignore", invalid="ignore"):
+                if abs(low) <= 1024 * width:  # one pass less, and no digits to lose
+                    np.multiply(column, scale, out=place)
+                    place += 0.5 - low * scale
+                else:
+                    np.subtract(column, low, out=place)
+                    place *= scale
+                    place += 0.5
                 np.clip(place, 0.0, self._cells, out=place)
-                np.fmin(place, self._cells, out=place)  # a missing value: anywhere, see below
-                np.copyto(step, place, casting="unsafe")
-                index *= self._cells + 1
+                np.subtract(column, column, out=spoilt)  # zero, or NaN unless finite
+                place += spoilt
+            np.fmin(place, self._cells + 1, out=place)  # NaN becomes the node nobody reads
+            np.copyto(step if axis else index, place, casting="unsafe")
+            if axis:
+                index *= self._cells + 2
                 index += step
-                np.subtract(column, column, out=place)  # zero, or NaN unless finite
-                spoilt += place
-        np.copyto(index, self._nodes, where=np.isnan(spoilt))
-        if weights is None and self.domain.dimension == 1:
-            self._counts += np.bincount(index, minlength=self._counts.size)
+        flat = self._counts.reshape(-1)
+        if several or weights is not None:
+            np.add.at(flat, index, 1 if weights is None else weights)
         else:
-            np.add.at(self._counts, index, 1 if weights is None else weights)
+            flat += np.bincount(index, minlength=flat.size)
         self.rows += len(chunk)
         return self
 
@@ -88,8 +98,7 @@ class Tally(Sensitive):
 
     def on(self, shape: tuple[int, ...]) -> tuple[Ints, int]:
         """Weights on a coarser grid of this shape by linear binning, and the factor they gained."""
-        d = self.domain.dimension
-        counts = self._counts[: self._nodes].reshape((self._cells + 1,) * d)
+        counts = self._valid
         for axis, nodes in enumerate(shape):
             counts = np.moveaxis(_coarser(np.moveaxis(counts, axis, 0), nodes - 1), 0, axis)
         return counts, math.prod(self._cells // (nodes - 1) for nodes in shape)
@@ -98,7 +107,7 @@ class Tally(Sensitive):
 def tally_rows(rows: Rows, domain: Domain) -> Tally:
     """Count all rows of a source."""
     if rows.unit is None:
-        return fold(rows.chunks(), lambda: Tally(domain), workers=2 if rows.slow else 1)
+        return fold(rows.chunks(), lambda: Tally(domain), workers=rows.workers)
     persons, weights = person_weights(rows, PERSON)
     tally = Tally(domain, PERSON)
     tally.persons = persons
