@@ -93,10 +93,10 @@ def density(
     recipe = Recipe.of(kernel, smoother, boundary, basis, size, bandwidth, mechanism)
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension_of(bounds))
     domain = Domain.of(bounds, rows.names)
-    recipe.check(domain)
+    given = recipe.given(domain)
     tally = _tally(rows, domain, progress)
     n = _count(tally, rows, missing)
-    chosen, smoothing = recipe.build(domain, n=n, **promise)
+    chosen, smoothing = given or recipe.build(domain, n=n, **promise)
     summary = DensitySummary(tally, chosen, smoothing, n=n, unit=rows.unit or "row")
 
     def build(noisy: Floats, law: NoiseLaw, statement: Statement) -> DensityRelease:

@@ -139,16 +139,19 @@ def path_from(
     out[0] = state[0]
     even = gaps.size > 0 and float(gaps.max() - gaps.min()) <= 1e-9 * float(gaps.mean())
     step = _Steps(kernel, gaps[:1] if even else gaps[:0], axis)
-    begin = 0
+    begin, time, growth, shrink = 0, gaps[:0], gaps[:0], gaps[:0]
     while begin < gaps.size:
         block = gaps[begin : begin + _BLOCK]
-        time = np.cumsum(rate * block)
-        n = max(1, int(np.searchsorted(time, _SPAN)))
+        if not even or begin == 0:
+            time = np.cumsum(rate * block)
+        n = min(block.size, max(1, int(np.searchsorted(time, _SPAN))))
         if not even:
             step = _Steps(kernel, block[:n], axis)
         z, states = normals(n), np.empty((p, n + 1))
         states[:, 0] = state
-        growth = np.exp(np.minimum(time[:n], _SPAN))
+        if not even or begin == 0 or growth.size != n:
+            growth = np.exp(np.minimum(time[:n], _SPAN))
+            shrink = 1 / growth
         for i in range(p - 1, -1, -1):
             force = step.factor[i][0] * z[0]
             for k in range(1, i + 1):
@@ -161,7 +164,7 @@ def path_from(
             force *= growth
             force[0] += state[i]
             np.cumsum(force, out=force)
-            np.divide(force, growth, out=states[i, 1:])
+            np.multiply(force, shrink, out=states[i, 1:])
         state = states[:, -1].copy()
         out[begin + 1 : begin + 1 + n] = states[0, 1:]
         begin += n

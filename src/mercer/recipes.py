@@ -81,10 +81,13 @@ class Recipe:
         automatic = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         return automatic and self.basis in ("cosine", "fourier")
 
-    def check(self, domain: Domain) -> None:
-        """What depends on the domain, still before any record is read."""
+    def given(self, domain: Domain) -> tuple[Basis, Kernel] | None:
+        """What follows from a given bandwidth, built and checked before any record is read."""
         if not isinstance(self.bandwidth, str):
-            self._kernels(unit_covariance(self.bandwidth, domain))
+            return self._kernels(unit_covariance(self.bandwidth, domain))
+        any_width = covariance_of(np.eye(domain.dimension) * 0.01)
+        norms(KERNELS[self.smoother](any_width), KERNELS[self.kernel](any_width))
+        return None
 
     def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
         """The public rule's bandwidth and what error it expects."""
@@ -97,20 +100,17 @@ class Recipe:
         self, domain: Domain, *, n: int, epsilon: float, delta: float
     ) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
-        if isinstance(self.bandwidth, str):
-            if not self.adaptive:
-                length = self.rule(domain, n=n, epsilon=epsilon, delta=delta).bandwidth
-            else:
-                length = noise_bandwidth(
-                    n=n,
-                    multiplier=self.mechanism.multiplier(epsilon=epsilon, delta=delta),
-                    dimension=domain.dimension,
-                    boundary=self.boundary,
-                )
-            covariance = covariance_of(np.eye(domain.dimension) * length**2)
+        given = self.given(domain)
+        if given is not None:
+            return given
+        if self.adaptive:
+            multiplier = self.mechanism.multiplier(epsilon=epsilon, delta=delta)
+            length = noise_bandwidth(
+                n=n, multiplier=multiplier, dimension=domain.dimension, boundary=self.boundary
+            )
         else:
-            covariance = unit_covariance(self.bandwidth, domain)
-        return self._kernels(covariance)
+            length = self.rule(domain, n=n, epsilon=epsilon, delta=delta).bandwidth
+        return self._kernels(covariance_of(np.eye(domain.dimension) * length**2))
 
     def _kernels(self, covariance: tuple[tuple[float, ...], ...]) -> tuple[Basis, Kernel]:
         noise, shape = KERNELS[self.kernel](covariance), KERNELS[self.smoother](covariance)

@@ -22,6 +22,7 @@ from mercer.persons import person_weights
 __all__ = ["PERSON", "Tally", "tally_rows"]
 
 PERSON = 1 << 20  # a person's weight, shared by the person's rows in whole numbers
+_PIECE = 1 << 15  # rows whose numbers stay in the processor's nearest cache
 _FINE = {1: 1 << 16, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
 
 
@@ -36,8 +37,8 @@ class Tally(Sensitive):
         self._cells = _FINE[domain.dimension]
         # one node more along each coordinate, for values that are missing: nobody reads it
         self._counts = np.zeros((self._cells + 2,) * domain.dimension, dtype=np.int64)
-        whole = np.empty(0, dtype=np.int64)
-        self._space = (np.empty(0), np.empty(0), whole, whole)
+        self._index = np.empty(0, dtype=np.int64)
+        self._space = (np.empty(_PIECE), np.empty(_PIECE), np.empty(_PIECE, dtype=np.int64))
 
     @property
     def complete(self) -> int:
@@ -50,43 +51,47 @@ class Tally(Sensitive):
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Tally:
         """Count a chunk of rows, each with weight one or its own."""
-        place, spoilt, index, step = self._work(len(chunk))
-        several = self.domain.dimension > 1
-        for axis, (low, width) in enumerate(
-            zip(self.domain.lower, self.domain.widths, strict=True)
-        ):
-            column, scale = chunk[:, axis], self._cells / width
-            with np.errstate(over="ignore", invalid="ignore"):
-                if abs(low) <= 1024 * width:  # one pass less, and no digits to lose
-                    np.multiply(column, scale, out=place)
-                    place += 0.5 - low * scale
-                else:
-                    np.subtract(column, low, out=place)
-                    place *= scale
-                    place += 0.5
-                np.clip(place, 0.0, self._cells, out=place)
-                np.subtract(column, column, out=spoilt)  # zero, or NaN unless finite
-                place += spoilt
-            np.fmin(place, self._cells + 1, out=place)  # NaN becomes the node nobody reads
-            np.copyto(step if axis else index, place, casting="unsafe")
-            if axis:
-                index *= self._cells + 2
-                index += step
+        index = self._work(len(chunk))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(chunk), _PIECE):
+                self._place(chunk[start : start + _PIECE], index[start : start + _PIECE])
         flat = self._counts.reshape(-1)
-        if several or weights is not None:
+        if self.domain.dimension > 1 or weights is not None:
             np.add.at(flat, index, 1 if weights is None else weights)
         else:
             flat += np.bincount(index, minlength=flat.size)
         self.rows += len(chunk)
         return self
 
-    def _work(self, rows: int) -> tuple[Floats, Floats, Ints, Ints]:
-        """Arrays to work in, kept from chunk to chunk: fresh memory costs more than counting."""
-        if rows > self._space[0].size:
-            whole = np.empty(rows, dtype=np.int64)
-            self._space = (np.empty(rows), np.empty(rows), whole, np.empty_like(whole))
-        place, spoilt, index, step = self._space
-        return place[:rows], spoilt[:rows], index[:rows], step[:rows]
+    def _place(self, piece: Floats, index: Ints) -> None:
+        """Number of the node of each row, into `index`."""
+        place, spoilt, step = (array[: len(piece)] for array in self._space)
+        for axis, (low, width) in enumerate(
+            zip(self.domain.lower, self.domain.widths, strict=True)
+        ):
+            column, scale = piece[:, axis], self._cells / width
+            if abs(low) <= 1024 * width:  # one pass less, and no digits to lose
+                np.multiply(column, scale, out=place)
+                place += 0.5 - low * scale
+            else:
+                np.subtract(column, low, out=place)
+                place *= scale
+                place += 0.5
+            np.maximum(place, 0.0, out=place)
+            np.minimum(place, self._cells, out=place)
+            np.subtract(column, column, out=spoilt)  # zero, or NaN unless finite
+            place += spoilt
+            np.fmin(place, self._cells + 1, out=place)  # NaN becomes the node nobody reads
+            np.copyto(step if axis else index, place, casting="unsafe")
+            if axis:
+                index *= self._cells + 2
+                index += step
+
+    def _work(self, rows: int) -> Ints:
+        """An array to work in, kept from chunk to chunk: fresh memory costs more than counting."""
+        if rows > self._index.size:
+            self._index = np.empty(rows, dtype=np.int64)
+        return self._index[:rows]
 
     def merge(self, other: Tally) -> Tally:
         """The tally of both sets of rows."""
