@@ -55,6 +55,15 @@ def test_values_grid_and_derivatives(dimension, sines, rng):
         assert np.allclose(series.derivative(orders)(u), slope, atol=1e-5)
 
 
+@pytest.mark.parametrize("sines", [False, True])
+@pytest.mark.parametrize("order", [31, 32, 33, 39, 40, 333])
+def test_long_series_in_one_variable(order, sines, rng):
+    axis = Axis(order, 0.9, sines)
+    series = TrigSeries((axis,), rng.normal(size=axis.size))
+    u = np.concatenate([rng.random(60), [0.0, 1.0, 1e-9]])[:, None]
+    assert np.allclose(series(u), direct(series, u), atol=1e-9)
+
+
 PROGRAM = """
 import numpy as np, mercer, hashlib
 x = (np.arange(5000) * 0.6180339887498949) % 1

@@ -24,7 +24,7 @@ def counted(domain, rows, weights=None):
 
 def slow_linear_binning(domain, rows, nodes):
     """Fractions all the way: nearest fine node, then shares between coarse neighbours."""
-    fine = {1: 1 << 16, 2: 1 << 11, 3: 1 << 8}[domain.dimension]
+    fine = {1: 1 << 15, 2: 1 << 11, 3: 1 << 8}[domain.dimension]
     out = np.zeros((nodes,) * domain.dimension, dtype=object)
     for row in rows:
         if not np.all(np.isfinite(row)):

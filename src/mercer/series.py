@@ -22,6 +22,7 @@ _SIN = [(-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in 
 _EXP = [1 / math.factorial(k) for k in range(15)]
 _LN2_HIGH = 5954088943 / 2**33  # 33 bits of ln 2, so that its multiples below 2^20 are exact
 _LN2_LOW = 7.440617110012397e-11
+_STRIDE = 8
 _BLOCK = 1 << 22  # numbers held at once while scattered points are evaluated
 
 
@@ -155,6 +156,8 @@ def exp(x: Floats) -> Floats:
 
 def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
     """Sum the first index of `a` against the functions of `axis` at u (the last index)."""
+    if a.ndim == 2 and axis.order >= 4 * _STRIDE:
+        return _strided(axis, a[:, 0], u)
     cos, sin = cos_sin_pi(axis.rate * u)
     twice, k = 2 * cos, axis.order
     shape = np.broadcast_shapes(a.shape[1:], u.shape)
@@ -163,6 +166,33 @@ def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
     if axis.sines:
         one, _ = _descend(a[k + 1 : 2 * k + 1], twice, shape)
         total = total + sin * one
+    return total
+
+
+def _strided(axis: Axis, a: Floats, u: Floats) -> Floats:
+    """The same in one variable, frequencies j = _STRIDE q + r for all r at once: fewer, longer steps.
+
+    cos(j t) = cos(r t) cos(q T) - sin(r t) sin(q T) with T = _STRIDE t, and likewise sin(j t).
+    """
+    k, rows = axis.order, -(-(axis.order + 1) // _STRIDE)
+    cos, sin = cos_sin_pi(_STRIDE * (axis.rate * u))
+    first = Axis(_STRIDE - 1, axis.rate, sines=True).table(u)
+    slow_cos, slow_sin = first[:_STRIDE], np.concatenate([np.zeros((1, u.size)), first[_STRIDE:]])
+    total = np.zeros(u.size)
+    for part in ("cos", "sin")[: 1 + axis.sines]:
+        padded = np.zeros(rows * _STRIDE)
+        if part == "cos":
+            padded[: k + 1] = a[: k + 1]
+        else:
+            padded[1 : k + 1] = a[k + 1 :]
+        block = padded.reshape(rows, _STRIDE, 1)
+        one, two = _descend(block[1:], 2 * cos, (_STRIDE, u.size))
+        even, odd = block[0] + (cos * one - two), sin * one
+        terms = (
+            slow_cos * even - slow_sin * odd if part == "cos" else slow_sin * even + slow_cos * odd
+        )
+        for row in terms:
+            total = total + row
     return total
 
 

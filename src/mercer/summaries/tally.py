@@ -22,8 +22,8 @@ from mercer.persons import person_weights
 __all__ = ["PERSON", "Tally", "tally_rows"]
 
 PERSON = 1 << 20  # a person's weight, shared by the person's rows in whole numbers
-_PIECE = 1 << 15  # rows whose numbers stay in the processor's nearest cache
-_FINE = {1: 1 << 16, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
+_PIECE = 1 << 16  # rows whose numbers stay in the processor's nearest cache
+_FINE = {1: 1 << 15, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
 
 
 class Tally(Sensitive):
@@ -38,7 +38,8 @@ class Tally(Sensitive):
         # one node more along each coordinate, for values that are missing: nobody reads it
         self._counts = np.zeros((self._cells + 2,) * domain.dimension, dtype=np.int64)
         self._index = np.empty(0, dtype=np.int64)
-        self._space = (np.empty(_PIECE), np.empty(_PIECE), np.empty(_PIECE, dtype=np.int64))
+        self._floats = (np.empty(_PIECE), np.empty(_PIECE))
+        self._whole = np.empty(_PIECE, dtype=np.int64)
 
     @property
     def complete(self) -> int:
@@ -65,7 +66,8 @@ class Tally(Sensitive):
 
     def _place(self, piece: Floats, index: Ints) -> None:
         """Number of the node of each row, into `index`."""
-        place, spoilt, step = (array[: len(piece)] for array in self._space)
+        place, spoilt = self._floats[0][: len(piece)], self._floats[1][: len(piece)]
+        step = self._whole[: len(piece)]
         for axis, (low, width) in enumerate(
             zip(self.domain.lower, self.domain.widths, strict=True)
         ):
@@ -77,8 +79,7 @@ class Tally(Sensitive):
                 np.subtract(column, low, out=place)
                 place *= scale
                 place += 0.5
-            np.maximum(place, 0.0, out=place)
-            np.minimum(place, self._cells, out=place)
+            np.clip(place, 0.0, self._cells, out=place)
             np.subtract(column, column, out=spoilt)  # zero, or NaN unless finite
             place += spoilt
             np.fmin(place, self._cells + 1, out=place)  # NaN becomes the node nobody reads
