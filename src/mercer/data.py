@@ -19,7 +19,7 @@ from mercer.checks import Floats
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
-CHUNK = 1 << 17  # rows handled at once
+CHUNK = 1 << 18  # rows handled at once
 
 
 class Sensitive:

@@ -170,7 +170,7 @@ def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
 
 
 def _strided(axis: Axis, a: Floats, u: Floats) -> Floats:
-    """The same in one variable, frequencies j = _STRIDE q + r for all r at once: fewer, longer steps.
+    """The same in one variable, frequencies j = _STRIDE q + r for all r at once: longer steps.
 
     cos(j t) = cos(r t) cos(q T) - sin(r t) sin(q T) with T = _STRIDE t, and likewise sin(j t).
     """
