@@ -152,7 +152,8 @@ def unnoised(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
     h0 = noise_bandwidth(n=data.n, multiplier=0.0, dimension=1, boundary="reflect")
     basis = Cosine.spanning(GaussianKernel(((h0**2,),)))
     own = data.theta[: basis.size] * np.sqrt(basis.eigenvalues)
-    values = reflected(data.theta, choose_bandwidth(basis, own, sd=0.0, n=data.n)[0])
+    chosen = choose_bandwidth(basis, basis.mix(own), sd=0.0, n=data.n)[0]
+    values = reflected(data.theta, chosen)
     return np.maximum(values - density_level(values), 0.0)
 
 

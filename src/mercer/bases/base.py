@@ -93,8 +93,12 @@ class Basis(ABC):
     def from_dict(cls, fields: dict[str, Any]) -> Basis:
         """Rebuild; ValueError if a field is out of range."""
 
+    def mix(self, rows: Floats) -> Floats:
+        """Released coordinates from plain ones, those of `features`: the inverse of `unmix`."""
+        return rows
+
     def unmix(self, rows: Floats) -> Floats:
-        """Plain coordinates, those of `features`, from released ones; its own transpose.
+        """Plain coordinates from released ones; its own transpose.
 
         The same for most bases: released coordinates are plain.  See `cosine` for the other case.
         """

@@ -110,10 +110,13 @@ class Cosine(SpectralBasis):
             square *= 1 + np.sum(corner**2, axis=1)[k]
         return square
 
-    def unmix(self, rows: Floats) -> Floats:
-        return self._mix(rows, math.sqrt(2) - 1)
+    def mix(self, rows: Floats) -> Floats:
+        return self._along(rows, 1 / math.sqrt(2) - 1)
 
-    def _mix(self, rows: Floats, factor: float) -> Floats:
+    def unmix(self, rows: Floats) -> Floats:
+        return self._along(rows, math.sqrt(2) - 1)
+
+    def _along(self, rows: Floats, factor: float) -> Floats:
         """(I + factor C) of each row: A or its inverse, along each coordinate in turn."""
         lead = rows.shape[:-1]
         box = np.zeros((math.prod(lead), *(order + 1 for order in self.orders)))
@@ -135,7 +138,7 @@ class Cosine(SpectralBasis):
 
         def project(weights: Floats) -> Floats:
             moments = _cosine_sums(weights)[picked]
-            return self._mix(scale * moments, 1 / math.sqrt(2) - 1)
+            return self.mix(scale * moments)
 
         square = 1.0  # sup |A e(x)|^2, one factor a coordinate
         for corner, h in zip(self.corners, self.kernel.lengths, strict=True):
