@@ -34,7 +34,7 @@ class Untouchable:
         ({"delta": 0}, r"delta must be in \(0, 1\)"),
         ({"delta": 1.0}, r"delta must be in \(0, 1\)"),
         ({"delta": math.nan}, r"delta must be in \(0, 1\)"),
-        ({"bandwidth": "best"}, "bandwidth must be one of 'auto', 'rule'"),
+        ({"bandwidth": "best"}, "bandwidth must be a number.*'best'"),
         ({"kernel": "box"}, "kernel must be one of"),
         ({"smoother": "box"}, "smoother must be one of"),
         ({"boundary": "wall"}, "boundary must be one of"),

@@ -38,8 +38,8 @@ def test_readme_commands(admissions, capsys):
             main(arguments)
         except SystemExit as stop:
             assert not stop.code, (arguments, capsys.readouterr().err)
-    assert (admissions / "ages.json").exists()
-    assert (admissions / "ages.png").exists()
+    assert (admissions / "my.json").exists()
+    assert (admissions / "my.png").exists()
 
 
 def test_readme_python(admissions):

@@ -242,6 +242,37 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     assert not plausible(small, 0.95, 0.017)
 
 
+@pytest.mark.parametrize("boundary", ["reflect", "periodic"])
+def test_band_covers_in_the_plane(boundary, rng):
+    """The closed form for fields: at least 95 % coverage, and not far above, on a fine grid."""
+    data, runs = rng.random((200, 2)), 500
+    options = {"bounds": [(0, 1)] * 2, "bandwidth": 0.15, "boundary": boundary}
+    first = mercer.density(data, rng=rng, **PROMISE, **options)
+    ticks = np.linspace(0, 1, 41)
+    x = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), -1).reshape(-1, 2)
+    rows = first.basis.noise_rows(x, first.filter)
+    deviation = np.sqrt(np.sum(rows**2, axis=1))
+    # the quick formulas are those of the rows
+    assert np.allclose(first.basis.deviation(x, first.filter), deviation, rtol=1e-4)
+    z = rows @ rng.standard_normal((first.basis.size, runs)) / deviation[:, None]
+    covered = int(np.sum(np.max(np.abs(z), axis=0) <= first._simultaneous(0.95)))
+    assert binom.cdf(covered, runs, 0.945) > ALPHA
+    assert binom.sf(covered - 1, runs, 0.985) > ALPHA
+    narrow = int(np.sum(np.max(np.abs(z), axis=0) <= 1.96))  # a pointwise band is seen
+    assert binom.cdf(narrow, runs, 0.945) < ALPHA
+
+
+def test_missing_values_and_rough_kernels_keep_the_curve_in_its_band(rng):
+    data = np.concatenate([rng.normal(50, 10, 4000), np.full(400, np.nan)])
+    x = np.linspace(0, 100, 101)
+    for kernel in ("exponential", "matern52"):
+        one = mercer.density(data, bounds=(0, 100), kernel=kernel, bandwidth=5.0, **PROMISE)
+        band = one.band(x)
+        inside = (one(x) >= band.lower) & (one(x) <= band.upper)
+        assert inside.mean() > 0.9
+        assert one.share_of_values == pytest.approx(4000 / 4400, abs=0.06)
+
+
 def test_band_around_a_real_release(rows):
     release = mercer.density(rows, bounds=(0, 100), bandwidth=5.0, **PROMISE)
     x = np.linspace(0, 100, 101)

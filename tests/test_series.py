@@ -64,6 +64,14 @@ def test_long_series_in_one_variable(order, sines, rng):
     assert np.allclose(series(u), direct(series, u), atol=1e-9)
 
 
+def test_long_series_in_two_variables(rng):
+    axes = (Axis(40, 0.9, sines=True), Axis(50, 1.0, sines=False))
+    series = TrigSeries(axes, rng.normal(size=[a.size for a in axes]))
+    for points in (1, 7):
+        u = rng.random((points, 2))
+        assert np.allclose(series(u), direct(series, u), atol=1e-8)
+
+
 PROGRAM = """
 import numpy as np, mercer, hashlib
 x = (np.arange(5000) * 0.6180339887498949) % 1

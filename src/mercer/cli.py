@@ -180,7 +180,9 @@ def evaluate(
     if as_json:
         terminal.print_json({"level": level, "raw": raw, "values": rows})
         return
-    rows_out = terminal.table(*loaded.domain.names, "density", f"{level:.0%} band for the noise")
+    rows_out = terminal.table(
+        *loaded.domain.names, "density", f"{level:.0%} band for the noise, everywhere at once"
+    )
     for row in rows:
         rows_out.add_row(
             *(f"{x:g}" for x in row["at"]),

@@ -143,6 +143,10 @@ def _from_schema(
     import pyarrow as pa
 
     names = _choose(schema.names, columns, unit, dimension)
+    if unit in names:
+        raise ValueError(
+            f"unit must name a column that is not released, got {unit!r}; it names the person"
+        )
     for name in [*names, *([unit] if unit else [])]:
         if schema.names.count(name) > 1:
             raise ValueError(f"column {name!r} stands {schema.names.count(name)} times; rename it")

@@ -139,6 +139,11 @@ class DensityRelease(Release):
         return DensityRelease(**fields, covariance=covariance, choice="given")
 
     @property
+    def share_of_values(self) -> float:
+        """Estimated share of records that hold values, one unless the noise cannot explain it."""
+        return 1 / (self.scale * self.domain.volume)
+
+    @property
     def bandwidth(self) -> Floats:
         """Standard deviation of the smoothing in each column, in the units of the data."""
         return np.sqrt(np.diag(np.array(self.covariance))) * self.domain.widths
@@ -149,7 +154,13 @@ class DensityRelease(Release):
         return self.basis.kernel.lengths * self.domain.widths
 
     def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
-        """As for any release, and never below zero, where no density is."""
+        """Lower and upper ends of an error band for the noise, at points of the domain.
+
+        It covers the same estimate without noise: with `simultaneous=True` (default) at all points
+        of the domain at once with probability `level`, otherwise at each single point.  It is
+        centred on the raw function, `release(x, raw=True)`, and never below zero.  Sampling error
+        is not in it.
+        """
         band = super().band(x, level, simultaneous=simultaneous)
         return Band(np.maximum(band.lower, 0.0), np.maximum(band.upper, 0.0), level)
 
@@ -169,13 +180,17 @@ class DensityRelease(Release):
         return self._memory["scale"]
 
     def _mass(self) -> float:
-        mass = 1.0
+        """Share of the records that have values, as far as the release shows it (M18)."""
         if isinstance(self.basis, SpectralBasis):
             norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
             plain = self.basis.unmix(self.coordinates)[0]
             sd = self.noise.sd * math.sqrt(self.basis.spread[0])
-            mass = released_mass(float(plain / norm), float(sd / norm))
-        return mass
+            return released_mass(float(plain / norm), float(sd / norm))
+        ticks = [(np.arange(side) + 0.5) / side for side in (64,) * self.domain.dimension]
+        mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), -1).reshape(-1, len(ticks))
+        whole = self.basis.features(mesh[:: max(1, len(mesh) // 4096)]).mean(axis=0)
+        total = float(whole @ self.coordinates)  # less than one too where the estimate leaks out
+        return released_mass(total, self.noise.sd * float(np.linalg.norm(whole)))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -260,8 +275,9 @@ def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...
 
 
 def _shown(value: object) -> str:
-    shape = getattr(value, "shape", None)
-    return repr(value) if isinstance(value, str) else f"{type(value).__name__} of shape {shape}"
+    if isinstance(value, (str, int, float, list, tuple)):
+        return repr(value)[:60]
+    return f"{type(value).__name__} of shape {getattr(value, 'shape', ())}"
 
 
 def _is_diagonal(covariance: tuple[tuple[float, ...], ...]) -> bool:

@@ -65,8 +65,11 @@ class Recipe:
                     "basis='landmarks', 'eigenfunctions' or 'grid'"
                 )
             size = check_count("size", size, least=2, most=4096, hint="points or functions")
-        if isinstance(bandwidth, str):
-            check_choice("bandwidth", bandwidth, ("auto", "rule"))
+        if isinstance(bandwidth, str) and bandwidth not in ("auto", "rule"):
+            raise ValueError(
+                "bandwidth must be a number, one number for each column, a matrix, 'auto' or "
+                f"'rule'; got {bandwidth!r}"
+            )
         if isinstance(mechanism, str):
             mechanism = MECHANISMS[check_choice("mechanism", mechanism, tuple(MECHANISMS))]()
         if not isinstance(mechanism, Mechanism):

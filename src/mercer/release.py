@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
 from mercer import entropy
-from mercer.bases import Basis
+from mercer.bases import Basis, SpectralBasis
 from mercer.checks import Floats
 from mercer.domain import Domain
 from mercer.privacy import Statement
 
-__all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "deviation", "noise_accuracy", "noise_rows"]
+__all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "noise_accuracy"]
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class Release(ABC):
         """Standard deviation of the noise at each point."""
         rows = self.domain.to_unit(self.domain.points(x))
         sd = self.noise.sd * self.scale
-        return deviation(self.basis, self.filter, sd, rows).reshape(self.domain.shape(x))
+        return (sd * self.basis.deviation(rows, self.filter)).reshape(self.domain.shape(x))
 
     @property
     def accuracy(self) -> Accuracy:
@@ -173,17 +174,19 @@ class Release(ABC):
         return float(self.basis.kernel.lengths.min())
 
     def _simultaneous(self, level: float) -> float:
-        """Quantile of sup_x |noise(x)| / sd(x), by simulating the public law (M15)."""
+        """Quantile of sup_x |noise(x)| / sd(x): public, so simulated, or in closed form (M15)."""
+        if self.domain.dimension > 1 and isinstance(self.basis, SpectralBasis):
+            return _field_quantile(level, self.basis, self.filter)
         if "suprema" not in self._memory:
             mesh = _mesh(self.domain.dimension, self._finest)
             runs = {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
-            trial = noise_rows(self.basis, self.filter, mesh[:: max(1, len(mesh) // 64)])
+            trial = self.basis.noise_rows(mesh[:: max(1, len(mesh) // 64)], self.filter)
             power = np.max(trial**2 / np.sum(trial**2, axis=1, keepdims=True), axis=0)
             kept = np.flatnonzero(power > 1e-8)  # the others cannot be seen in the supremum
             normals = entropy.simulation(1).standard_normal((runs, kept.size)).T
             suprema = np.zeros(runs)
             for start in range(0, len(mesh), 512):
-                rows = noise_rows(self.basis, self.filter, mesh[start : start + 512])[:, kept]
+                rows = self.basis.noise_rows(mesh[start : start + 512], self.filter)[:, kept]
                 length = np.sqrt(np.sum(rows**2, axis=1, keepdims=True))
                 rows /= np.maximum(length, 1e-300)
                 np.maximum(suprema, np.abs(rows @ normals).max(axis=0), out=suprema)
@@ -199,7 +202,7 @@ def noise_accuracy(
     """Error of independent noise of this `sd` in coordinates multiplied by `factors`."""
     d = basis.kernel.dimension
     mesh = _mesh(d, finest)
-    spread = deviation(basis, factors, sd, mesh)
+    spread = sd * basis.deviation(mesh, factors)
     side = round(len(mesh) ** (1 / d))
     return Accuracy(
         integrated=_mean((spread**2).reshape((side,) * d)) * volume,
@@ -207,21 +210,6 @@ def noise_accuracy(
         coordinates=basis.size,
         truncation=basis.deficit,
     )
-
-
-def noise_rows(basis: Basis, factors: Floats, x: Floats) -> Floats:
-    """The noise at points x, as a linear map of white noise: shape (points, m)."""
-    return basis.unmix(basis.features(x) * factors)
-
-
-def deviation(basis: Basis, factors: Floats, sd: float, rows: Floats) -> Floats:
-    """Standard deviation of the noise at points of the unit cube."""
-    step = max(1, (1 << 22) // basis.size)
-    parts = [
-        np.sqrt(np.sum(noise_rows(basis, factors, rows[i : i + step]) ** 2, axis=1))
-        for i in range(0, len(rows), step)
-    ]
-    return sd * (np.concatenate(parts) if parts else np.zeros(0))
 
 
 def _mesh(dimension: int, finest: float) -> Floats:
@@ -236,3 +224,26 @@ def _mean(values: Floats) -> float:
     while values.ndim:
         values = ((values[:-1] + values[1:]) / 2).mean(axis=0)
     return float(values)
+
+
+def _field_quantile(level: float, basis: SpectralBasis, factors: Floats) -> float:
+    """U with P(sup |Z| > u) = 1 - level, Z the noise over its sd, a smooth field on the cube.
+
+    By the expected Euler characteristic of the set where Z > u, which is exact up to terms that
+    vanish exponentially faster (Adler and Taylor 2007, Theorem 12.4.1): with rates r_i the
+    standard deviations of Z's slopes, the cube has the curvatures e_j(r_1..r_d).
+    """
+    weight = basis.eigenvalues * (basis.amplitude * factors) ** 2 * basis.spread
+    rates = np.sqrt(weight @ basis.angular**2 / np.sum(weight))
+    curvature = np.poly(-rates)  # 1, sum of rates, sum over pairs, product
+
+    def excess(u: float) -> float:
+        tail = math.exp(-(u**2) / 2) / (2 * math.pi)
+        count = 1 - float(ndtr(u)) + curvature[1] * tail
+        if len(curvature) > 2:
+            count += curvature[2] * tail * u / math.sqrt(2 * math.pi)
+        if len(curvature) > 3:
+            count += curvature[3] * tail * (u**2 - 1) / (2 * math.pi)
+        return 2 * count - (1 - level)
+
+    return float(brentq(excess, 1.5, 40.0)) if excess(1.5) > 0 else float(ndtri((1 + level) / 2))

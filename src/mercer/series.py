@@ -156,7 +156,7 @@ def exp(x: Floats) -> Floats:
 
 def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
     """Sum the first index of `a` against the functions of `axis` at u (the last index)."""
-    if a.ndim == 2 and axis.order >= 4 * _STRIDE:
+    if a.ndim == 2 and a.shape[1] == 1 and axis.order >= 4 * _STRIDE:
         return _strided(axis, a[:, 0], u)
     cos, sin = cos_sin_pi(axis.rate * u)
     twice, k = 2 * cos, axis.order

@@ -104,6 +104,19 @@ class Basis(ABC):
         """
         return rows
 
+    def noise_rows(self, x: Floats, factors: Floats) -> Floats:
+        """The noise at points x, plain coordinates multiplied by `factors`, of white noise."""
+        return self.unmix(self.features(x) * factors)
+
+    def deviation(self, x: Floats, factors: Floats) -> Floats:
+        """Standard deviation of that noise, for white noise of standard deviation one."""
+        step = max(1, (1 << 22) // self.size)
+        parts = [
+            np.sqrt(np.sum(self.noise_rows(x[i : i + step], factors) ** 2, axis=1))
+            for i in range(0, len(x), step)
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
     def evaluate(
         self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
     ) -> Floats:

@@ -130,6 +130,18 @@ class Cosine(SpectralBasis):
             box = np.moveaxis(last, -1, axis + 1)
         return box[place].reshape(*lead, self.size)
 
+    def deviation(self, x: Floats, factors: Floats) -> Floats:
+        # smoothing is a product over the coordinates, and so is the variance
+        square = np.ones(len(x))
+        for i, (axis, corner) in enumerate(zip(self.axes, self.corners, strict=True)):
+            alone = np.flatnonzero(np.all(np.delete(self.frequencies, i, 1) == 0, axis=1))
+            line = np.zeros(axis.size)
+            scale = np.sqrt(self.eigenvalues) * self.amplitude * factors
+            line[self.frequencies[alone, i]] = scale[alone]
+            rows = line[:, None] * axis.table(x[:, i])
+            square *= np.sum(rows**2, axis=0) + np.sum((corner.T @ rows) ** 2, axis=0)
+        return np.sqrt(square)
+
     def row_features(self, smoother: Kernel) -> Features:
         self.check_smoother(smoother)
         shape = nodes_for(self.kernel.lengths)

@@ -119,6 +119,11 @@ class Fourier(SpectralBasis):
             square *= 1 + 1e-9
         return math.sqrt(square)
 
+    def deviation(self, x: Floats, factors: Floats) -> Floats:
+        half = len(self._half_space)  # a cosine and its sine: the same everywhere
+        weight = self.eigenvalues * (self.amplitude * factors) ** 2
+        return np.full(len(x), math.sqrt(float(weight[0] + np.sum(weight[1 : half + 1]))))
+
     def row_features(self, smoother: Kernel) -> Features:
         self.check_smoother(smoother)
         shape = nodes_for(self.kernel.lengths)
