@@ -13,7 +13,7 @@ ROOT = Path(mercer.__file__).parent
 LAYERS = {
     0: ["version", "checks", "privacy", "entropy"],
     1: ["domain", "series", "kernels", "markov", "accountants", "bases"],
-    2: ["data", "files", "folding", "persons", "summaries", "rules"],
+    2: ["tables", "data", "files", "folding", "persons", "summaries", "rules"],
     3: ["mechanisms"],
     4: ["release", "densities", "smoothing", "storage", "plotting"],
     5: ["publish", "recipes"],
@@ -35,6 +35,7 @@ SAME_LAYER = {
     ("data", "files"), ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
     ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
     ("summaries", "data"),
+    ("data", "tables"),
     ("summaries", "persons"),
     ("persons", "data"), ("summaries", "folding"), ("bases", "kernels"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),

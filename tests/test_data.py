@@ -153,11 +153,12 @@ def test_a_person_counts_once(frame, tmp_path):
 
 
 def test_person_weights_never_exceed_one_person(frame):
-    frame.loc[3:9, "who"] = None  # unnamed rows are one person's
+    frame.loc[3:9, "who"] = None  # unnamed rows are nobody's
     rows = open_rows(frame, columns="age", unit="who", dimension=1)
     persons, chunks = person_weights(rows, 1 << 20)
     weights = np.concatenate(list(chunks))
-    total = pd.Series(weights).groupby(frame["who"].fillna("nobody")).sum()
+    assert weights[3:10].sum() == 0
+    total = pd.Series(weights).groupby(frame["who"]).sum()
     assert persons == len(total)
     assert total.max() <= 1 << 20
     assert total.min() > (1 << 20) - len(frame)
@@ -190,3 +191,54 @@ def test_memory_does_not_grow_with_rows(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_no_cell_reaches_a_message_whatever_the_source(tmp_path):
+    """Mixed, oversized and textual cells: missing values or an error that names the column."""
+    word = "secret-diagnosis"
+    odd = [
+        pd.Series([0.1, 0.2, word], dtype=object),
+        pd.DataFrame({"x": [0.1, 0.2, 0.3], "note": [1, word, None]})[["x"]],
+        pd.DataFrame({"x": [0.1, 0.2, 0.3], "note": pd.Series([1, word, None], dtype=object)}),
+        pd.Series([1, 2**70, 3], dtype=object),
+        pd.Series([Decimal("1e100"), Decimal(2), None], dtype=object),
+        [0.1, 0.2, word],
+        [0.1, 1j, None],
+        [0.1, b"abc", 0.3],
+        np.array([1e4000, 1.0], dtype=np.longdouble)
+        if np.finfo(np.longdouble).max > 1e308
+        else [1.0, 2.0],
+        pl.DataFrame({"x": [0.1, None, 0.3], "note": [word, None, "b"]}),
+    ]
+    for data in odd:
+        columns = "x" if hasattr(data, "columns") else None
+        done = mercer.density(data, bounds=(0, 1), columns=columns, **PROMISE)
+        assert done.privacy.n in (2, 3)
+    for data in (np.array(["a", word]), np.array([1j]), pl.Series("x", [[1.0], [2.0]])):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            mercer.density(data, bounds=(0, 1), **PROMISE)
+        assert word not in str(caught.value)
+    pq.write_table(pa.table({"x": [0.1, 0.2]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"x": [word, "b"]}), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match="same columns and types") as caught:
+        mercer.density(tmp_path, columns="x", bounds=(0, 1), **PROMISE)
+    assert word not in str(caught.value)
+
+
+def test_the_number_of_rows_of_a_csv_file_does_not_depend_on_cells(tmp_path):
+    (tmp_path / "blank.csv").write_text("x\n.1\n\n.3\n")
+    assert mercer.density(tmp_path / "blank.csv", bounds=(0, 1), **PROMISE).privacy.n == 3
+    filler = "0.5,abcdefg\n" * (((1 << 24) - 200) // 12)
+    quoted = '0.5,"' + "\n" * 400 + '"\n'
+    (tmp_path / "long.csv").write_text("x,note\n" + filler + quoted + "0.5,end\n" * 50)
+    rows = ((1 << 24) - 200) // 12 + 1 + 50
+    done = mercer.density(tmp_path / "long.csv", columns="x", bounds=(0, 1), **PROMISE)
+    assert done.privacy.n == rows
+    (tmp_path / "first.csv").write_text("x,note\n0.1," + "a" * 2_000_000 + "\n0.2,b\n")
+    done = mercer.density(tmp_path / "first.csv", columns="x", bounds=(0, 1), **PROMISE)
+    assert done.privacy.n == 2
+
+
+def test_the_callers_numpy_settings_change_nothing():
+    with np.errstate(all="raise"):
+        assert release(np.array([5e-324, 1e308, -1e308, np.nan, 3.0])).size > 1

@@ -72,7 +72,7 @@ def test_choices_are_checked_before_data_are_read(options, message):
         ({"bandwidth": -2}, "bandwidth must be finite and above 0"),
         ({"bandwidth": math.nan}, "bandwidth must be finite and above 0"),
         ({"bandwidth": [1, 2]}, "bandwidth must be a number, 1 number"),
-        ({"bandwidth": 1e-9}, "between 1e-5 and 1e3 times the width"),
+        ({"bandwidth": 1e-9}, "between 1e-5 and 4 times the width"),
         ({"bandwidth": [[-1.0]]}, "positive definite"),
         ({"smoother": "exponential", "kernel": "matern32", "bandwidth": 0.1}, "too rough"),
         ({"columns": ["a", "b"]}, "columns must be 1 name"),
@@ -112,7 +112,7 @@ def test_more_than_three_dimensions_says_what_to_do(rng):
         mercer.density(rng.random((50, 4)), **(GOOD | {"bounds": [(0, 1)] * 4}))
 
 
-@pytest.mark.parametrize("data", [["a", "b"], object(), np.zeros((2, 2, 2)), {"x": 1}, 5.0, 1 + 2j])
+@pytest.mark.parametrize("data", [object(), np.zeros((2, 2, 2)), {"x": 1}, 5.0, 1 + 2j])
 def test_what_is_not_data(data):
     with pytest.raises((TypeError, ValueError), match="data must"):
         mercer.density(data, **GOOD)

@@ -176,3 +176,19 @@ def test_no_public_choice_depends_on_the_data(rng):
         assert one.noise == two.noise
         assert one.privacy == two.privacy
         assert not np.array_equal(one.coordinates, two.coordinates)
+
+
+def test_slanted_and_wide_bandwidths(rng):
+    """Pairs that a bound on the diagonal alone, or too few images, would not cover."""
+    plane = Domain(("x", "y"), ((0.0, 1.0), (0.0, 1.0)))
+    slanted = ((0.01, 0.009), (0.009, 0.01))
+    with pytest.raises(ValueError, match="slanted smoother"):
+        REGISTRY["landmarks"].spanning(Matern52(slanted), 64).row_features(Gaussian(slanted))
+    wide = Fourier.spanning(Gaussian(((16.0, 0.1), (0.1, 0.0025))), periodic=True)
+    near = Fourier.spanning(Gaussian(((15.0, 1.0), (1.0, 15.0))), periodic=True)
+    for basis in (wide, near):
+        rest = rng.random((20, 2))
+        pool = [(0.5, 0.5), (0.5, 0.0), (0.0, 0.0), (np.nan, 0.0)]
+        ones = [summary([*rest, v], basis, domain=plane) for v in pool]
+        worst = max(change(a, b) for a in ones for b in ones)
+        assert worst <= ones[0].sensitivity.value

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from mercer import entropy
 from mercer.checks import Floats, check_choice, check_delta, check_epsilon
 from mercer.data import Rows, open_rows
@@ -20,6 +22,7 @@ from mercer.summaries import DensitySummary, Tally, tally_rows
 __all__ = ["density"]
 
 
+@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
 def density(
     data: object,
     *,

@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer.checks import Floats
+from mercer.tables import names_of, numbers_among, numbers_of, table_of
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
-_NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
 CHUNK = 1 << 18  # rows handled at once
 
 
@@ -74,7 +74,8 @@ class _Array(Rows):
         for start in range(0, len(self._columns), CHUNK):
             part = self._columns[start : start + CHUNK]
             self._tick(len(part))
-            yield np.asarray(part, dtype=np.float64)
+            with np.errstate(all="ignore"):
+                yield np.asarray(part, dtype=np.float64)
 
     def persons(self) -> Iterator[Any]:
         return iter(())
@@ -95,7 +96,7 @@ class _Batches(Rows):
 
     def chunks(self) -> Iterator[Floats]:
         for batch in self._batches(self._wanted):
-            columns = [_numbers(batch.column(name)) for name in self.names]
+            columns = [numbers_of(batch.column(name), name) for name in self.names]
             self._tick(batch.num_rows)
             for start in range(0, batch.num_rows, CHUNK):
                 part = [column[start : start + CHUNK] for column in columns]
@@ -123,14 +124,16 @@ def open_rows(data: object, *, columns: object, unit: object, dimension: int | N
 
         schema, batches = file_batches(Path(data))
         return _from_schema(schema, batches, columns, unit, dimension)
-    table = _as_arrow(data)
-    if table is None:
+    names = names_of(data)
+    if names is None:
         return _from_array(data, columns, unit)
+    chosen = _choose(names, columns, unit, dimension)
+    table = table_of(data, chosen, unit)
 
-    def slices(names: list[str]) -> Iterator[Any]:
-        yield from table.select(names).to_batches()
+    def slices(wanted: list[str]) -> Iterator[Any]:
+        yield from table.select(wanted).to_batches()
 
-    return _from_schema(table.schema, slices, columns, unit, dimension)
+    return _from_schema(table.schema, slices, chosen, unit, dimension)
 
 
 def _from_schema(
@@ -158,6 +161,10 @@ def _from_schema(
                 f"column {name!r} must be numeric, its type is {kind}; convert it first, or choose "
                 f"another column with columns=…"
             )
+    if unit is not None:
+        kind = schema.field(unit).type
+        if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+            raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
     return _Batches(batches, names, unit)
 
 
@@ -193,36 +200,6 @@ def _listed(present: list[str]) -> str:
     return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
 
 
-def _as_arrow(data: Any) -> Any | None:
-    """An Arrow table if `data` is a table or a named column, else None."""
-    import pyarrow as pa
-
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, (pa.RecordBatch,)):
-        return pa.Table.from_batches([data])
-    if isinstance(data, pa.RecordBatchReader):
-        return data.read_all()
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        return pa.table({"value": data})
-    kind = f"{type(data).__module__}.{type(data).__qualname__}"
-    if kind.startswith("pandas.") and kind.endswith("DataFrame"):
-        _plain_names(data.columns)
-        return pa.Table.from_pandas(data, preserve_index=False)
-    if kind.startswith("pandas.") and kind.endswith("Series"):
-        return pa.table({str(data.name or "value"): pa.Array.from_pandas(data)})
-    if kind.startswith("polars.") and kind.endswith("DataFrame"):
-        return data.to_arrow()
-    if kind.startswith("polars.") and kind.endswith("Series"):
-        return pa.table({data.name or "value": data.to_arrow()})
-    return None
-
-
-def _plain_names(names: Any) -> None:
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError("columns of a data frame must have text names; rename them first")
-
-
 def _from_array(data: object, columns: object, unit: str | None) -> Rows:
     if unit is not None:
         raise ValueError(
@@ -231,14 +208,16 @@ def _from_array(data: object, columns: object, unit: str | None) -> Rows:
         )
     try:
         array = np.asarray(data)
+        if array.dtype.kind not in "iufb" and isinstance(data, (list, tuple)):
+            array = np.asarray(data, dtype=object)
     except Exception:
-        array = np.empty(0, dtype=object)
-    if array.dtype == object and array.size:  # None among numbers is a missing value
-        array = _objects(array)
+        array = np.empty((), dtype=object)
+    if array.dtype == object and array.ndim:  # among objects, what is no number is missing
+        array = numbers_among(array)
     if array.dtype.kind not in "iufb" or array.ndim not in (1, 2):
         raise TypeError(
             "data must be a file, a table or an array of numbers with one or two axes; got "
-            f"{type(data).__name__} of type {array.dtype} with {array.ndim} axes"
+            f"{type(data).__name__} with {array.ndim} axes"
         )
     rows = array[:, None] if array.ndim == 1 else array
     if columns is None:
@@ -252,33 +231,3 @@ def _from_array(data: object, columns: object, unit: str | None) -> Rows:
                 f"{len(names)}"
             )
     return _Array(rows, names)
-
-
-def _objects(array: Any) -> Any:
-    """Python objects as numbers: what is not a number is missing (types of cells are data)."""
-    flat = [_object_number(value) for value in array.reshape(-1)]
-    return np.array(flat, dtype=np.float64).reshape(array.shape)
-
-
-def _object_number(value: object) -> float:
-    if isinstance(value, (int, float, np.integer, np.floating)):
-        try:
-            return float(value)
-        except OverflowError:
-            return float("nan")
-    return float("nan")
-
-
-def _numbers(column: Any) -> Floats:
-    """An Arrow column as doubles, nulls as NaN."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if pa.types.is_binary(column.type):  # a CSV file's text: what is not a number is missing
-        text = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
-        column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.string())), pa.float64())
-    elif pa.types.is_boolean(column.type):
-        column = pc.cast(pc.cast(column, pa.uint8()), pa.float64())
-    elif not pa.types.is_float64(column.type):
-        column = pc.cast(column, pa.float64(), safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -22,10 +22,10 @@ def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Any]]]
     files = _files(path)
     schemas = [_schema(file) for file in files]
     for file, schema in zip(files[1:], schemas[1:], strict=True):
-        if schema.names != schemas[0].names:
+        if schema.names != schemas[0].names or schema.types != schemas[0].types:
             raise ValueError(
-                f"{path.name}: all files of a folder must have the same columns; {file.name} "
-                f"differs from {files[0].name}"
+                f"{path.name}: all files of a folder must have the same columns and types; "
+                f"{file.name} differs from {files[0].name}"
             )
 
     def batches(names: list[str]) -> Iterator[Any]:
@@ -95,7 +95,8 @@ def _csv(path: Path, names: list[str] | None, damaged: list[None]) -> Any:
     # the names must be known before the types can be set to text, so they are read first
     header = names
     if header is None:
-        with csv.open_csv(path, parse_options=_parse(path, skip)) as reader:
+        large = csv.ReadOptions(block_size=1 << 24)
+        with csv.open_csv(path, read_options=large, parse_options=_parse(path, skip)) as reader:
             header = list(reader.schema.names)
     return csv.open_csv(
         path,
@@ -115,7 +116,12 @@ def _parse(path: Path, skip: Callable[[Any], str]) -> Any:
     import pyarrow.csv as csv
 
     delimiter = "\t" if path.suffix == ".tsv" else ","
-    return csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip)
+    return csv.ParseOptions(
+        delimiter=delimiter,
+        invalid_row_handler=skip,
+        newlines_in_values=True,  # or where a block ends would change the number of rows
+        ignore_empty_lines=False,  # in a file of one column an empty line is an empty cell
+    )
 
 
 def _empty_rows(names: list[str], rows: int) -> Any:

@@ -220,6 +220,11 @@ def norms(smoother: Kernel, noise: Kernel) -> Norms:
             "of them, so no finite amount of this noise is enough (M6); choose a rougher noise "
             "kernel ('exponential'), or the same kernel for both"
         )
+    if not (smoother.diagonal and noise.diagonal):
+        raise ValueError(
+            f"bandwidth must be a number or one number a column with kernel={noise.name!r}: a "
+            "slanted smoother has no known norm in its space"
+        )
     square, least, sides = 1.0, 0.0, []
     for axis in range(noise.dimension):
         if isinstance(smoother, MaternKernel):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from mercer.checks import Ints
 from mercer.data import Rows
 
@@ -14,8 +16,9 @@ __all__ = ["person_weights"]
 def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
     """Number of persons, and for each chunk the integer weight scale // (rows of the person).
 
-    M16: a person's rows share one unit of weight.  Rows without a name in the unit column are
-    taken as the rows of one person.  Memory grows with the persons, not with the rows.
+    M16: a person's rows share one unit of weight.  Rows without a name in the unit column belong
+    to nobody: they have no weight and no person is counted for them.  Memory grows
+    with the persons, not with the rows.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -30,13 +33,14 @@ def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
         total = counted
     if total is None:
         return 0, iter(())
+    total = total.filter(pc.is_valid(total.column("id")))
     names = total.column("id").combine_chunks()
     share = scale // total.column("rows").to_numpy()
 
     def weights() -> Iterator[Ints]:
         for part in rows.persons():
-            place = pc.index_in(_identity(part), value_set=names, skip_nulls=False)
-            yield share[place.to_numpy(zero_copy_only=False)].astype("int64")
+            place = pc.fill_null(pc.index_in(_identity(part), value_set=names), len(share))
+            yield np.append(share, 0)[place.to_numpy(zero_copy_only=False)].astype(np.int64)
 
     return total.num_rows, weights()
 

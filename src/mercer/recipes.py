@@ -118,6 +118,11 @@ class Recipe:
     def _kernels(self, covariance: tuple[tuple[float, ...], ...]) -> tuple[Basis, Kernel]:
         noise, shape = KERNELS[self.kernel](covariance), KERNELS[self.smoother](covariance)
         norms(shape, noise)  # raises where the estimate is not in the noise kernel's space
+        if self.basis == "grid" and shape.smoothness < noise.smoothness:
+            raise ValueError(
+                f"smoother={self.smoother!r} must be at least as smooth as kernel={self.kernel!r} "
+                "on a grid, whose points hold derivatives; use basis='landmarks'"
+            )
         if self.basis == "fourier":
             return Fourier.spanning(noise, periodic=self.boundary == "periodic"), shape
         size = self.size or _SIZES.get(self.basis, {}).get(len(covariance), 0)

@@ -112,11 +112,12 @@ class Fourier(SpectralBasis):
             pairs = zip(self.kernel.lengths, self.periods, strict=True)
             square = math.prod((1 + 2 * theta_sum(h, 2 / p)) / p for h, p in pairs)
         else:  # wrapped normal density at 0, its images summed where they count
-            images = np.array(list(itertools.product(range(-12, 13), repeat=len(self.periods))))
+            images = np.array(list(itertools.product(range(-40, 41), repeat=len(self.periods))))
             inverse = np.linalg.inv(np.array(self.kernel.covariance))
             away = images * np.array(self.periods)
             square = float(np.sum(np.exp(-covariance_sum(away, inverse) / 2))) / self.kernel.mass
-            square *= 1 + 1e-9
+            kept = float(np.sum(self.eigenvalues * self.amplitude**2)) / 2  # cosines and sines
+            square = max(square, kept + float(self.amplitude[0] ** 2) / 2) * (1 + 1e-9)
         return math.sqrt(square)
 
     def deviation(self, x: Floats, factors: Floats) -> Floats:

@@ -183,7 +183,7 @@ def orders_above_cut(kernel: Gaussian, rates: list[float]) -> tuple[int, ...]:
         for reach, rate in zip(inverse, rates, strict=True)
     )
     most = most_nodes(len(orders))
-    if max(orders) > most:
+    if max(order * rate for order, rate in zip(orders, rates, strict=True)) > most - 1:
         least = float(np.max(inverse * kernel.lengths)) * limit / (math.pi * most)
         raise ValueError(
             f"bandwidth must be at least {least:.2g} times the width of the bounds in "

@@ -53,7 +53,7 @@ class Tally(Sensitive):
     def add(self, chunk: Floats, weights: Ints | None = None) -> Tally:
         """Count a chunk of rows, each with weight one or its own."""
         index = self._work(len(chunk))
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             for start in range(0, len(chunk), _PIECE):
                 self._place(chunk[start : start + _PIECE], index[start : start + _PIECE])
         flat = self._counts.reshape(-1)

@@ -1,0 +1,125 @@
+"""Tables of other libraries as Arrow columns, and columns as numbers.  Layer 2, left of the door.
+
+Only the columns asked for are looked at, and no message of another library, which may show a
+cell, gets out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats
+
+__all__ = ["names_of", "numbers_among", "numbers_of", "table_of"]
+
+_NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
+
+
+def _kind(data: Any) -> str:
+    """`pandas.DataFrame` and so on, wherever the class is defined."""
+    return f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
+
+
+def names_of(data: Any) -> list[str] | None:
+    """Columns of a table or a named column, or None for anything else."""
+    import pyarrow as pa
+
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return list(data.schema.names)
+    if isinstance(data, pa.RecordBatchReader):
+        return list(data.schema.names)
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return ["value"]
+    if _kind(data) in ("pandas.DataFrame", "polars.DataFrame"):
+        if not all(isinstance(name, str) for name in data.columns):
+            raise TypeError("columns of a data frame must have text names; rename them first")
+        return list(data.columns)
+    if _kind(data) in ("pandas.Series", "polars.Series"):
+        return [str(data.name or "value")]
+    return None
+
+
+def table_of(data: Any, names: list[str], unit: str | None) -> Any:
+    """The named columns and the unit as an Arrow table; no other column is looked at."""
+    import pyarrow as pa
+
+    wanted = [*names, *([unit] if unit else [])]
+    if isinstance(data, pa.RecordBatchReader):
+        data = data.read_all()
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, pa.Table):
+        return data if len(set(data.schema.names)) < len(data.schema.names) else data.select(wanted)
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return pa.table({"value": data})
+    single = _kind(data).endswith("Series")
+    if not single and list(data.columns).count(wanted[0]) > 1:
+        raise ValueError(f"column {wanted[0]!r} stands more than once; rename it")
+    columns = {}
+    for name in wanted:
+        column = data if single else data[name]
+        try:
+            columns[name] = _column(column, is_unit=name == unit)
+        except Exception:  # whatever a library says of a cell may show it
+            raise TypeError(
+                f"column {name!r} cannot be read: its cells are of mixed or unknown types; "
+                "convert it to one type first"
+            ) from None
+    return pa.table(columns)
+
+
+def _column(column: Any, *, is_unit: bool) -> Any:
+    import pyarrow as pa
+
+    if _kind(column).startswith("polars"):
+        return column.to_arrow()
+    if column.dtype != object:
+        return pa.Array.from_pandas(column)
+    if is_unit:
+        return pa.array([None if _empty(v) else str(v) for v in column], pa.large_string())
+    return pa.array(numbers_among(column.to_numpy()))  # what is not a number is missing
+
+
+def _empty(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)
+
+
+def numbers_among(array: Any) -> Any:
+    """Python objects as numbers: what is not a number is missing (types of cells are data)."""
+    flat = [_object_number(value) for value in array.reshape(-1)]
+    return np.array(flat, dtype=np.float64).reshape(array.shape)
+
+
+def _object_number(value: object) -> float:
+    if isinstance(value, (int, float, np.integer, np.floating)):
+        try:
+            return float(value)
+        except OverflowError:
+            return float("nan")
+    return float("nan")
+
+
+def numbers_of(column: Any, name: str) -> Floats:
+    """An Arrow column as doubles, nulls as NaN; no message of Arrow's, which may show a cell."""
+    import pyarrow as pa
+
+    try:
+        return _converted(column)
+    except pa.ArrowException:
+        raise TypeError(f"column {name!r} cannot be read as numbers; convert it first") from None
+
+
+def _converted(column: Any) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_binary(column.type):  # a CSV file's text: what is not a number is missing
+        text = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
+        column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.string())), pa.float64())
+    elif pa.types.is_boolean(column.type):
+        column = pc.cast(pc.cast(column, pa.uint8()), pa.float64())
+    elif not pa.types.is_float64(column.type):
+        column = pc.cast(column, pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
