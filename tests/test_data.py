@@ -177,9 +177,9 @@ def test_memory_does_not_grow_with_rows(tmp_path):
             super().__init__(["x"], None)
             self.count = chunks
 
-        def chunks(self):
+        def parts(self):
             for _ in range(self.count):
-                yield np.random.default_rng().random((1 << 16, 1))
+                yield lambda: iter([np.random.default_rng().random((1 << 16, 1))])
 
         def persons(self):
             return iter(())

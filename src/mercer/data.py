@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -49,8 +50,13 @@ class Rows(Sensitive, ABC):
         self.unit = unit
 
     @abstractmethod
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
+        """Parts that threads may read side by side, each a stream of chunks."""
+
     def chunks(self) -> Iterator[Floats]:
         """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
+        for part in self.parts():
+            yield from part()
 
     workers = 1  # threads among which reading and counting are worth sharing
 
@@ -70,12 +76,14 @@ class _Array(Rows):
         super().__init__(names, None)
         self._columns = columns
 
-    def chunks(self) -> Iterator[Floats]:
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
+        yield self._whole
+
+    def _whole(self) -> Iterator[Floats]:
         for start in range(0, len(self._columns), CHUNK):
             part = self._columns[start : start + CHUNK]
             self._tick(len(part))
-            with np.errstate(all="ignore"):
-                yield np.asarray(part, dtype=np.float64)
+            yield np.asarray(part, dtype=np.float64)
 
     def persons(self) -> Iterator[Any]:
         return iter(())
@@ -87,15 +95,22 @@ class _Batches(Rows):
     workers = 2
 
     def __init__(
-        self, batches: Callable[[list[str]], Iterator[Any]], names: Sequence[str], unit: str | None
+        self,
+        tasks: Callable[[list[str]], Iterator[Callable[[], Iterator[Any]]]],
+        names: Sequence[str],
+        unit: str | None,
     ) -> None:
         super().__init__(names, unit)
-        self._batches = batches
+        self._tasks = tasks
         # always read together: a table may be cut differently in each of its columns
         self._wanted = list(dict.fromkeys([*self.names, *([unit] if unit else [])]))
 
-    def chunks(self) -> Iterator[Floats]:
-        for batch in self._batches(self._wanted):
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
+        for task in self._tasks(self._wanted):
+            yield partial(self._read, task)
+
+    def _read(self, task: Callable[[], Iterator[Any]]) -> Iterator[Floats]:
+        for batch in task():
             columns = [numbers_of(batch.column(name), name) for name in self.names]
             self._tick(batch.num_rows)
             for start in range(0, batch.num_rows, CHUNK):
@@ -104,10 +119,11 @@ class _Batches(Rows):
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
-        for batch in self._batches(self._wanted):
-            column = batch.column(self.unit)
-            for start in range(0, batch.num_rows, CHUNK):
-                yield column.slice(start, CHUNK)
+        for task in self._tasks(self._wanted):
+            for batch in task():
+                column = batch.column(self.unit)
+                for start in range(0, batch.num_rows, CHUNK):
+                    yield column.slice(start, CHUNK)
 
 
 def open_rows(data: object, *, columns: object, unit: object, dimension: int | None) -> Rows:
@@ -122,23 +138,23 @@ def open_rows(data: object, *, columns: object, unit: object, dimension: int | N
     if isinstance(data, (str, Path)):
         from mercer.files import file_batches
 
-        schema, batches = file_batches(Path(data))
-        return _from_schema(schema, batches, columns, unit, dimension)
+        schema, tasks = file_batches(Path(data))
+        return _from_schema(schema, tasks, columns, unit, dimension)
     names = names_of(data)
     if names is None:
         return _from_array(data, columns, unit)
     chosen = _choose(names, columns, unit, dimension)
     table = table_of(data, chosen, unit)
 
-    def slices(wanted: list[str]) -> Iterator[Any]:
-        yield from table.select(wanted).to_batches()
+    def slices(wanted: list[str]) -> Iterator[Callable[[], Iterator[Any]]]:
+        yield lambda: iter(table.select(wanted).to_batches())
 
     return _from_schema(table.schema, slices, chosen, unit, dimension)
 
 
 def _from_schema(
     schema: Any,
-    batches: Callable[[list[str]], Iterator[Any]],
+    tasks: Callable[[list[str]], Iterator[Callable[[], Iterator[Any]]]],
     columns: object,
     unit: str | None,
     dimension: int | None,
@@ -165,7 +181,7 @@ def _from_schema(
         kind = schema.field(unit).type
         if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
             raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
-    return _Batches(batches, names, unit)
+    return _Batches(tasks, names, unit)
 
 
 def _choose(

@@ -8,17 +8,21 @@ missing: guessing a type, or failing on a cell, would be an output that depends 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-__all__ = ["file_batches"]
+__all__ = ["Task", "file_batches"]
+
+Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
 _ROWS = 1 << 18
 _KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
 
 
-def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Any]]]:
-    """Schema of a file or folder, and a function that streams the named columns."""
+def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
+    """Schema of a file or folder, and a function that gives the named columns in parts."""
     files = _files(path)
     schemas = [_schema(file) for file in files]
     for file, schema in zip(files[1:], schemas[1:], strict=True):
@@ -28,11 +32,11 @@ def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Any]]]
                 f"{file.name} differs from {files[0].name}"
             )
 
-    def batches(names: list[str]) -> Iterator[Any]:
+    def tasks(names: list[str]) -> Iterator[Task]:
         for file in files:
-            yield from _stream(file, names)
+            yield from _tasks(file, names)
 
-    return schemas[0], batches
+    return schemas[0], tasks
 
 
 def _files(path: Path) -> list[Path]:
@@ -56,30 +60,46 @@ def _schema(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _readable(path):
         if _is_parquet(path):
             return pq.read_schema(path)
         with _csv(path, None, []) as reader:
             # no types are declared: whoever names a column of a CSV file says it is numeric
             return pa.schema([(name, pa.float64()) for name in reader.schema.names])
-    except (pa.ArrowException, OSError, EOFError, UnicodeError):
-        raise _unreadable(path) from None
 
 
-def _stream(path: Path, names: list[str]) -> Iterator[Any]:
-    import pyarrow as pa
+def _tasks(path: Path, names: list[str]) -> Iterator[Task]:
+    """The file in parts that threads may read side by side: row groups, or blocks of text."""
     import pyarrow.parquet as pq
 
+    if _is_parquet(path):
+        with _readable(path):
+            about = pq.read_metadata(path)
+        for group in range(about.num_row_groups):
+            yield partial(_row_group, path, about, group, names)
+        return
+    damaged: list[None] = []
+    with _readable(path), _csv(path, names, damaged) as reader:
+        for batch in reader:
+            yield partial(iter, (batch,))
+    if damaged:
+        yield partial(iter, (_empty_rows(names, len(damaged)),))
+
+
+def _row_group(path: Path, about: Any, group: int, names: list[str]) -> Iterator[Any]:
+    import pyarrow.parquet as pq
+
+    with _readable(path), pq.ParquetFile(path, metadata=about, pre_buffer=False) as file:
+        yield from file.iter_batches(_ROWS, row_groups=[group], columns=names, use_threads=False)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn whatever a reader says of a damaged file, which may show a cell, into one sentence."""
+    import pyarrow as pa
+
     try:
-        if _is_parquet(path):
-            with pq.ParquetFile(path, pre_buffer=False) as file:
-                yield from file.iter_batches(_ROWS, columns=names, use_threads=False)
-            return
-        damaged: list[None] = []
-        with _csv(path, names, damaged) as reader:
-            yield from reader
-        if damaged:
-            yield _empty_rows(names, len(damaged))
+        yield
     except (pa.ArrowException, OSError, EOFError, UnicodeError):
         raise _unreadable(path) from None
 

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 __all__ = ["Foldable", "fold"]
 
@@ -27,26 +27,28 @@ class Foldable(Protocol):
         ...
 
 
+Part: TypeAlias = Callable[[], Iterator[Any]]
 Tally = TypeVar("Tally", bound=Foldable)
 
 
-def fold(chunks: Iterable[Any], zero: Callable[[], Tally], *, workers: int = 1) -> Tally:
-    """The tally of all chunks.
+def fold(parts: Iterable[Part], zero: Callable[[], Tally], *, workers: int = 1) -> Tally:
+    """The tally of all chunks of all parts.
 
-    With several workers each thread takes the next chunk as it is free, so that one reads while
-    another counts; an error in any of them is raised here.
+    With several workers each thread takes the next part as it is free, reads it and counts it; an
+    error in any of them is raised here.
     """
     if workers == 1:
-        return _add_all(iter(chunks), zero())
-    shared = _Shared(iter(chunks))
+        return _add_all(iter(parts), zero())
+    shared = _Shared(iter(parts))
     with ThreadPoolExecutor(workers) as pool:
-        parts = list(pool.map(lambda _: _add_all(shared, zero()), range(workers)))
-    return reduce(lambda one, other: one.merge(other), parts)
+        tallies = list(pool.map(lambda _: _add_all(shared, zero()), range(workers)))
+    return reduce(lambda one, other: one.merge(other), tallies)
 
 
-def _add_all(chunks: Iterator[Any], tally: Tally) -> Tally:
-    for chunk in chunks:
-        tally = tally.add(chunk)
+def _add_all(parts: Iterator[Part], tally: Tally) -> Tally:
+    for part in parts:
+        for chunk in part():
+            tally = tally.add(chunk)
     return tally
 
 

@@ -113,7 +113,7 @@ class Tally(Sensitive):
 def tally_rows(rows: Rows, domain: Domain) -> Tally:
     """Count all rows of a source."""
     if rows.unit is None:
-        return fold(rows.chunks(), lambda: Tally(domain), workers=rows.workers)
+        return fold(rows.parts(), lambda: Tally(domain), workers=rows.workers)
     persons, weights = person_weights(rows, PERSON)
     tally = Tally(domain, PERSON)
     tally.persons = persons
