@@ -20,7 +20,7 @@ from mercer.tables import names_of, numbers_among, numbers_of, table_of
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
-CHUNK = 1 << 18  # rows handled at once
+CHUNK = 1 << 20  # rows handled at once
 
 
 class Sensitive:

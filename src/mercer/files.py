@@ -17,7 +17,7 @@ __all__ = ["Task", "file_batches"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
-_ROWS = 1 << 18
+_ROWS = 1 << 20
 _KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
 
 
