@@ -22,7 +22,7 @@ from mercer.persons import person_weights
 __all__ = ["PERSON", "Tally", "tally_rows"]
 
 PERSON = 1 << 20  # a person's weight, shared by the person's rows in whole numbers
-_PIECE = 1 << 16  # rows whose numbers stay in the processor's nearest cache
+_PIECE = 1 << 17  # rows worked on at once
 _FINE = {1: 1 << 15, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
 
 
@@ -38,7 +38,8 @@ class Tally(Sensitive):
         # one node more along each coordinate, for values that are missing: nobody reads it
         self._counts = np.zeros((self._cells + 2,) * domain.dimension, dtype=np.int64)
         self._index = np.empty(0, dtype=np.int64)
-        self._floats = (np.empty(_PIECE), np.empty(_PIECE))
+        self._float = np.empty(_PIECE)
+        self._flags = np.empty(_PIECE, dtype=bool)
         self._whole = np.empty(_PIECE, dtype=np.int64)
 
     @property
@@ -66,8 +67,8 @@ class Tally(Sensitive):
 
     def _place(self, piece: Floats, index: Ints) -> None:
         """Number of the node of each row, into `index`."""
-        place, spoilt = self._floats[0][: len(piece)], self._floats[1][: len(piece)]
-        step = self._whole[: len(piece)]
+        place, step = self._float[: len(piece)], self._whole[: len(piece)]
+        missing = self._flags[: len(piece)]
         for axis, (low, width) in enumerate(
             zip(self.domain.lower, self.domain.widths, strict=True)
         ):
@@ -80,10 +81,11 @@ class Tally(Sensitive):
                 place *= scale
                 place += 0.5
             np.clip(place, 0.0, self._cells, out=place)
-            np.subtract(column, column, out=spoilt)  # zero, or NaN unless finite
-            place += spoilt
-            np.fmin(place, self._cells + 1, out=place)  # NaN becomes the node nobody reads
-            np.copyto(step if axis else index, place, casting="unsafe")
+            into = step if axis else index
+            np.copyto(into, place, casting="unsafe")
+            np.isfinite(column, out=missing)
+            np.logical_not(missing, out=missing)
+            np.copyto(into, self._cells + 1, where=missing)  # the node nobody reads
             if axis:
                 index *= self._cells + 2
                 index += step
