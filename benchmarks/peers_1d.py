@@ -70,7 +70,7 @@ def agreement(x: np.ndarray) -> tuple[float, float, float]:
 
 def main() -> None:
     args = options(__doc__)
-    n, slow_n, repeats, slow = (10**4, 10**4, 1, 1) if args.quick else (10**6, 10**5, 7, 3)
+    n, slow_n, repeats, slow = (10**4, 10**4, 1, 1) if args.quick else (10**6, 10**5, 25, 3)
     x = ages(n)
     part, scale = x[:slow_n], n / slow_n
     exact, loose = "sklearn KernelDensity", "sklearn KernelDensity, rtol=1e-4"

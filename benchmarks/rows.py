@@ -78,9 +78,11 @@ def measure(job: str, path: Path) -> dict[str, float]:
         small = Path(folder) / "small.parquet"
         write(small, 1_000)
         JOBS[job](small)
-    start = perf_counter()
-    JOBS[job](path)
-    seconds = perf_counter() - start
+    seconds = float("inf")
+    for _ in range(2):  # the first run also grows the process
+        start = perf_counter()
+        JOBS[job](path)
+        seconds = min(seconds, perf_counter() - start)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux
     return {"seconds": seconds, "peak": peak * 1024 / 1e6}
 
