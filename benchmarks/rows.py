@@ -25,7 +25,7 @@ SIZES = [10**5, 10**6, 10**7, 10**8]
 QUICK = [10**3, 10**4]
 REPEATS = 3
 NOTE = """\
-Seconds are the least of {repeats}, each in a process of its own, and peak memory is the largest
+Seconds are the least of {repeats} processes, two runs in each, and peak memory is the largest
 `ru_maxrss` of these.  Before the clock starts the process has released a file of 1,000 rows, so
 that OpenDP and PyArrow are imported; the file lies in the system's cache.  Mercer: `density(path,
 columns="age", bounds=(0, 100), epsilon=1, delta=1e-6)`, secure noise, bandwidth "auto"."""
