@@ -96,8 +96,7 @@ def test_randomness_comes_from_entropy_alone():
         text = path.read_text()
         if name != "entropy":
             calls = text.replace("np.random.Generator", "")
-            allowed = name == "estimators"  # scikit-learn's random_state becomes a seed there
-            assert allowed or "np.random." not in calls, path
+            assert "np.random." not in calls, path
             assert "import random" not in text, path
             assert "secrets" not in text, path
 

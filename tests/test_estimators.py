@@ -41,6 +41,11 @@ def test_what_those_checks_look_at(rng):
         model.score_samples(X[:, :1])
     with pytest.raises(ValueError, match="at most 3, got 4.*two or three at a time"):
         model.fit(rng.normal(size=(40, 4)))
+    named = pd.DataFrame({"a": [0.1, 0.2, 0.3], "b": ["secret-diagnosis", "x", "y"]})
+    with pytest.raises(ValueError, match="X must hold numbers") as caught:
+        model.fit(named)
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
     words = X.astype(object)
     words[0, 0] = {"not": "a number"}
     with pytest.raises(TypeError, match="argument must be .* string.* number"):

@@ -117,6 +117,8 @@ def changed(fields, path, value):
         (["smoothing", "choice"], "magic", "choice must be one of"),
         (["smoothing", "covariance"], [[1.0, 0.0], [0.0, 1.0]], "differ in dimension"),
         (["boundary"], "wall", "boundary must be one of"),
+        (["boundary"], "periodic", "does not fit basis"),
+        (["smoothing", "covariance"], [[1e-8]], "at least the release's own"),
     ],
 )
 def test_damaged_files_say_what_is_wrong(fields, path, value, message, tmp_path):

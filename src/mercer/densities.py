@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer import entropy
-from mercer.bases import SpectralBasis
+from mercer.bases import Cosine, SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import Floats, check_choice, check_count
 from mercer.domain import Domain
@@ -35,6 +35,7 @@ class DensityRelease(Release):
         super().__post_init__()
         check_choice("choice", self.choice, ("auto", "rule", "given"))
         check_choice("boundary", self.boundary, ("reflect", "periodic", "open"))
+        self._check_smoothing()
 
     @classmethod
     def smoothed(cls, **fields: Any) -> DensityRelease:
@@ -121,22 +122,33 @@ class DensityRelease(Release):
             check_choice("bandwidth", bandwidth, ("auto",))
             return DensityRelease.smoothed(**fields)
         covariance = unit_covariance(bandwidth, self.domain)
-        extra = np.array(covariance) - np.array(self.basis.kernel.covariance)
-        if np.linalg.eigvalsh(extra)[0] < -1e-12 * np.trace(np.array(covariance)):
+        return DensityRelease(**fields, covariance=covariance, choice="given")
+
+    def _check_smoothing(self) -> None:
+        """Smoothing only adds to the basis' own, and keeps its boundary."""
+        covariance = np.array(self.covariance)
+        if not isinstance(self.basis, SpectralBasis):
+            return
+        if (self.boundary == "reflect") != isinstance(self.basis, Cosine):
+            raise ValueError(f"boundary {self.boundary!r} does not fit basis {self.basis.name!r}")
+        if covariance.shape != np.shape(self.basis.kernel.covariance):
+            raise ValueError("smoothing and basis differ in dimension")
+        extra = covariance - np.array(self.basis.kernel.covariance)
+        if np.linalg.eigvalsh(extra)[0] < -1e-12 * np.trace(covariance):
             finest = ", ".join(f"{h:.4g}" for h in self.finest_bandwidth)
             raise ValueError(
                 f"bandwidth must be at least the release's own, {finest}: the noise hides anything "
                 "finer, and only more smoothing is free"
             )
-        if self.boundary == "reflect" and not _is_diagonal(covariance):
+        if self.boundary == "reflect" and not _is_diagonal(self.covariance):
             raise ValueError(
                 "bandwidth must be a number or one number a column with boundary='reflect': a "
                 "slanted kernel does not reflect at a wall"
             )
-        if np.any(np.sqrt(np.diag(np.array(covariance))) > self.basis.widest):
+        wider = np.maximum(self.basis.widest * (1 + 1e-9), self.basis.kernel.lengths)
+        if np.any(np.sqrt(np.diag(covariance)) > wider):
             widest = ", ".join(f"{h:.4g}" for h in self.basis.widest * self.domain.widths)
             raise ValueError(f"bandwidth must be at most {widest} for this release")
-        return DensityRelease(**fields, covariance=covariance, choice="given")
 
     @property
     def share_of_values(self) -> float:

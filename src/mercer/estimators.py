@@ -70,15 +70,11 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> PrivateKernelDensity:  # noqa: ARG002
         """Release the density of the rows of X; y is ignored."""
-        rows = validate_data(self, X, ensure_all_finite=False, dtype=np.float64,
-                             ensure_min_samples=2)  # fmt: skip
+        rows = self._rows(X, ensure_all_finite=False, ensure_min_samples=2)
         bounds = self.bounds
         if bounds is not None and np.shape(bounds) == (2,):
             bounds = [tuple(bounds)] * rows.shape[1]
         names = getattr(self, "feature_names_in_", None)
-        rng = None
-        if self.random_state is not None:
-            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         self.release_ = density(
             rows,
             bounds=bounds,
@@ -90,14 +86,23 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             columns=None if names is None else [str(name) for name in names],
             missing=self.missing,
             mechanism=self.mechanism,
-            rng=rng,
+            rng=_seed(self.random_state),
         )
         return self
+
+    def _rows(self, X: Any, **options: Any) -> Floats:
+        """X as doubles; what scikit-learn says of a cell that is no number would show it."""
+        try:
+            return validate_data(self, X, dtype=np.float64, **options)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+        raise ValueError("X must hold numbers in every column; convert or drop columns of text")
 
     def score_samples(self, X: Any) -> Floats:
         """Log density at the rows of X; minus infinity outside the bounds, where it is zero."""
         check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        rows = self._rows(X, reset=False)
         domain = self.release_.domain
         inside = np.all((rows >= domain.lower) & (rows <= domain.lower + domain.widths), axis=1)
         value = np.zeros(len(rows))
@@ -112,13 +117,15 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
         """Synthetic rows drawn from the released density."""
         check_is_fitted(self)
-        rng = None
-        if random_state is not None:
-            rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return self.release_.sample(n_samples, rng=rng).reshape(n_samples, -1)
+        return self.release_.sample(n_samples, rng=_seed(random_state)).reshape(n_samples, -1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True  # rows with missing values follow a public rule (M18)
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _seed(random_state: Any) -> int | None:
+    """scikit-learn's random_state as a seed; None stays None, which is secure."""
+    return None if random_state is None else int(check_random_state(random_state).randint(2**31))

@@ -13,7 +13,7 @@ from mercer.domain import Domain
 from mercer.mechanisms import Mechanism
 from mercer.recipes import Recipe, dimension_of
 from mercer.release import noise_accuracy
-from mercer.summaries import DensitySummary, Tally
+from mercer.summaries import row_sensitivity
 
 __all__ = ["DensityPlan", "density_plan"]
 
@@ -56,10 +56,8 @@ def density_plan(
     recipe = Recipe.of("gaussian", None, boundary, None, None, bandwidth, mechanism)
     chosen, smoothing = recipe.build(domain, n=count, **promise)
     assert isinstance(chosen, SpectralBasis)
-    noise = recipe.mechanism.calibrate(
-        DensitySummary(Tally(domain), chosen, smoothing, n=count, unit="row").sensitivity,
-        chosen.size, **promise,
-    )  # fmt: skip
+    sensitivity = row_sensitivity(chosen.row_features(smoothing), count)
+    noise = recipe.mechanism.calibrate(sensitivity, chosen.size, **promise)
     if recipe.adaptive:
         rule = recipe.rule(domain, n=count, **promise)
         final = covariance_of(np.eye(domain.dimension) * rule.bandwidth**2)

@@ -227,7 +227,7 @@ def _mean(values: Floats) -> float:
 
 
 def _field_quantile(level: float, basis: SpectralBasis, factors: Floats) -> float:
-    """U with P(sup |Z| > u) = 1 - level, Z the noise over its sd, a smooth field on the cube.
+    """The u with P(sup |Z| > u) = 1 - level, Z the noise over its sd, a smooth field on the cube.
 
     By the expected Euler characteristic of the set where Z > u, which is exact up to terms that
     vanish exponentially faster (Adler and Taylor 2007, Theorem 12.4.1): with rates r_i the

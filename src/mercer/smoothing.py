@@ -81,7 +81,7 @@ def released_mass(coordinate: float, sd: float) -> float:
 
 
 def density_level(values: Floats) -> float:
-    """T for which max(values - t, 0) has mean one: the L2 projection to a density.
+    """The t for which max(values - t, 0) has mean one: the L2 projection to a density.
 
     Values are those at the middles of equal cells of the unit cube.  Sums run in sorted order,
     one after the other, so that the level is the same on every machine.

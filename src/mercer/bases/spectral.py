@@ -166,7 +166,7 @@ class SpectralBasis(Basis):
 
 
 def covariance_sum(omega: Floats, covariance: Floats) -> Floats:
-    """Omega' H omega for each row, added in a fixed order."""
+    """The form w' H w for each row w of omega, added in a fixed order."""
     total = np.zeros(len(omega))
     for i, j in itertools.product(range(omega.shape[1]), repeat=2):
         if covariance[i, j] != 0:

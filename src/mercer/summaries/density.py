@@ -12,7 +12,12 @@ from mercer.privacy import Sensitivity
 from mercer.summaries.base import Summary
 from mercer.summaries.tally import Tally
 
-__all__ = ["DensitySummary"]
+__all__ = ["DensitySummary", "row_sensitivity"]
+
+
+def row_sensitivity(features: Features, n: int) -> Sensitivity:
+    """What one of n records can do to the mean of node vectors, rounding included: public."""
+    return replace_one(features.diameter / n + 2 * features.rounding)
 
 
 class DensitySummary(Summary):
@@ -34,7 +39,7 @@ class DensitySummary(Summary):
 
     @property
     def sensitivity(self) -> Sensitivity:
-        return replace_one(self.features.diameter / self.n + 2 * self.features.rounding)
+        return row_sensitivity(self.features, self.n)
 
     def coordinates(self) -> Floats:
         counts, factor = self._tally.on(self.features.shape)
