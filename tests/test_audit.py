@@ -42,7 +42,7 @@ def neighbours():
 
 
 def calibrated(one, factor=1.0, **promise):
-    sensitivity = Sensitivity(one.sensitivity.value * factor, norm="rkhs")
+    sensitivity = Sensitivity(one.sensitivity.value * factor, norm="l2")
     return Gaussian().calibrate(sensitivity, BASIS.size, **promise)
 
 

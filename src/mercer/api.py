@@ -13,10 +13,10 @@ from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
 from mercer.mechanisms import Mechanism
-from mercer.privacy import Statement
 from mercer.publish import publish
 from mercer.recipes import Recipe, dimension_of
 from mercer.release import NoiseLaw
+from mercer.statements import Statement
 from mercer.summaries import DensitySummary, Tally, tally_rows
 
 __all__ = ["density"]

@@ -2,8 +2,9 @@
 
 Three kinds, kept apart by type:
 
-- `Secure`: noise that a promise rests on.  Exact discrete Gaussian draws by OpenDP from the
-  operating system's entropy (M3.5).
+- `Secure`: noise that a promise rests on.  Exact discrete Gaussian and Laplace draws by OpenDP
+  (M3.5), and uniform numbers with as many bits as anyone asks for (M3.6), from the operating
+  system's entropy.
 - `Seeded`: the same law from a seed the caller gave, for studies.  Whoever knows the seed can
   subtract the noise, so every release made with it says that it is not private.
 - `simulation` and `fresh`: floating-point generators for work on public values only (error
@@ -12,14 +13,25 @@ Three kinds, kept apart by type:
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_SCALE", "Entropy", "Secure", "Seeded", "fresh", "resolve", "simulation"]
+__all__ = [
+    "MAX_SCALE",
+    "Entropy",
+    "Secure",
+    "Seeded",
+    "Uniforms",
+    "fresh",
+    "resolve",
+    "simulation",
+]
 
 MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
 
@@ -33,6 +45,39 @@ class Entropy(ABC):
     def discrete_gaussian(self, scale: float, size: int) -> list[int]:
         """`size` independent draws k with P(k) proportional to exp(-k^2 / 2 scale^2)."""
 
+    @abstractmethod
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        """`size` independent draws k with P(k) proportional to exp(-|k| / scale)."""
+
+    @abstractmethod
+    def octets(self, count: int) -> bytes:
+        """Independent uniform bytes."""
+
+    def uniforms(self, size: int) -> Uniforms:
+        """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
+        return Uniforms(self.octets, size)
+
+
+class Uniforms:
+    """Uniform numbers in [0, 1), read bit by bit: more bits of the same numbers can follow."""
+
+    def __init__(self, octets: Callable[[int], bytes], size: int) -> None:
+        self._octets, self._heads, self._bits = octets, [0] * size, 0
+
+    def heads(self, bits: int) -> list[int]:
+        """floor(2^bits U) for each; `bits` is a multiple of 8.  Later calls agree with earlier."""
+        more = bits - self._bits
+        if more > 0:
+            width = more // 8
+            fresh_bits = self._octets(width * len(self._heads))
+            self._heads = [
+                (head << more) | int.from_bytes(fresh_bits[i * width : (i + 1) * width], "big")
+                for i, head in enumerate(self._heads)
+            ]
+            self._bits = bits
+        shift = self._bits - bits
+        return [head >> shift for head in self._heads] if shift else self._heads
+
 
 @dataclass(frozen=True)
 class Secure(Entropy):
@@ -42,7 +87,14 @@ class Secure(Entropy):
 
     def discrete_gaussian(self, scale: float, size: int) -> list[int]:
         _check_scale(scale)
-        return list(_opendp_gaussian(scale)(np.zeros(size, dtype=np.int64)))
+        return list(_opendp("make_gaussian", scale)(np.zeros(size, dtype=np.int64)))
+
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        return list(_opendp("make_laplace", scale)(np.zeros(size, dtype=np.int64)))
+
+    def octets(self, count: int) -> bytes:
+        return os.urandom(count)
 
 
 class Seeded(Entropy):
@@ -57,6 +109,15 @@ class Seeded(Entropy):
         _check_scale(scale)
         draws: list[int] = np.rint(self._rng.standard_normal(size) * scale).astype(int).tolist()
         return draws
+
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        pair = self._rng.geometric(-np.expm1(-1 / scale), (2, size))  # two-sided: a difference
+        draws: list[int] = (pair[0] - pair[1]).tolist()
+        return draws
+
+    def octets(self, count: int) -> bytes:
+        return self._rng.bytes(count)
 
 
 def resolve(rng: object) -> Entropy:
@@ -85,18 +146,20 @@ def fresh(rng: int | np.random.Generator | None) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
-@lru_cache(maxsize=8)
-def _opendp_gaussian(scale: float) -> Any:
+@lru_cache(maxsize=16)
+def _opendp(maker: str, scale: float) -> Any:
     # loaded only when noise is drawn; the prelude would load scikit-learn and more
+    from opendp import measurements
     from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
+    from opendp.metrics import l1_distance, l2_distance
     from opendp.mod import enable_features
 
     enable_features("contrib")
-    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale=scale)
+    metric = l2_distance(T="f64") if maker == "make_gaussian" else l1_distance(T="i64")
+    make = getattr(measurements, maker)
+    return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)
 
 
 def _check_scale(scale: float) -> None:
-    if not 1.0 <= scale <= MAX_SCALE:
-        raise ValueError(f"scale must be in [1, 2^56] lattice steps, got {scale!r}")
+    if not 0 < scale <= MAX_SCALE:
+        raise ValueError(f"scale must be above 0 and at most 2^56 lattice steps, got {scale!r}")

@@ -1,4 +1,4 @@
-"""What a promise is made of: neighbours, sensitivities, events and statements.
+"""What a promise is made of: neighbours, sensitivities and events.
 
 Layer 0: imports nothing of Mercer but `checks`.  All values are frozen and public.
 """
@@ -6,12 +6,24 @@ Layer 0: imports nothing of Mercer but `checks`.  All values are frozen and publ
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["GaussianEvent", "Neighbours", "Sensitivity", "Statement"]
+__all__ = [
+    "ApproximateEvent",
+    "Event",
+    "GaussianEvent",
+    "Neighbours",
+    "Norm",
+    "PureEvent",
+    "RandomEvent",
+    "Sensitivity",
+    "event_from_dict",
+    "event_to_dict",
+]
 
 Neighbours = Literal["replace-one"]
+Norm = Literal["l1", "l2", "moments", "score"]
 
 
 @dataclass(frozen=True)
@@ -19,10 +31,16 @@ class Sensitivity:
     """How far one record (or one person) can move a summary, in a stated norm.
 
     `value` is an upper bound: it already holds what quantising, clipping and rounding add.
+
+    - "l1", "l2": the norm of the change of the released coordinates.  For coordinates that are
+      orthonormal in a kernel's space the l2 norm is that space's.
+    - "moments": the change is t - t' with t and t' in `value` times the body of trigonometric
+      moments (M11), which is not symmetric: no norm of the change would do.
+    - "score": the change of any candidate's score, for choices among a finite set.
     """
 
     value: float
-    norm: Literal["rkhs"]
+    norm: Norm
     neighbours: Neighbours = "replace-one"
 
     def __post_init__(self) -> None:
@@ -31,67 +49,73 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class GaussianEvent:
-    """A Gaussian release: mu-GDP plus a slack in delta for the discrete lattice (M1, M3.5)."""
+class PureEvent:
+    """A release whose likelihood changes at most by the factor e^epsilon, whatever comes out."""
 
-    mu: float
-    slack: float
+    epsilon: float
+
+    kind = "pure"
 
 
 @dataclass(frozen=True)
-class Statement:
-    """What was promised, in numbers and (`str`) as a sentence."""
+class GaussianEvent:
+    """A Gaussian release: within total variation `distance` of a mu-GDP one (M1, M3.5).
+
+    The distance is that of the discrete law from a rounded normal, all coordinates together; at
+    epsilon it costs (1 + e^epsilon) distance of delta.
+    """
+
+    mu: float
+    distance: float
+
+    kind = "gaussian"
+
+
+@dataclass(frozen=True)
+class ApproximateEvent:
+    """A release of which nothing is known but that it is (epsilon, delta)-private."""
 
     epsilon: float
     delta: float
-    neighbours: Neighbours
-    unit: str  # whose presence is hidden: "one row", or the column that names a person
-    n: int  # rows or persons; public under replace-one
-    mechanism: str
-    calibration: str
-    secure: bool  # False: the noise came from a seed and the release is not private
-    version: str
 
-    @property
-    def sentence(self) -> str:
-        """The promise in words."""
-        who = "one row" if self.unit == "row" else f"all rows of one {self.unit!r}"
-        count = f"{self.n} rows" if self.unit == "row" else f"{self.n} different {self.unit!r}"
-        kind = "pure, no delta" if self.delta == 0 else f"delta = {self.delta:g}"
-        promise = (
-            f"Differentially private with epsilon = {self.epsilon:g} ({kind}): replacing {who} "
-            f"by any other changes the probability of any outcome at most by the factor "
-            f"exp({self.epsilon:g})"
-            + ("" if self.delta == 0 else f", but for a probability of {self.delta:g}")
-            + f". The number of records, {count}, and the bounds are public. "
-            f"Noise: {self.mechanism} ({self.calibration} calibration)"
-        )
-        if self.secure:
-            return promise + ", drawn from the operating system's entropy."
-        return "NOT PRIVATE: the noise came from a seed. It would read: " + promise + "."
+    kind = "approximate"
 
-    @property
-    def short(self) -> str:
-        """The promise in one line, for pictures and tables."""
-        unit = "row" if self.unit == "row" else self.unit
-        delta = "pure" if self.delta == 0 else f"delta = {self.delta:g}"
-        mark = "" if self.secure else "NOT PRIVATE (seeded): "
-        return f"{mark}epsilon = {self.epsilon:g}, {delta}, one {unit}"
 
-    def __str__(self) -> str:
-        return self.sentence
+@dataclass(frozen=True)
+class RandomEvent:
+    """A release that is (epsilon, delta)-private but for a share gamma of data sets (M14).
 
-    def to_dict(self) -> dict[str, Any]:
-        """Numbers and words for a file."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours,
-            "unit": self.unit,
-            "n": self.n,
-            "mechanism": self.mechanism,
-            "calibration": self.calibration,
-            "secure": self.secure,
-            "version": self.version,
-            "sentence": self.sentence,
-        }
+    A weaker promise than differential privacy, which no composition here accepts.
+    """
+
+    epsilon: float
+    delta: float
+    gamma: float
+
+    kind = "random"
+
+
+Event = PureEvent | GaussianEvent | ApproximateEvent | RandomEvent
+_EVENTS: dict[str, type[Event]] = {
+    event.kind: event for event in (PureEvent, GaussianEvent, ApproximateEvent, RandomEvent)
+}
+
+
+def event_to_dict(event: Event) -> dict[str, Any]:
+    """An event for a file or a ledger."""
+    return {"kind": event.kind} | asdict(event)
+
+
+def event_from_dict(fields: object) -> Event:
+    """Rebuild an event; ValueError where a field is missing or out of range."""
+    if not isinstance(fields, dict) or fields.get("kind") not in _EVENTS:
+        raise ValueError(f"a privacy event must be one of {', '.join(_EVENTS)}")
+    kind = _EVENTS[fields["kind"]]
+    names = kind.__dataclass_fields__
+    values = {name: fields.get(name) for name in names}
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not (
+            0 <= value < math.inf and (value > 0 or name not in ("epsilon", "mu"))
+        ):  # fmt: skip
+            raise ValueError(f"{name} of a {kind.kind} event must be a finite number >= 0")
+    return kind(**{name: float(value) for name, value in values.items()})  # type: ignore[arg-type]

@@ -8,8 +8,8 @@ from typing import TypeVar
 from mercer.checks import Floats
 from mercer.entropy import Entropy
 from mercer.mechanisms import Mechanism
-from mercer.privacy import Statement
 from mercer.release import NoiseLaw, Release
+from mercer.statements import Statement
 from mercer.summaries import Summary
 from mercer.version import __version__
 
@@ -45,6 +45,7 @@ def publish(
         calibration=mechanism.calibration,
         secure=entropy.secure,
         version=__version__,
+        events=(noise.event,),
     )
     noisy = noise.add(summary.coordinates(), entropy)
     return build(noisy, NoiseLaw("discrete-gaussian", noise.sd, noise.step), statement)

@@ -21,7 +21,7 @@ from mercer import entropy
 from mercer.bases import Basis, SpectralBasis
 from mercer.checks import Floats
 from mercer.domain import Domain
-from mercer.privacy import Statement
+from mercer.statements import Statement
 
 __all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "noise_accuracy"]
 

@@ -19,13 +19,14 @@ from mercer.bases import basis_from_dict
 from mercer.bases.base import covariance_of
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
-from mercer.privacy import Statement
+from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import NoiseLaw, Release
+from mercer.statements import Statement
 
 __all__ = ["FORMAT", "VERSION", "load", "write"]
 
 FORMAT = "mercer-release"
-VERSION = 1
+VERSION = 2
 _LARGEST = 1 << 28  # bytes
 
 
@@ -135,6 +136,9 @@ class _Fields:
             raise ValueError(f"{key!r} in {self._what} has the wrong type")
         return value
 
+    def has(self, key: str) -> bool:
+        return key in self._fields
+
     def part(self, key: str) -> _Fields:
         return _Fields(self.get(key, dict), repr(key))
 
@@ -162,7 +166,16 @@ def _statement(fields: _Fields) -> Statement:
         calibration=fields.get("calibration", str),
         secure=fields.get("secure", bool),
         version=fields.get("version", str),
+        events=_events(fields),
     )
+
+
+def _events(fields: _Fields) -> tuple[Event, ...]:
+    """What the release is made of; files of format 1 do not say."""
+    if not fields.has("events"):
+        delta = _finite(fields.get("delta", float | int), "delta")  # type: ignore[arg-type]
+        return (ApproximateEvent(fields.positive("epsilon"), delta),)
+    return tuple(event_from_dict(event) for event in fields.get("events", list))
 
 
 def _finite(value: object, what: str) -> float:

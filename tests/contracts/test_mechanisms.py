@@ -14,7 +14,7 @@ from tests.conftest import ALPHA
 
 ALL = [pytest.param(m(), id=name) for name, m in MECHANISMS.items()]
 ALL.append(pytest.param(Gaussian("classic"), id="gaussian-classic"))
-DELTA = Sensitivity(0.01, norm="rkhs")
+DELTA = Sensitivity(0.01, norm="l2")
 
 
 @pytest.mark.parametrize("mechanism", ALL)
@@ -26,7 +26,7 @@ def test_lattice_is_fine_enough(mechanism, size, epsilon, delta):
     assert math.frexp(noise.step)[0] == 0.5  # a power of two
     least = max(2.0**30, math.sqrt(25 * (1 + math.exp(epsilon)) * size / delta))
     assert noise.sd / noise.step >= least
-    assert noise.event.slack <= delta / 1000 * (1 + 1e-9)
+    assert noise.event.distance * (1 + math.exp(epsilon)) <= delta / 1000 * (1 + 1e-9)
     multiplier = mechanism.multiplier(epsilon=epsilon, delta=delta)
     assert noise.sd >= multiplier * (DELTA.value + noise.step * math.sqrt(size))
     assert noise.sd <= multiplier * DELTA.value * 1.001  # exactness costs next to nothing
@@ -65,7 +65,7 @@ def test_low_bits_tell_nothing():
     0 + z keeps all bits of z, also those far below the ulp of 1; 1 + z has lost them.  So one
     look at the last bits tells which of two neighbours was released, whatever epsilon says.
     """
-    noise = Gaussian().calibrate(Sensitivity(1.0, norm="rkhs"), 1, epsilon=1.0, delta=1e-6)
+    noise = Gaussian().calibrate(Sensitivity(1.0, norm="l2"), 1, epsilon=1.0, delta=1e-6)
 
     def coarse(values):  # all outputs are whole numbers of 2^-53
         small = np.abs(values)[np.abs(values) < 0.5]

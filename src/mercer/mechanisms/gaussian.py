@@ -89,4 +89,4 @@ class Gaussian(Mechanism):
             step /= 2
         widened = sensitivity.value + step * math.sqrt(size) * (1 + 1e-12)
         scale = float(math.ceil(multiplier * widened / step * (1 + 1e-12)))  # quicker to draw
-        return GaussianNoise(step, scale, GaussianEvent(1 / multiplier, slack))
+        return GaussianNoise(step, scale, GaussianEvent(1 / multiplier, slack / growth))
