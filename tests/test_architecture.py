@@ -12,8 +12,19 @@ import mercer
 ROOT = Path(mercer.__file__).parent
 LAYERS = {
     0: ["version", "checks", "privacy", "entropy"],
-    1: ["domain", "series", "kernels", "markov", "accountants", "statements", "exact", "bases"],
-    2: ["tables", "data", "files", "folding", "persons", "summaries", "rules"],
+    1: [
+        "domain",
+        "series",
+        "kernels",
+        "markov",
+        "accountants",
+        "statements",
+        "exact",
+        "orbitope",
+        "laws",
+        "bases",
+    ],
+    2: ["tables", "data", "files", "folding", "persons", "summaries", "rules", "rules_pure"],
     3: ["mechanisms"],
     4: ["release", "densities", "smoothing", "storage", "plotting"],
     5: ["publish", "recipes"],
@@ -32,7 +43,8 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("data", "files"), ("statements", "accountants"), ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
+    ("data", "files"), ("statements", "accountants"), ("laws", "orbitope"), ("rules_pure", "rules"),
+    ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
     ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
     ("summaries", "data"),
     ("data", "tables"),

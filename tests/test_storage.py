@@ -90,7 +90,7 @@ def changed(fields, path, value):
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (["version"], 2, "newer version.*upgrade mercer"),
+        (["version"], 3, "newer version.*upgrade mercer"),
         (["version"], "1", "wrong type"),
         (["format"], "other", "does not call itself"),
         (["kind"], "__import__", "unknown kind"),

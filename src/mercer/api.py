@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from mercer import entropy
-from mercer.checks import Floats, check_choice, check_delta, check_epsilon
+from mercer.checks import Floats, check_choice
 from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
+from mercer.laws import Law
 from mercer.mechanisms import Mechanism
+from mercer.mechanisms.base import check_promise
 from mercer.publish import publish
 from mercer.recipes import Recipe, dimension_of
-from mercer.release import NoiseLaw
 from mercer.statements import Statement
 from mercer.summaries import DensitySummary, Tally, tally_rows
 
@@ -38,11 +39,15 @@ def density(
     basis: str | None = None,
     size: int | None = None,
     missing: str = "zero",
-    mechanism: str | Mechanism = "gaussian",
+    mechanism: str | Mechanism | None = None,
     rng: object = None,
     progress: Callable[[int], None] | None = None,
 ) -> DensityRelease:
-    """Release the density of one to three columns with (epsilon, delta)-differential privacy.
+    """Release the density of one to three columns with differential privacy.
+
+    Without `delta` the promise is pure epsilon-DP: one column by the orbitope mechanism, which is
+    also the more accurate one, two and three by the l2 mechanism.  With `delta` it is the Gaussian
+    mechanism's.
 
     Parameters
     ----------
@@ -52,7 +57,7 @@ def density(
     bounds
         Public (lower, upper), or one such pair for each column.  Values outside are clipped.
     epsilon, delta
-        The promise.  No defaults.
+        The promise.  Epsilon has no default; delta left out (or 0) is pure differential privacy.
     bandwidth
         "auto" (default): noise for a small reference bandwidth, then the final one chosen from
         the noisy result, free (M17).  "rule": a public rule in n, epsilon and delta.  Or a
@@ -70,13 +75,14 @@ def density(
     unit
         Column that names the person: then the promise is about persons, not rows (M16).
     basis, size
-        Coordinates: "cosine", "fourier", "landmarks", "eigenfunctions" or "grid" (kernels other
-        than the Gaussian), and how many points or functions the last three have.
+        Coordinates: "moments" (one column), "cosine", "fourier", "landmarks", "eigenfunctions" or
+        "grid" (kernels other than the Gaussian), and how many points or functions there are.
     missing
         "zero" (default): rows without finite values count in n and add nothing (M18).  "drop":
         the caller knows that the number of complete rows is public, and only they count.
     mechanism
-        "gaussian", or a `mercer.mechanisms.Gaussian(calibration="classic")` (E1).
+        None (default): by delta, as above.  Or "orbitope" (one column), "l2", "laplace" (pure),
+        "gaussian" (needs delta), or a `mercer.mechanisms.Gaussian(calibration="classic")` (E1).
     rng
         None: secure noise.  A seed or a NumPy generator: reproducible, and marked not private.
     progress
@@ -85,24 +91,27 @@ def density(
     Examples
     --------
     >>> import mercer
-    >>> ages = mercer.density([34.0, 51.5, 42.0, 67.0], bounds=(0, 100), epsilon=1, delta=1e-6)
+    >>> ages = mercer.density([34.0, 51.5, 42.0, 67.0], bounds=(0, 100), epsilon=1)
     >>> round(ages.integral(0, 100), 6)
     1.0
 
     """
-    promise = {"epsilon": check_epsilon(epsilon), "delta": check_delta(delta)}
     check_choice("missing", missing, ("zero", "drop"))
-    source = entropy.resolve(rng)
-    recipe = Recipe.of(kernel, smoother, boundary, basis, size, bandwidth, mechanism)
-    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension_of(bounds))
+    source, dimension = entropy.resolve(rng), dimension_of(bounds)
+    recipe = Recipe.of(
+        kernel, smoother, boundary, basis, size, bandwidth, mechanism,
+        delta=delta, dimension=dimension,
+    )  # fmt: skip
+    promise = dict(zip(("epsilon", "delta"), check_promise(recipe.mechanism, epsilon, delta)))
+    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
     domain = Domain.of(bounds, rows.names)
-    given = recipe.given(domain)
+    recipe.given(domain)
     tally = _tally(rows, domain, progress)
     n = _count(tally, rows, missing)
-    chosen, smoothing = given or recipe.build(domain, n=n, **promise)
+    chosen, smoothing = recipe.build(domain, n=n, **promise)
     summary = DensitySummary(tally, chosen, smoothing, n=n, unit=rows.unit or "row")
 
-    def build(noisy: Floats, law: NoiseLaw, statement: Statement) -> DensityRelease:
+    def build(noisy: Floats, law: Law, statement: Statement) -> DensityRelease:
         fields: dict[str, Any] = {
             "domain": domain, "basis": chosen, "coordinates": noisy, "noise": law,
             "privacy": statement, "boundary": recipe.boundary,

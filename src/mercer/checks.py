@@ -42,13 +42,15 @@ def check_delta(delta: object) -> float:
     if delta is None:
         raise ValueError(
             "delta is missing: the Gaussian mechanism promises (epsilon, delta) with delta in "
-            "(0, 1); give one well below 1/n, for example delta=1e-6"
+            "(0, 1); give one well below 1/n, for example delta=1e-6, or leave mechanism out: "
+            "'orbitope', 'l2' and 'laplace' need no delta"
         )
     number = _number("delta", delta, "in (0, 1), for example 1e-6")
     if not 0.0 < number < 1.0:
         raise ValueError(
-            f"delta must be in (0, 1), got {number!r}; the Gaussian mechanism has no delta = 0: "
-            "give one well below 1/n, for example delta=1e-6"
+            f"delta must be in (0, 1), got {number!r}: give one well below 1/n, for example "
+            "delta=1e-6; the Gaussian mechanism has no delta = 0, but 'orbitope', 'l2' and "
+            "'laplace' have: leave delta out"
         )
     return number
 

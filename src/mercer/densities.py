@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer import entropy
-from mercer.bases import Cosine, SpectralBasis
+from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import Floats, check_choice, check_count
 from mercer.domain import Domain
@@ -28,6 +28,7 @@ class DensityRelease(Release):
     covariance: tuple[tuple[float, ...], ...]  # of the smoothing, in unit coordinates
     choice: str  # "auto", "rule" or "given": how the bandwidth was chosen
     boundary: str
+    smoother: str = "gaussian"  # or "quartic": a kernel of order four, for moments
 
     kind = "density"
 
@@ -41,8 +42,11 @@ class DensityRelease(Release):
     def smoothed(cls, **fields: Any) -> DensityRelease:
         """A release whose bandwidth is chosen from its own noisy coordinates (M17)."""
         basis, noise, privacy = fields["basis"], fields["noise"], fields["privacy"]
-        lengths = choose_bandwidth(basis, fields["coordinates"], sd=noise.sd, n=privacy.n)
-        return cls(**fields, covariance=covariance_of(np.diag(np.square(lengths))), choice="auto")
+        lengths, smoother = choose_bandwidth(
+            basis, fields["coordinates"], sd=noise.deviations(basis.size), n=privacy.n
+        )
+        covariance = covariance_of(np.diag(np.square(lengths)))
+        return cls(**fields, covariance=covariance, choice="auto", smoother=smoother)
 
     def __call__(self, x: object, *, raw: bool = False) -> Floats:
         """The density at points of the domain.
@@ -129,11 +133,12 @@ class DensityRelease(Release):
         covariance = np.array(self.covariance)
         if not isinstance(self.basis, SpectralBasis):
             return
-        if (self.boundary == "reflect") != isinstance(self.basis, Cosine):
+        check_choice("smoother", self.smoother, self.basis.smoothers)
+        if (self.boundary == "reflect") != self.basis.reflects:
             raise ValueError(f"boundary {self.boundary!r} does not fit basis {self.basis.name!r}")
-        if covariance.shape != np.shape(self.basis.kernel.covariance):
+        if covariance.shape != self.basis.own.shape:
             raise ValueError("smoothing and basis differ in dimension")
-        extra = covariance - np.array(self.basis.kernel.covariance)
+        extra = covariance - self.basis.own
         if np.linalg.eigvalsh(extra)[0] < -1e-12 * np.trace(covariance):
             finest = ", ".join(f"{h:.4g}" for h in self.finest_bandwidth)
             raise ValueError(
@@ -145,7 +150,7 @@ class DensityRelease(Release):
                 "bandwidth must be a number or one number a column with boundary='reflect': a "
                 "slanted kernel does not reflect at a wall"
             )
-        wider = np.maximum(self.basis.widest * (1 + 1e-9), self.basis.kernel.lengths)
+        wider = np.maximum(self.basis.widest * (1 + 1e-9), self.basis.lengths)
         if np.any(np.sqrt(np.diag(covariance)) > wider):
             widest = ", ".join(f"{h:.4g}" for h in self.basis.widest * self.domain.widths)
             raise ValueError(f"bandwidth must be at most {widest} for this release")
@@ -163,7 +168,7 @@ class DensityRelease(Release):
     @property
     def finest_bandwidth(self) -> Floats:
         """The bandwidth at which the noise was added; `smooth` can go up from here."""
-        return self.basis.kernel.lengths * self.domain.widths
+        return self.basis.lengths * self.domain.widths
 
     def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
         """Lower and upper ends of an error band for the noise, at points of the domain.
@@ -180,9 +185,7 @@ class DensityRelease(Release):
     def filter(self) -> Floats:
         if not isinstance(self.basis, SpectralBasis):
             return np.ones(self.basis.size)
-        if self.covariance == self.basis.kernel.covariance:
-            return np.ones(self.basis.size)
-        return np.minimum(self.basis.multiplier(self.covariance) / self.basis.eigenvalues, 1.0)
+        return self.basis.filter(self.covariance, self.smoother)
 
     @property
     def scale(self) -> float:
@@ -196,13 +199,14 @@ class DensityRelease(Release):
         if isinstance(self.basis, SpectralBasis):
             norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
             plain = self.basis.unmix(self.coordinates)[0]
-            sd = self.noise.sd * math.sqrt(self.basis.spread[0])
+            sd = self.noise.deviations(self.basis.size)[0] * math.sqrt(self.basis.spread[0])
             return released_mass(float(plain / norm), float(sd / norm))
         ticks = [(np.arange(side) + 0.5) / side for side in (64,) * self.domain.dimension]
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), -1).reshape(-1, len(ticks))
         whole = self.basis.features(mesh[:: max(1, len(mesh) // 4096)]).mean(axis=0)
         total = float(whole @ self.coordinates)  # less than one too where the estimate leaks out
-        return released_mass(total, self.noise.sd * float(np.linalg.norm(whole)))
+        sd = float(self.noise.deviations(self.basis.size)[0] * np.linalg.norm(whole))
+        return released_mass(total, sd)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -211,13 +215,20 @@ class DensityRelease(Release):
             "boundary": self.boundary,
             "basis": self.basis.to_dict(),
             "coordinates": self.coordinates.tolist(),
-            "noise": {"law": self.noise.law, "sd": self.noise.sd, "step": self.noise.step},
+            "noise": self.noise.to_dict(),
             "smoothing": {
                 "choice": self.choice,
+                "kernel": self.smoother,
                 "covariance": [list(row) for row in self.covariance],
             },
             "privacy": self.privacy.to_dict(),
         }
+
+    @property
+    def _tail(self) -> float:
+        if isinstance(self.basis, SpectralBasis):
+            return self.basis.tail(self.covariance, self.smoother)
+        return super()._tail
 
     @property
     def _finest(self) -> float:

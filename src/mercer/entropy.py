@@ -64,6 +64,9 @@ class Uniforms:
     def __init__(self, octets: Callable[[int], bytes], size: int) -> None:
         self._octets, self._heads, self._bits = octets, [0] * size, 0
 
+    def __len__(self) -> int:
+        return len(self._heads)
+
     def heads(self, bits: int) -> list[int]:
         """floor(2^bits U) for each; `bits` is a multiple of 8.  Later calls agree with earlier."""
         more = bits - self._bits

@@ -17,7 +17,7 @@ __all__ = ["PrivateKernelDensity"]
 
 
 class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """Kernel density estimation with (epsilon, delta)-differential privacy.
+    """Kernel density estimation with differential privacy.
 
     The names are those of `sklearn.neighbors.KernelDensity`; the fitted function is the public
     `release_`.  Fitting spends the budget: two fits on the same data are two releases.
@@ -25,8 +25,8 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     epsilon, delta, bounds
-        As for `mercer.density`, and as there without defaults.  One (lower, upper) pair stands
-        for every column.
+        As for `mercer.density`: no default but for delta, which left out means pure differential
+        privacy.  One (lower, upper) pair stands for every column.
     bandwidth, kernel, boundary, missing, mechanism
         As for `mercer.density`.
     random_state
@@ -53,7 +53,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         kernel: str = "gaussian",
         boundary: str | None = None,
         missing: str = "zero",
-        mechanism: Any = "gaussian",
+        mechanism: Any = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon

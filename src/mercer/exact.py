@@ -14,7 +14,7 @@ from typing import Any
 
 from mercer.entropy import Uniforms
 
-__all__ = ["balls", "settle", "settled_index", "working"]
+__all__ = ["balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
 
 _FIRST, _MOST = 192, 1 << 16  # bits
 
@@ -34,6 +34,24 @@ def balls(uniforms: Uniforms, bits: int) -> list[Any]:
     scale = arb(2) ** -bits
     with working(bits + 2):
         return [(arb(head) + arb(half, half)) * scale for head in uniforms.heads(bits)]
+
+
+def gamma(uniforms: Sequence[Any]) -> Any:
+    """A Gamma(k) number from k uniform ones: the sum of their exponentials -log U."""
+    product = uniforms[0]
+    for uniform in uniforms[1:]:
+        product = product * uniform
+    return -product.log()
+
+
+def powered(uniform: Any, power: Any) -> Any:
+    """U^power."""
+    return (uniform.log() * power).exp()
+
+
+def phases(uniforms: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Cosine and sine of 2 pi U for each."""
+    return [((2 * uniform).cos_pi(), (2 * uniform).sin_pi()) for uniform in uniforms]
 
 
 def settle(compute: Callable[[int], Sequence[Any]]) -> list[int]:

@@ -8,9 +8,10 @@ import numpy as np
 
 from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
-from mercer.checks import check_count, check_delta, check_epsilon
+from mercer.checks import check_count
 from mercer.domain import Domain
 from mercer.mechanisms import Mechanism
+from mercer.mechanisms.base import check_promise
 from mercer.recipes import Recipe, dimension_of
 from mercer.release import noise_accuracy
 from mercer.summaries import row_sensitivity
@@ -43,20 +44,24 @@ def density_plan(
     n: object,
     bounds: object,
     epsilon: object,
-    delta: object,
+    delta: object = None,
     boundary: str = "reflect",
     bandwidth: object = "auto",
-    mechanism: str | Mechanism = "gaussian",
+    mechanism: str | Mechanism | None = None,
 ) -> DensityPlan:
     """Accuracy of `density` before anything is spent: no data are needed."""
-    promise = {"epsilon": check_epsilon(epsilon), "delta": check_delta(delta)}
     count = check_count("n", n, least=2, most=10**15, hint="the public number of records")
     dimension = dimension_of(bounds) or 1
     domain = Domain.of(bounds, ["x"] if dimension == 1 else [f"x{i + 1}" for i in range(dimension)])
-    recipe = Recipe.of("gaussian", None, boundary, None, None, bandwidth, mechanism)
+    recipe = Recipe.of(
+        "gaussian", None, boundary, None, None, bandwidth, mechanism,
+        delta=delta, dimension=dimension,
+    )  # fmt: skip
+    promise = dict(zip(("epsilon", "delta"), check_promise(recipe.mechanism, epsilon, delta)))
     chosen, smoothing = recipe.build(domain, n=count, **promise)
     assert isinstance(chosen, SpectralBasis)
-    sensitivity = row_sensitivity(chosen.row_features(smoothing), count)
+    features = chosen.row_features(smoothing)
+    sensitivity = row_sensitivity(features, count, chosen.size, recipe.mechanism.norm)
     noise = recipe.mechanism.calibrate(sensitivity, chosen.size, **promise)
     if recipe.adaptive:
         rule = recipe.rule(domain, n=count, **promise)
@@ -66,8 +71,9 @@ def density_plan(
     finest = float(np.sqrt(np.min(np.diag(np.array(final)))))
     keep, volume = chosen.multiplier(final), domain.volume
     accuracy = noise_accuracy(
-        chosen, keep / chosen.eigenvalues, sd=noise.sd / volume, finest=finest, volume=volume
-    )
+        chosen, chosen.filter(final, "gaussian"), noise.law, scale=1 / volume, finest=finest, volume=volume,
+        tail=chosen.tail(final, "gaussian"),
+    )  # fmt: skip
     # without privacy a coefficient has variance about 1/n
     sampling = float(np.sum(keep**2)) * chosen.amplitude[0] ** 2 / (count * volume)
     return DensityPlan(

@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from mercer.checks import Floats
 from mercer.entropy import Entropy
+from mercer.laws import Law
 from mercer.mechanisms import Mechanism
-from mercer.release import NoiseLaw, Release
+from mercer.release import Release
 from mercer.statements import Statement
 from mercer.summaries import Summary
 from mercer.version import __version__
@@ -21,7 +22,7 @@ R = TypeVar("R", bound=Release)
 def publish(
     summary: Summary,
     mechanism: Mechanism,
-    build: Callable[[Floats, NoiseLaw, Statement], R],
+    build: Callable[[Floats, Law, Statement], R],
     *,
     epsilon: float,
     delta: float,
@@ -32,13 +33,12 @@ def publish(
     `build` makes the release from noisy coordinates, the law of their noise and the statement;
     it is post-processing.
     """
-    noise = mechanism.calibrate(
-        summary.sensitivity, summary.basis.size, epsilon=epsilon, delta=delta
-    )
+    sensitivity = summary.sensitivity(mechanism.norm)
+    noise = mechanism.calibrate(sensitivity, summary.basis.size, epsilon=epsilon, delta=delta)
     statement = Statement(
         epsilon=epsilon,
         delta=delta,
-        neighbours=summary.sensitivity.neighbours,
+        neighbours=sensitivity.neighbours,
         unit=summary.unit,
         n=summary.n,
         mechanism=mechanism.words,
@@ -48,4 +48,4 @@ def publish(
         events=(noise.event,),
     )
     noisy = noise.add(summary.coordinates(), entropy)
-    return build(noisy, NoiseLaw("discrete-gaussian", noise.sd, noise.step), statement)
+    return build(noisy, noise.law, statement)

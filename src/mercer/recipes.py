@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.bases import REGISTRY, Basis, Fourier
+from mercer.bases import REGISTRY, Basis, Cosine, Fourier, Moments
 from mercer.bases.base import covariance_of
-from mercer.checks import check_choice, check_count
+from mercer.bases.moments import MOST_DEGREE
+from mercer.bases.spectral import CUT
+from mercer.checks import Floats, check_choice, check_count
 from mercer.densities import unit_covariance
 from mercer.domain import Domain
 from mercer.kernels import KERNELS, Kernel, norms
-from mercer.mechanisms import MECHANISMS, Mechanism
-from mercer.rules import ExpectedError, noise_bandwidth, rule_bandwidth
+from mercer.mechanisms import MECHANISMS, Mechanism, Orbitope
+from mercer.mechanisms.base import no_delta
+from mercer.rules import CIRCLES, ExpectedError, noise_bandwidth, rule_bandwidth
+from mercer.rules_pure import (
+    Variance,
+    ball_rule,
+    moment_degree,
+    moment_rule,
+    orbitope_variance,
+)
 
 __all__ = ["Recipe", "dimension_of"]
+
+SPECTRAL = ("cosine", "fourier", "moments")
+_WORDS = ("auto", "rule")
+_PURE_CUT = 0.03  # of the eigenvalues, for a given bandwidth: every function kept adds noise
 
 _SIZES = {
     "landmarks": {1: 64, 2: 144, 3: 343},
@@ -46,76 +61,126 @@ class Recipe:
         size: object,
         bandwidth: object,
         mechanism: object,
+        *,
+        delta: object,
+        dimension: int | None,
     ) -> Recipe:
         noise = check_choice("kernel", kernel, tuple(KERNELS))
         shape = check_choice("smoother", smoother or "gaussian", tuple(KERNELS))
         if basis is not None:
             basis = check_choice("basis", basis, tuple(REGISTRY))
-        opened = noise != "gaussian" or shape != "gaussian" or basis not in (None, "cosine")
+        mirrors = basis in (None, "cosine", "moments")
+        opened = noise != "gaussian" or shape != "gaussian" or not mirrors
         if boundary is None:
             boundary = "open" if opened else "reflect"
         wall = check_choice("boundary", boundary, ("reflect", "periodic", "open"))
+        line = noise == shape == "gaussian" and basis in (None, "moments") and dimension != 2 and dimension != 3  # fmt: skip  # noqa: E501
+        chosen = _mechanism(mechanism, delta=delta, line=line, wall=wall)
         if basis is None:
-            basis = "grid" if noise != "gaussian" else "cosine" if wall == "reflect" else "fourier"
-        _check_fit(noise, wall, basis)
+            if noise != "gaussian":
+                basis = "grid" if not chosen.pure else "eigenfunctions"
+            elif chosen.pure and line:
+                basis = "moments"
+            else:
+                basis = "cosine" if wall == "reflect" else "fourier"
+        _check_fit(noise, shape, wall, basis, chosen)
         if size is not None:
-            if basis in ("cosine", "fourier"):
-                raise ValueError(
-                    f"size cannot be set for the basis {basis!r}: the bandwidth sets it; choose "
-                    "basis='landmarks', 'eigenfunctions' or 'grid'"
-                )
-            size = check_count("size", size, least=2, most=4096, hint="points or functions")
-        if isinstance(bandwidth, str) and bandwidth not in ("auto", "rule"):
+            size = _checked_size(size, basis)
+        if isinstance(bandwidth, str) and bandwidth not in _WORDS:
             raise ValueError(
-                "bandwidth must be a number, one number for each column, a matrix, 'auto' or "
-                f"'rule'; got {bandwidth!r}"
+                "bandwidth must be a number, one number for each column, a matrix or one of "
+                f"{', '.join(map(repr, _WORDS))}; got {bandwidth!r}"
             )
-        if isinstance(mechanism, str):
-            mechanism = MECHANISMS[check_choice("mechanism", mechanism, tuple(MECHANISMS))]()
-        if not isinstance(mechanism, Mechanism):
-            raise TypeError(
-                f"mechanism must be a name or a Mechanism, got {type(mechanism).__name__}"
-            )
-        return cls(noise, shape, wall, basis, size, bandwidth, mechanism)
+        return cls(noise, shape, wall, basis, size, bandwidth, chosen)
 
     @property
     def adaptive(self) -> bool:
         """Whether the bandwidth is chosen after the noise: only spectral coordinates can."""
         automatic = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
-        return automatic and self.basis in ("cosine", "fourier")
+        return automatic and self.basis in SPECTRAL
 
-    def given(self, domain: Domain) -> tuple[Basis, Kernel] | None:
-        """What follows from a given bandwidth, built and checked before any record is read."""
+    def given(self, domain: Domain) -> tuple[float, ...] | None:
+        """Checks what follows from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
-            return self._kernels(unit_covariance(self.bandwidth, domain))
+            covariance = unit_covariance(self.bandwidth, domain)
+            if self.basis != "moments":  # they need n as well
+                self._kernels(covariance, CUT)
+            return tuple(np.sqrt(np.diag(np.array(covariance))))
         any_width = covariance_of(np.eye(domain.dimension) * 0.01)
         norms(KERNELS[self.smoother](any_width), KERNELS[self.kernel](any_width))
         return None
 
     def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
         """The public rule's bandwidth and what error it expects."""
-        multiplier = self.mechanism.multiplier(epsilon=epsilon, delta=delta)
-        return rule_bandwidth(
-            n=n, multiplier=multiplier, dimension=domain.dimension, boundary=self.boundary
-        )
+        if self.basis == "moments":
+            variance = self._variance(n=n, epsilon=epsilon, delta=delta)
+            return moment_rule(variance, n=n, boundary=self.boundary)[1]
+        d = domain.dimension
+        if self.mechanism.pure:
+            return ball_rule(n=n, epsilon=epsilon, dimension=d, boundary=self.boundary).expected
+        multiplier = self.mechanism.multiplier(1, epsilon=epsilon, delta=delta)
+        return rule_bandwidth(n=n, multiplier=multiplier, dimension=d, boundary=self.boundary)
 
     def build(
         self, domain: Domain, *, n: int, epsilon: float, delta: float
     ) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
-        given = self.given(domain)
-        if given is not None:
-            return given
-        if self.adaptive:
-            multiplier = self.mechanism.multiplier(epsilon=epsilon, delta=delta)
+        promise = {"epsilon": epsilon, "delta": delta}
+        if self.basis == "moments":
+            return self._moments(domain, n=n, **promise)
+        if not isinstance(self.bandwidth, str):
+            cut = _PURE_CUT if self.mechanism.pure else CUT
+            return self._kernels(unit_covariance(self.bandwidth, domain), cut)
+        d, cut = domain.dimension, CUT
+        if self.mechanism.pure and self.basis in SPECTRAL:
+            ball = ball_rule(n=n, epsilon=epsilon, dimension=d, boundary=self.boundary)
+            length, cut = ball.bandwidth, ball.cut
+        elif self.adaptive:
+            multiplier = self.mechanism.multiplier(1, **promise)
             length = noise_bandwidth(
-                n=n, multiplier=multiplier, dimension=domain.dimension, boundary=self.boundary
+                n=n, multiplier=multiplier, dimension=d, boundary=self.boundary
             )
         else:
-            length = self.rule(domain, n=n, epsilon=epsilon, delta=delta).bandwidth
-        return self._kernels(covariance_of(np.eye(domain.dimension) * length**2))
+            length = self.rule(domain, n=n, **promise).bandwidth
+        return self._kernels(covariance_of(np.eye(d) * length**2), cut)
 
-    def _kernels(self, covariance: tuple[tuple[float, ...], ...]) -> tuple[Basis, Kernel]:
+    def _variance(self, *, n: int, epsilon: float, delta: float) -> Variance:
+        """Noise of the coefficients as a function of the degree."""
+        if isinstance(self.mechanism, Orbitope):
+            return orbitope_variance(self.boundary, n=n, epsilon=epsilon)
+        pair = 1 if self.boundary == "reflect" else 2
+        length = CIRCLES[self.boundary][2]
+
+        def variance(m: int) -> Floats:
+            multiplier = self.mechanism.multiplier(pair * m + 1, epsilon=epsilon, delta=delta)
+            reach = math.sqrt(2.5 * m) if self.mechanism.norm == "l2" else 2.0 * m
+            return np.full(m, 2 / length * (multiplier * reach * math.sqrt(pair) / n) ** 2)
+
+        return variance
+
+    def _moments(
+        self, domain: Domain, *, n: int, epsilon: float, delta: float
+    ) -> tuple[Basis, Kernel]:
+        if domain.dimension != 1:
+            raise ValueError(
+                "basis='moments' and mechanism='orbitope' are for one column, got "
+                f"{domain.dimension}; use mechanism='l2'"
+            )
+        variance = self._variance(n=n, epsilon=epsilon, delta=delta)
+        if isinstance(self.bandwidth, str):
+            degree, expected = moment_rule(variance, n=n, boundary=self.boundary)
+            covariance = covariance_of([[expected.bandwidth**2]])
+        else:
+            covariance = unit_covariance(self.bandwidth, domain)
+            h = math.sqrt(covariance[0][0])
+            degree = moment_degree(h, variance, boundary=self.boundary, most=MOST_DEGREE)
+        if self.size is not None:
+            degree = max(1, self.size - 1 if self.boundary == "reflect" else (self.size - 1) // 2)
+        return Moments(degree, self.boundary), KERNELS["gaussian"](covariance)
+
+    def _kernels(
+        self, covariance: tuple[tuple[float, ...], ...], cut: float
+    ) -> tuple[Basis, Kernel]:
         noise, shape = KERNELS[self.kernel](covariance), KERNELS[self.smoother](covariance)
         norms(shape, noise)  # raises where the estimate is not in the noise kernel's space
         if self.basis == "grid" and shape.smoothness < noise.smoothness:
@@ -124,9 +189,27 @@ class Recipe:
                 "on a grid, whose points hold derivatives; use basis='landmarks'"
             )
         if self.basis == "fourier":
-            return Fourier.spanning(noise, periodic=self.boundary == "periodic"), shape
+            periodic = self.boundary == "periodic"
+            return Fourier.spanning(noise, periodic=periodic, cut=cut), shape
+        if self.basis == "cosine":
+            return Cosine.spanning(noise, cut=cut), shape
         size = self.size or _SIZES.get(self.basis, {}).get(len(covariance), 0)
         return REGISTRY[self.basis].spanning(noise, size), shape
+
+
+def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechanism:
+    """The mechanism asked for, or the default: pure without a delta, Gaussian with one."""
+    if value is None:
+        value = "gaussian" if not no_delta(delta) else "orbitope" if line else "l2"
+    if isinstance(value, str):
+        names = [name for name in MECHANISMS if name != "geometric"]  # which is for counts
+        chosen = MECHANISMS[check_choice("mechanism", value, names)]
+        value = Orbitope(real=wall == "reflect") if chosen is Orbitope else chosen()
+    if not isinstance(value, Mechanism):
+        raise TypeError(f"mechanism must be a name or a Mechanism, got {type(value).__name__}")
+    if value.norm not in ("l1", "l2", "moments") or value.name == "geometric":
+        raise ValueError(f"mechanism {value.name!r} does not fit a density")
+    return value
 
 
 def dimension_of(bounds: object) -> int | None:
@@ -138,12 +221,24 @@ def dimension_of(bounds: object) -> int | None:
     return {1: 1, 2: shape[0] if shape else 1}.get(len(shape))
 
 
-def _check_fit(noise: str, wall: str, basis: str) -> None:
+def _checked_size(size: object, basis: str) -> int:
+    if basis in ("cosine", "fourier"):
+        raise ValueError(
+            f"size cannot be set for the basis {basis!r}: the bandwidth sets it; choose "
+            "basis='moments', 'landmarks', 'eigenfunctions' or 'grid'"
+        )
+    most = 2 * MOST_DEGREE + 1 if basis == "moments" else 4096
+    return check_count("size", size, least=2, most=most, hint="points or functions")
+
+
+def _check_fit(noise: str, shape: str, wall: str, basis: str, mechanism: Mechanism) -> None:
     if (basis == "cosine" and wall != "reflect") or (basis == "fourier" and wall == "reflect"):
         raise ValueError(f"basis={basis!r} does not fit boundary={wall!r}; leave basis out")
-    if basis in ("cosine", "fourier") and noise != "gaussian":
+    if basis in SPECTRAL and noise != "gaussian":
         raise ValueError(f"basis={basis!r} needs kernel='gaussian', got kernel={noise!r}")
-    if basis not in ("cosine", "fourier") and wall != "open":
+    if basis == "moments" and shape != "gaussian":
+        raise ValueError(f"basis='moments' needs smoother='gaussian', got {shape!r}")
+    if basis not in SPECTRAL and wall != "open":
         raise ValueError(
             f"boundary={wall!r} needs kernel='gaussian' on cosine or Fourier coordinates; use "
             f"boundary='open' with kernel={noise!r} and basis={basis!r}"
@@ -152,4 +247,14 @@ def _check_fit(noise: str, wall: str, basis: str) -> None:
         raise ValueError(
             "basis='grid' needs kernel='exponential', 'matern32' or 'matern52': the Gaussian "
             "kernel has no Markov form"
+        )
+    if mechanism.norm == "moments" and basis != "moments":
+        raise ValueError(
+            f"mechanism='orbitope' is for moments of one column, not for basis={basis!r}; use "
+            "mechanism='l2'"
+        )
+    if isinstance(mechanism, Orbitope) and mechanism.real != (wall == "reflect"):
+        raise ValueError(
+            f"Orbitope(real={mechanism.real}) does not fit boundary={wall!r}; name it "
+            "mechanism='orbitope'"
         )

@@ -17,22 +17,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from mercer import entropy
 from mercer.bases import Basis, SpectralBasis
 from mercer.checks import Floats
 from mercer.domain import Domain
+from mercer.laws import Law, Normal
 from mercer.statements import Statement
 
-__all__ = ["Accuracy", "Band", "NoiseLaw", "Release", "noise_accuracy"]
-
-
-@dataclass(frozen=True)
-class NoiseLaw:
-    """Independent noise in every coordinate: public."""
-
-    law: str  # "discrete-gaussian"
-    sd: float
-    step: float  # of the lattice
+__all__ = ["Accuracy", "Band", "Release", "noise_accuracy"]
 
 
 @dataclass(frozen=True)
@@ -42,13 +33,19 @@ class Accuracy:
     integrated: float  # expected integrated squared error
     pointwise: float  # largest standard deviation at a point
     coordinates: int
-    truncation: float  # share of the kernel's variance that the coordinates leave out, at most
+    truncation: float  # integrated squared error of leaving out all finer functions, at most
+    resolution: float  # half a wave of the finest function, as a share of the bounds' width
 
     def __str__(self) -> str:
         return (
             f"Noise for privacy: standard deviation at most {self.pointwise:.3g} at a point, "
             f"root integrated squared error {math.sqrt(self.integrated):.3g} expected. "
-            f"{self.coordinates} coordinates, truncation at most {self.truncation:.1g}."
+            f"{self.coordinates} coordinates, detail down to {self.resolution:.2g} of the width"
+            + (
+                f"; leaving out the rest adds at most {math.sqrt(self.truncation):.1g}."
+                if self.truncation <= self.integrated
+                else "."
+            )
         )
 
 
@@ -67,7 +64,7 @@ class Release(ABC):
     domain: Domain
     basis: Basis
     coordinates: Floats
-    noise: NoiseLaw
+    noise: Law
     privacy: Statement
     _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
@@ -116,22 +113,22 @@ class Release(ABC):
         if simultaneous:
             width = self._simultaneous(level) * sd
         else:
-            width = float(ndtri((1 + level) / 2)) * sd
+            width = self._pointwise(x, level, sd)
         return Band(centre - width, centre + width, level)
 
     def standard_error(self, x: object) -> Floats:
         """Standard deviation of the noise at each point."""
         rows = self.domain.to_unit(self.domain.points(x))
-        sd = self.noise.sd * self.scale
-        return (sd * self.basis.deviation(rows, self.filter)).reshape(self.domain.shape(x))
+        spread = _deviation(self.basis, self.noise, rows, self.filter)
+        return (self.scale * spread).reshape(self.domain.shape(x))
 
     @property
     def accuracy(self) -> Accuracy:
         """Expected error due to privacy."""
         if "accuracy" not in self._memory:
             self._memory["accuracy"] = noise_accuracy(
-                self.basis, self.filter, sd=self.noise.sd * self.scale, finest=self._finest,
-                volume=self.domain.volume,
+                self.basis, self.filter, self.noise, scale=self.scale, finest=self._finest,
+                volume=self.domain.volume, tail=self._tail,
             )  # fmt: skip
         return self._memory["accuracy"]
 
@@ -171,25 +168,45 @@ class Release(ABC):
 
     @property
     def _finest(self) -> float:
-        return float(self.basis.kernel.lengths.min())
+        return float(self.basis.lengths.min())
+
+    @property
+    def _tail(self) -> float:
+        return self.basis.deficit
+
+    def _pointwise(self, x: object, level: float, sd: Floats) -> Floats:
+        """Quantile of |noise| at each point."""
+        if isinstance(self.noise, Normal):
+            return float(ndtri((1 + level) / 2)) * sd
+        if self.domain.dimension > 1:
+            return _radial_quantile(level, self.noise.radii(self.basis.size)) * sd
+        unit = self.domain.to_unit(self.domain.points(x))
+        draws = self.noise.draws(self.basis.size, np.arange(self.basis.size)).T
+        parts = [
+            np.quantile(np.abs(self.basis.noise_rows(part, self.filter) @ draws), level, axis=1)
+            for part in np.array_split(unit, max(1, len(unit) // 256))
+        ]
+        return (self.scale * np.concatenate(parts)).reshape(self.domain.shape(x))
 
     def _simultaneous(self, level: float) -> float:
         """Quantile of sup_x |noise(x)| / sd(x): public, so simulated, or in closed form (M15)."""
+        size = self.basis.size
         if self.domain.dimension > 1 and isinstance(self.basis, SpectralBasis):
-            return _field_quantile(level, self.basis, self.filter)
+            return _field_quantile(level, self.basis, self.filter, self.noise.radii(size))
         if "suprema" not in self._memory:
             mesh = _mesh(self.domain.dimension, self._finest)
             runs = {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
             trial = self.basis.noise_rows(mesh[:: max(1, len(mesh) // 64)], self.filter)
+            trial = trial * self.noise.deviations(size)
             power = np.max(trial**2 / np.sum(trial**2, axis=1, keepdims=True), axis=0)
             kept = np.flatnonzero(power > 1e-8)  # the others cannot be seen in the supremum
-            normals = entropy.simulation(1).standard_normal((runs, kept.size)).T
-            suprema = np.zeros(runs)
+            draws = self.noise.draws(size, kept)[:runs].T
+            suprema = np.zeros(draws.shape[1])
             for start in range(0, len(mesh), 512):
-                rows = self.basis.noise_rows(mesh[start : start + 512], self.filter)[:, kept]
-                length = np.sqrt(np.sum(rows**2, axis=1, keepdims=True))
-                rows /= np.maximum(length, 1e-300)
-                np.maximum(suprema, np.abs(rows @ normals).max(axis=0), out=suprema)
+                part = mesh[start : start + 512]
+                sd = np.maximum(_deviation(self.basis, self.noise, part, self.filter), 1e-300)
+                rows = self.basis.noise_rows(part, self.filter)[:, kept] / sd[:, None]
+                np.maximum(suprema, np.abs(rows @ draws).max(axis=0), out=suprema)
             self._memory["suprema"] = np.sort(suprema)
         suprema = self._memory["suprema"]
         rank = min(math.ceil((suprema.size + 1) * level), suprema.size)
@@ -197,19 +214,31 @@ class Release(ABC):
 
 
 def noise_accuracy(
-    basis: Basis, factors: Floats, *, sd: float, finest: float, volume: float
-) -> Accuracy:
-    """Error of independent noise of this `sd` in coordinates multiplied by `factors`."""
-    d = basis.kernel.dimension
+    basis: Basis, factors: Floats, law: Law, *, scale: float, finest: float, volume: float,
+    tail: float,
+) -> Accuracy:  # fmt: skip
+    """Error of noise of this law in coordinates multiplied by `factors`, times `scale`."""
+    d = basis.dimension
     mesh = _mesh(d, finest)
-    spread = sd * basis.deviation(mesh, factors)
+    spread = scale * _deviation(basis, law, mesh, factors)
     side = round(len(mesh) ** (1 / d))
     return Accuracy(
         integrated=_mean((spread**2).reshape((side,) * d)) * volume,
         pointwise=float(np.max(spread)),
         coordinates=basis.size,
-        truncation=basis.deficit,
+        truncation=tail / volume,
+        resolution=basis.resolution,
     )
+
+
+def _deviation(basis: Basis, law: Law, x: Floats, factors: Floats) -> Floats:
+    """Standard deviation of the noise at points of the unit cube."""
+    if law.white:
+        return law.deviations(basis.size)[0] * basis.deviation(x, factors)
+    draws = law.draws(basis.size, np.arange(basis.size))
+    covariance = draws.T @ draws / len(draws)
+    rows = basis.noise_rows(x, factors)
+    return np.sqrt(np.maximum(np.einsum("ij,ij->i", rows @ covariance, rows), 0.0))
 
 
 def _mesh(dimension: int, finest: float) -> Floats:
@@ -226,7 +255,16 @@ def _mean(values: Floats) -> float:
     return float(values)
 
 
-def _field_quantile(level: float, basis: SpectralBasis, factors: Floats) -> float:
+def _radial_quantile(level: float, radii: Floats) -> float:
+    """The u with P(|Z| > u) = 1 - level, Z normal times one of these radii."""
+
+    def excess(u: float) -> float:
+        return 2 * float(np.mean(ndtr(-u / radii))) - (1 - level)
+
+    return float(brentq(excess, 0.0, 40.0))
+
+
+def _field_quantile(level: float, basis: SpectralBasis, factors: Floats, radii: Floats) -> float:
     """The u with P(sup |Z| > u) = 1 - level, Z the noise over its sd, a smooth field on the cube.
 
     By the expected Euler characteristic of the set where Z > u, which is exact up to terms that
@@ -237,13 +275,14 @@ def _field_quantile(level: float, basis: SpectralBasis, factors: Floats) -> floa
     rates = np.sqrt(weight @ basis.angular**2 / np.sum(weight))
     curvature = np.poly(-rates)  # 1, sum of rates, sum over pairs, product
 
-    def excess(u: float) -> float:
-        tail = math.exp(-(u**2) / 2) / (2 * math.pi)
-        count = 1 - float(ndtr(u)) + curvature[1] * tail
+    def excess(height: float) -> float:
+        u = height / radii  # the noise is normal times one of these, nearly
+        tail = np.exp(-(u**2) / 2) / (2 * math.pi)
+        count = 1 - ndtr(u) + curvature[1] * tail
         if len(curvature) > 2:
             count += curvature[2] * tail * u / math.sqrt(2 * math.pi)
         if len(curvature) > 3:
             count += curvature[3] * tail * (u**2 - 1) / (2 * math.pi)
-        return 2 * count - (1 - level)
+        return 2 * float(np.mean(np.minimum(count, 0.5))) - (1 - level)
 
     return float(brentq(excess, 1.5, 40.0)) if excess(1.5) > 0 else float(ndtri((1 + level) / 2))

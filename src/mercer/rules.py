@@ -14,6 +14,7 @@ from mercer.bases.cosine import WIDEST_EVEN
 from mercer.checks import Floats
 
 __all__ = [
+    "CIRCLES",
     "ExpectedError",
     "expected_error",
     "noise_bandwidth",
@@ -25,7 +26,7 @@ _REFERENCE = 1 / 8  # standard deviation of the reference density
 _PRICE = 0.1  # what keeping finer detail may add to the expected error
 _FINEST = {1: 1e-3, 2: 0.012, 3: 0.06}  # where the number of coordinates becomes the limit
 # for each boundary: frequency rate in half turns, functions a frequency, length of the circle
-_CIRCLES = {"reflect": (1.0, 1, 1.0), "periodic": (2.0, 2, 1.0), "open": (1.0, 2, 2.0)}
+CIRCLES = {"reflect": (1.0, 1, 1.0), "periodic": (2.0, 2, 1.0), "open": (1.0, 2, 2.0)}
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def expected_error(
 
     In d dimensions all sums are powers of one-dimensional ones.
     """
-    rate, functions, length = _CIRCLES[boundary]
+    rate, functions, length = CIRCLES[boundary]
     j = np.arange(1, int(6.5 / (np.pi * rate * h0)) + 2)
     angle = np.pi * rate * j
     keep, keep0 = np.exp(-((angle * h) ** 2) / 2), np.exp(-((angle * h0) ** 2) / 2)

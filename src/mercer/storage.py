@@ -19,8 +19,9 @@ from mercer.bases import basis_from_dict
 from mercer.bases.base import covariance_of
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
+from mercer.laws import law_from_dict
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
-from mercer.release import NoiseLaw, Release
+from mercer.release import Release
 from mercer.statements import Statement
 
 __all__ = ["FORMAT", "VERSION", "load", "write"]
@@ -93,12 +94,9 @@ def _density(top: _Fields) -> Release:
         raise ValueError("domain columns must be a list of names")
     domain = Domain.of(domain_fields.get("bounds", list), names)
     basis = basis_from_dict(top.get("basis", dict))
-    if basis.kernel.dimension != domain.dimension:
+    if basis.dimension != domain.dimension:
         raise ValueError("basis and domain differ in dimension")
-    noise, smoothing = top.part("noise"), top.part("smoothing")
-    law = noise.get("law", str)
-    if law != "discrete-gaussian":
-        raise ValueError(f"unknown noise law {law!r}")
+    smoothing = top.part("smoothing")
     coordinates = top.get("coordinates", list)
     if len(coordinates) != basis.size:
         raise ValueError(f"coordinates have length {len(coordinates)}, the basis has {basis.size}")
@@ -109,10 +107,11 @@ def _density(top: _Fields) -> Release:
         domain=domain,
         basis=basis,
         coordinates=[_finite(value, "a coordinate") for value in coordinates],  # type: ignore[arg-type]
-        noise=NoiseLaw(law, noise.positive("sd"), noise.positive("step")),
+        noise=law_from_dict(top.get("noise", dict)),
         privacy=_statement(top.part("privacy")),
         covariance=covariance,
         choice=smoothing.get("choice", str),
+        smoother=smoothing.get("kernel", str) if smoothing.has("kernel") else "gaussian",
         boundary=top.get("boundary", str),
     )
 

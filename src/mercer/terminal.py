@@ -126,6 +126,7 @@ def summary(release: Any) -> dict[str, Any]:
             "pointwise": accuracy.pointwise,
             "coordinates": accuracy.coordinates,
             "truncation": accuracy.truncation,
+            "resolution": accuracy.resolution,
         },
     }
 

@@ -1,6 +1,7 @@
 """Orthonormal systems e_1..e_m of a kernel's space, chosen without data (M2).  Layer 1.
 
 `cosine` (reflecting boundary) and `fourier` (periodic, or open by padding): closed forms;
+`moments`: the same functions unweighted;
 `points`: landmarks and eigenfunctions for any kernel; `grid`: the Markov form.
 """
 
@@ -8,6 +9,7 @@ from mercer.bases.base import REGISTRY, Basis, Features, basis_from_dict
 from mercer.bases.cosine import Cosine
 from mercer.bases.fourier import Fourier
 from mercer.bases.grid import Grid
+from mercer.bases.moments import Moments
 from mercer.bases.points import Eigenfunctions, Landmarks
 from mercer.bases.spectral import SpectralBasis
 
@@ -20,6 +22,7 @@ __all__ = [
     "Fourier",
     "Grid",
     "Landmarks",
+    "Moments",
     "SpectralBasis",
     "basis_from_dict",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +35,8 @@ class Features:
     computed in doubles from exact integer weights; `rounding` bounds the distance of what is
     computed from what is meant, whatever the weights (M3.3): the error of a fixed number of
     operations, not of a sum over rows.
+
+    `spans` holds bounds on the change in other norms than l2, where they are known.
     """
 
     shape: tuple[int, ...]  # nodes along each coordinate
@@ -42,6 +44,7 @@ class Features:
     norm: float
     diameter: float
     rounding: float
+    spans: dict[str, float] = field(default_factory=dict)
 
     def total(self, counts: Ints, weight: int) -> Floats:
         """sum_g counts[g] u(g) / weight; `weight` bounds the sum of the counts."""
@@ -72,9 +75,24 @@ class Basis(ABC):
         """m, the number of coordinates."""
 
     @property
+    def dimension(self) -> int:
+        """Columns of the data."""
+        return self.kernel.dimension
+
+    @property
+    def lengths(self) -> Floats:
+        """The finest detail that the functions show, along each coordinate."""
+        return self.kernel.lengths
+
+    @property
     @abstractmethod
     def deficit(self) -> float:
         """Bound on sup_x K(x, x) - |e(x)|^2: what truncation leaves out (M2)."""
+
+    @property
+    def resolution(self) -> float:
+        """Half a wave of the finest function, as a share of the domain's width."""
+        return float(self.lengths.min())
 
     @abstractmethod
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats:

@@ -22,8 +22,10 @@ from scipy.fft import dct
 
 from mercer.bases.base import Features, kernel_to_dict, nodes_for
 from mercer.bases.spectral import (
+    CUT,
     SpectralBasis,
     checked_size,
+    cut_of,
     gaussian_of,
     kept,
     orders_above_cut,
@@ -34,7 +36,7 @@ from mercer.checks import Floats, Ints
 from mercer.kernels import Gaussian, Kernel
 from mercer.series import Axis, exp
 
-__all__ = ["Cosine"]
+__all__ = ["Cosine", "cosine_sums"]
 
 WIDEST_EVEN = 0.2  # up to here the walls do not see each other: exp(-1/(2 h^2)) <= 3.8e-6
 EVEN_SLACK = 1e-4  # what they see all the same: docs/proofs/cosine.md
@@ -46,11 +48,12 @@ class Cosine(SpectralBasis):
 
     kernel: Gaussian
     orders: tuple[int, ...]  # highest frequency along each coordinate
+    cut: float = CUT  # functions with a smaller eigenvalue are left out
 
     name = "cosine"
 
     @classmethod
-    def spanning(cls, kernel: Kernel, size: int = 0) -> Cosine:  # noqa: ARG003
+    def spanning(cls, kernel: Kernel, size: int = 0, *, cut: float = CUT) -> Cosine:  # noqa: ARG003
         """As many frequencies as the kernel has eigenvalues above the cut."""
         if not isinstance(kernel, Gaussian):
             raise ValueError(f"the cosine basis needs kernel='gaussian', got {kernel.name!r}")
@@ -59,7 +62,7 @@ class Cosine(SpectralBasis):
                 "bandwidth must be a number or one number a column with boundary='reflect': a "
                 "slanted kernel does not reflect at a wall; use boundary='open' or 'periodic'"
             )
-        return cls(kernel, orders_above_cut(kernel, [1.0] * kernel.dimension))
+        return cls(kernel, orders_above_cut(kernel, [1.0] * kernel.dimension, cut), cut)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -68,7 +71,9 @@ class Cosine(SpectralBasis):
     @cached_property
     def frequencies(self) -> Ints:
         box = np.stack(np.meshgrid(*(np.arange(o + 1) for o in self.orders), indexing="ij"), -1)
-        return kept(box.reshape(-1, len(self.orders)), self.kernel, [1.0] * len(self.orders))
+        return kept(
+            box.reshape(-1, len(self.orders)), self.kernel, [1.0] * len(self.orders), self.cut
+        )
 
     @cached_property
     def terms(self) -> tuple[tuple[Ints, Ints], ...]:
@@ -149,7 +154,7 @@ class Cosine(SpectralBasis):
         picked = tuple(self.frequencies.T)
 
         def project(weights: Floats) -> Floats:
-            moments = _cosine_sums(weights)[picked]
+            moments = cosine_sums(weights)[picked]
             return self.mix(scale * moments)
 
         square = 1.0  # sup |A e(x)|^2, one factor a coordinate
@@ -180,14 +185,19 @@ class Cosine(SpectralBasis):
         return np.maximum(second - theta**2, 0.0) / n
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "kernel": kernel_to_dict(self.kernel), "size": self.size}
+        return {
+            "name": self.name,
+            "kernel": kernel_to_dict(self.kernel),
+            "cut": self.cut,
+            "size": self.size,
+        }
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Cosine:
-        return checked_size(cls.spanning(gaussian_of(fields)), fields)
+        return checked_size(cls.spanning(gaussian_of(fields), cut=cut_of(fields)), fields)
 
 
-def _cosine_sums(weights: Floats) -> Floats:
+def cosine_sums(weights: Floats) -> Floats:
     """sum_g weights[g] prod_i cos(pi k_i g_i / G_i) for all k: a DCT of the first kind."""
     for axis in range(weights.ndim):
         last = np.moveaxis(weights, axis, -1)

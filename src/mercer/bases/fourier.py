@@ -17,9 +17,11 @@ from scipy.fft import rfftn
 
 from mercer.bases.base import Features, kernel_to_dict, nodes_for
 from mercer.bases.spectral import (
+    CUT,
     SpectralBasis,
     checked_size,
     covariance_sum,
+    cut_of,
     gaussian_of,
     kept,
     orders_above_cut,
@@ -30,7 +32,7 @@ from mercer.checks import Floats, Ints
 from mercer.kernels import Gaussian, Kernel
 from mercer.series import Axis
 
-__all__ = ["Fourier"]
+__all__ = ["Fourier", "laid_on"]
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,19 @@ class Fourier(SpectralBasis):
     kernel: Gaussian
     periods: tuple[float, ...]
     orders: tuple[int, ...]
+    cut: float = CUT  # functions with a smaller eigenvalue are left out
 
     name = "fourier"
 
     @classmethod
-    def spanning(cls, kernel: Kernel, size: int = 0, *, periodic: bool = False) -> Fourier:  # noqa: ARG003
+    def spanning(
+        cls,
+        kernel: Kernel,
+        size: int = 0,
+        *,
+        periodic: bool = False,
+        cut: float = CUT,
+    ) -> Fourier:
         """Period one, or long enough that a kernel of this bandwidth does not reach round.
 
         Open: the padding is the width of the domain or 9 bandwidths, whichever is more, so
@@ -56,7 +66,8 @@ class Fourier(SpectralBasis):
             periods = (1.0,) * kernel.dimension
         else:  # in quarters, so that the nodes of the binning grid divide the circle
             periods = tuple(math.ceil(4 + max(4.0, 36 * float(h))) / 4 for h in kernel.lengths)
-        return cls(kernel, periods, orders_above_cut(kernel, [2 / p for p in periods]))
+        rates = [2 / p for p in periods]
+        return cls(kernel, periods, orders_above_cut(kernel, rates, cut), cut)
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
@@ -72,7 +83,7 @@ class Fourier(SpectralBasis):
         lead = np.zeros(len(box), dtype=np.int64)
         for column in reversed(range(box.shape[1])):
             lead = np.where(box[:, column] != 0, np.sign(box[:, column]), lead)
-        return kept(box[lead > 0], self.kernel, [2 / p for p in self.periods])
+        return kept(box[lead > 0], self.kernel, [2 / p for p in self.periods], self.cut)
 
     @cached_property
     def frequencies(self) -> Ints:
@@ -135,7 +146,7 @@ class Fourier(SpectralBasis):
         picked = tuple((np.where(flip[:, None], -half, half) % np.array(circle)).T)
 
         def project(weights: Floats) -> Floats:
-            moments = rfftn(_laid_on(weights, circle))
+            moments = rfftn(laid_on(weights, circle))
             chosen = moments[picked]
             sines = np.where(flip, chosen.imag, -chosen.imag)
             zero = np.array([moments.real.flat[0]])
@@ -178,6 +189,7 @@ class Fourier(SpectralBasis):
             "name": self.name,
             "kernel": kernel_to_dict(self.kernel),
             "periodic": self.periodic,
+            "cut": self.cut,
             "size": self.size,
         }
 
@@ -186,10 +198,11 @@ class Fourier(SpectralBasis):
         periodic = fields.get("periodic")
         if not isinstance(periodic, bool):
             raise ValueError("basis periodic must be true or false")
-        return checked_size(cls.spanning(gaussian_of(fields), periodic=periodic), fields)
+        basis = cls.spanning(gaussian_of(fields), periodic=periodic, cut=cut_of(fields))
+        return checked_size(basis, fields)
 
 
-def _laid_on(weights: Floats, circle: tuple[int, ...]) -> Floats:
+def laid_on(weights: Floats, circle: tuple[int, ...]) -> Floats:
     """Weights of the nodes on a torus of so many points; on a whole circle the ends are one."""
     for axis, points in enumerate(circle):
         last = np.moveaxis(weights, axis, -1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -84,6 +85,43 @@ class SpectralBasis(Basis):
     def widest(self) -> Floats:
         """Largest bandwidth of each coordinate: beyond it an open boundary would wrap round."""
         return np.full(len(self.axes), 4.0)
+
+    @property
+    def reflects(self) -> bool:
+        """Whether the boundary is a mirror."""
+        return not self.axes[0].sines
+
+    @property
+    def own(self) -> Floats:
+        """Squared bandwidth of the estimate that gets the noise; smoothing can only add to it."""
+        return np.array(self.kernel.covariance)
+
+    @property
+    def resolution(self) -> float:
+        return 1 / max(axis.order * axis.rate for axis in self.axes)
+
+    @property
+    def smoothers(self) -> tuple[str, ...]:
+        """Shapes of smoothing that can follow the noise."""
+        return ("gaussian",)
+
+    def filter(self, covariance: tuple[tuple[float, ...], ...], smoother: str) -> Floats:
+        """What smoothing to this squared bandwidth leaves of each coordinate."""
+        del smoother  # only the Gaussian
+        if covariance == self.kernel.covariance:
+            return np.ones(self.size)
+        return np.minimum(self.multiplier(covariance) / self.eigenvalues, 1.0)
+
+    def tail(self, covariance: tuple[tuple[float, ...], ...], smoother: str) -> float:
+        """Bound on the squared error of leaving out the other functions, after this smoothing.
+
+        Coefficients of a density are at most amplitude * multiplier; the sum of the squares over
+        all functions is the kernel of twice the covariance at a point.
+        """
+        del smoother
+        twice = tuple(tuple(2 * value for value in row) for row in covariance)
+        whole = replace(self, kernel=Gaussian(twice)).kappa ** 2  # type: ignore[type-var]
+        return max(whole - float(np.sum(self.multiplier(twice) * self.amplitude**2)), 0.0)
 
     @property
     def size(self) -> int:
@@ -174,9 +212,9 @@ def covariance_sum(omega: Floats, covariance: Floats) -> Floats:
     return total
 
 
-def orders_above_cut(kernel: Gaussian, rates: list[float]) -> tuple[int, ...]:
+def orders_above_cut(kernel: Gaussian, rates: list[float], cut: float) -> tuple[int, ...]:
     """Highest frequency along each axis with an eigenvalue above the cut."""
-    limit = math.sqrt(-2 * math.log(CUT))
+    limit = math.sqrt(-2 * math.log(cut))
     inverse = np.sqrt(np.diag(np.linalg.inv(np.array(kernel.covariance))))
     orders = tuple(
         max(1, math.floor(limit * float(reach) / (math.pi * rate)))
@@ -193,9 +231,9 @@ def orders_above_cut(kernel: Gaussian, rates: list[float]) -> tuple[int, ...]:
     return orders
 
 
-def kept(box: Ints, kernel: Gaussian, rates: list[float]) -> Ints:
+def kept(box: Ints, kernel: Gaussian, rates: list[float], cut: float) -> Ints:
     omega = box * (math.pi * np.array(rates))
-    return box[covariance_sum(omega, np.array(kernel.covariance)) <= -2 * math.log(CUT)]
+    return box[covariance_sum(omega, np.array(kernel.covariance)) <= -2 * math.log(cut)]
 
 
 def theta_sum(h: float, rate: float) -> float:
@@ -228,6 +266,14 @@ def gaussian_of(fields: dict[str, Any]) -> Gaussian:
     if not isinstance(kernel, Gaussian):
         raise ValueError("a spectral basis needs the gaussian kernel")
     return kernel
+
+
+def cut_of(fields: dict[str, Any]) -> float:
+    """The least eigenvalue kept; files of format 1 do not say."""
+    cut = fields.get("cut", CUT)
+    if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 1e-9 <= cut < 1:
+        raise ValueError("basis cut must be a number in [1e-9, 1)")
+    return float(cut)
 
 
 def checked_size(basis: Any, fields: dict[str, Any]) -> Any:

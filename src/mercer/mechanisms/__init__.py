@@ -2,5 +2,23 @@
 
 from mercer.mechanisms.base import MECHANISMS, Mechanism, Noise
 from mercer.mechanisms.gaussian import Gaussian, GaussianNoise
+from mercer.mechanisms.knorm import L2, Body, KNorm, cross_polytope, cube, euclidean_ball
+from mercer.mechanisms.laplace import Geometric, Laplace
+from mercer.mechanisms.orbitope import Orbitope
 
-__all__ = ["MECHANISMS", "Gaussian", "GaussianNoise", "Mechanism", "Noise"]
+__all__ = [
+    "L2",
+    "MECHANISMS",
+    "Body",
+    "Gaussian",
+    "GaussianNoise",
+    "Geometric",
+    "KNorm",
+    "Laplace",
+    "Mechanism",
+    "Noise",
+    "Orbitope",
+    "cross_polytope",
+    "cube",
+    "euclidean_ball",
+]

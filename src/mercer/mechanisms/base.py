@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from mercer.checks import Floats
+from mercer.checks import Floats, check_delta, check_epsilon
 from mercer.entropy import Entropy
-from mercer.privacy import GaussianEvent, Sensitivity
+from mercer.laws import Law
+from mercer.privacy import Event, Norm, Sensitivity
 
-__all__ = ["MECHANISMS", "Mechanism", "Noise"]
+__all__ = [
+    "MECHANISMS",
+    "Mechanism",
+    "Noise",
+    "check_norm",
+    "check_promise",
+    "lattice_below",
+    "no_delta",
+]
 
 MECHANISMS: dict[str, type[Mechanism]] = {}
 
@@ -17,9 +27,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {}
 class Noise(ABC):
     """Noise of a known law, ready to be added to exact coordinates."""
 
-    sd: float  # standard deviation of every released coordinate
-    step: float  # the lattice: a power of two
-    event: GaussianEvent
+    law: Law
+    event: Event
 
     @abstractmethod
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
@@ -27,13 +36,16 @@ class Noise(ABC):
 
 
 class Mechanism(ABC):
-    """A law of noise."""
+    """A law of noise, and the norm in which it wants the sensitivity."""
 
     name: ClassVar[str]
-    calibration: str
+    norm: ClassVar[Norm]
+    pure: ClassVar[bool]  # promises delta = 0
+    calibration: str = "exact"
 
-    def __init_subclass__(cls) -> None:
-        MECHANISMS[cls.name] = cls
+    def __init_subclass__(cls, *, by_name: bool = True) -> None:
+        if by_name:
+            MECHANISMS[cls.name] = cls
 
     @property
     @abstractmethod
@@ -41,11 +53,45 @@ class Mechanism(ABC):
         """What the statement says about it."""
 
     @abstractmethod
-    def multiplier(self, *, epsilon: float, delta: float) -> float:
-        """Noise sd / sensitivity, before the lattice: for public rules and plans."""
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
+        """Root mean square of a coordinate's noise / sensitivity, before the lattice.
+
+        For public rules and plans.
+        """
 
     @abstractmethod
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
     ) -> Noise:
         """The noise that makes `size` coordinates of this sensitivity (epsilon, delta)-DP."""
+
+
+def check_norm(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
+    """A bound in another norm says nothing about this mechanism."""
+    if sensitivity.norm != mechanism.norm:
+        raise ValueError(
+            f"sensitivity must be in the norm {mechanism.norm!r} for the mechanism "
+            f"{mechanism.name!r}, got one in {sensitivity.norm!r}"
+        )
+
+
+def check_promise(mechanism: Mechanism, epsilon: object, delta: object) -> tuple[float, float]:
+    """Epsilon and delta as this mechanism can promise them: pure ones need delta absent or 0."""
+    number = check_epsilon(epsilon)
+    if not mechanism.pure:
+        return number, check_delta(delta)
+    if not no_delta(delta):
+        check_delta(delta)  # a pure release keeps any promise with a delta, and more
+    return number, 0.0
+
+
+def no_delta(delta: object) -> bool:
+    """Whether pure differential privacy is asked for: delta left out, or 0."""
+    if isinstance(delta, bool):
+        return False
+    return delta is None or (isinstance(delta, (int, float)) and delta == 0)
+
+
+def lattice_below(scale: float) -> float:
+    """A power of two some 2^-20 of the noise's scale, which doubles hold beside numbers below 4."""
+    return max(math.ldexp(1.0, math.floor(math.log2(scale)) - 20), 2.0**-50)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.accountants import classic_multiplier, gaussian_multiplier
-from mercer.checks import Floats, check_choice, check_count, check_delta, check_epsilon
+from mercer.checks import Floats, check_choice, check_count
 from mercer.entropy import MAX_SCALE, Entropy
-from mercer.mechanisms.base import Mechanism, Noise
+from mercer.laws import Normal
+from mercer.mechanisms.base import Mechanism, Noise, check_norm, check_promise
 from mercer.privacy import GaussianEvent, Sensitivity
 
 __all__ = ["Gaussian", "GaussianNoise"]
@@ -20,13 +21,9 @@ __all__ = ["Gaussian", "GaussianNoise"]
 class GaussianNoise(Noise):
     """Discrete Gaussian noise of standard deviation `scale` steps on the lattice step * Z."""
 
-    step: float
-    scale: float
+    law: Normal
+    scale: float  # standard deviation in steps of the lattice
     event: GaussianEvent
-
-    @property
-    def sd(self) -> float:  # type: ignore[override]
-        return self.scale * self.step
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
         """Snap to the lattice, then add whole numbers of steps as Python integers.
@@ -34,10 +31,10 @@ class GaussianNoise(Noise):
         The step is a power of two, so nothing is rounded but by the snap itself; the sums are
         rounded to doubles last: post-processing of integers.
         """
-        snapped = [int(value) for value in np.rint(coordinates / self.step)]
+        snapped = [int(value) for value in np.rint(coordinates / self.law.step)]
         draws = entropy.discrete_gaussian(self.scale, len(snapped))
         sums = [float(s + k) for s, k in zip(snapped, draws, strict=True)]
-        return np.array(sums) * self.step
+        return np.array(sums) * self.law.step
 
 
 @dataclass(frozen=True)
@@ -50,6 +47,8 @@ class Gaussian(Mechanism):
     calibration: str = "analytic"
 
     name = "gaussian"
+    norm = "l2"
+    pure = False
 
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, ("analytic", "classic"))
@@ -58,7 +57,7 @@ class Gaussian(Mechanism):
     def words(self) -> str:
         return "Gaussian on a lattice, exact discrete sampler"
 
-    def multiplier(self, *, epsilon: float, delta: float) -> float:
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         if self.calibration == "classic":
             return classic_multiplier(epsilon=epsilon, delta=delta)
         return gaussian_multiplier(epsilon=epsilon, delta=delta)
@@ -72,7 +71,8 @@ class Gaussian(Mechanism):
         total variation 1/(40 scale^2) a coordinate of a rounded normal, which is post-processing
         of M1; so M1 holds at delta less (1 + e^epsilon) size / (40 scale^2).
         """
-        epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+        epsilon, delta = check_promise(self, epsilon, delta)
+        check_norm(self, sensitivity)
         size = check_count("size", size, least=1, most=1 << 24, hint="coordinates released")
         growth = 1 + math.exp(min(epsilon, 700.0))
         least = max(2.0**30, math.sqrt(25 * growth * size / delta))
@@ -82,11 +82,13 @@ class Gaussian(Mechanism):
                 "finer lattice than 64-bit draws allow; use a larger delta or a smaller epsilon"
             )
         slack = growth * size / (40 * least**2)
-        multiplier = self.multiplier(epsilon=epsilon, delta=delta - slack)
+        multiplier = self.multiplier(size, epsilon=epsilon, delta=delta - slack)
         exponent = math.floor(math.log2(multiplier * sensitivity.value / least))
         step = math.ldexp(1.0, exponent)
         while multiplier * sensitivity.value < least * step:
             step /= 2
         widened = sensitivity.value + step * math.sqrt(size) * (1 + 1e-12)
         scale = float(math.ceil(multiplier * widened / step * (1 + 1e-12)))  # quicker to draw
-        return GaussianNoise(step, scale, GaussianEvent(1 / multiplier, slack / growth))
+        return GaussianNoise(
+            Normal(scale * step, step), scale, GaussianEvent(1 / multiplier, slack / growth)
+        )

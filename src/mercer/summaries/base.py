@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from mercer.bases import Basis
 from mercer.checks import Floats
 from mercer.data import Sensitive
-from mercer.privacy import Sensitivity
+from mercer.privacy import Norm, Sensitivity
 
 __all__ = ["Summary"]
 
@@ -19,9 +19,8 @@ class Summary(Sensitive, ABC):
     n: int  # rows, or persons: public under replace-one
     unit: str  # "row", or the column that names a person
 
-    @property
     @abstractmethod
-    def sensitivity(self) -> Sensitivity:
+    def sensitivity(self, norm: Norm) -> Sensitivity:
         """Bound on the change of the coordinate vector between neighbours, rounding included."""
 
     @abstractmethod

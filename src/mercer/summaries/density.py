@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 
 from mercer.accountants import replace_one
 from mercer.bases import Basis, Features
 from mercer.checks import Floats
 from mercer.kernels import Kernel
-from mercer.privacy import Sensitivity
+from mercer.privacy import Norm, Sensitivity
 from mercer.summaries.base import Summary
 from mercer.summaries.tally import Tally
 
 __all__ = ["DensitySummary", "row_sensitivity"]
 
 
-def row_sensitivity(features: Features, n: int) -> Sensitivity:
-    """What one of n records can do to the mean of node vectors, rounding included: public."""
-    return replace_one(features.diameter / n + 2 * features.rounding)
+def row_sensitivity(features: Features, n: int, size: int, norm: Norm) -> Sensitivity:
+    """What one of n records can do to the mean of node vectors, rounding included: public.
+
+    The computed coordinates of neighbours differ from the exact ones by less than twice
+    `rounding` in the l2 norm, which is at most sqrt(size) times that in the l1 norm; and any vector
+    e is a difference of two points of 2 |e|_1 times the cone of moments (docs/proofs/orbitope.md).
+    """
+    slack = 2 * features.rounding
+    if norm == "l2":
+        return replace_one(features.diameter / n + slack)
+    if norm == "l1":
+        span = features.spans.get("l1", math.sqrt(size) * features.diameter)
+        return replace_one(span / n + math.sqrt(size) * slack, "l1")
+    if norm not in features.spans:
+        raise ValueError(f"these coordinates have no bound in the norm {norm!r}")
+    return replace_one(features.spans[norm] / n + 2 * math.sqrt(size) * slack, norm)
 
 
 class DensitySummary(Summary):
@@ -37,9 +51,8 @@ class DensitySummary(Summary):
         """Feature vectors of the nodes: public."""
         return self.basis.row_features(self._smoother)
 
-    @property
-    def sensitivity(self) -> Sensitivity:
-        return row_sensitivity(self.features, self.n)
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        return row_sensitivity(self.features, self.n, self.basis.size, norm)
 
     def coordinates(self) -> Floats:
         counts, factor = self._tally.on(self.features.shape)
