@@ -102,7 +102,7 @@ def density(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism,
         delta=delta, dimension=dimension,
     )  # fmt: skip
-    promise = dict(zip(("epsilon", "delta"), check_promise(recipe.mechanism, epsilon, delta)))
+    promise = check_promise(recipe.mechanism, epsilon, delta)
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
     domain = Domain.of(bounds, rows.names)
     recipe.given(domain)

@@ -146,7 +146,7 @@ def law_from_dict(fields: dict[str, Any]) -> Law:
     if not isinstance(name, str) or name not in LAWS:
         raise ValueError(f"unknown noise law {name!r}; this version knows {', '.join(LAWS)}")
     scale = fields.get("scale", fields.get("sd"))  # format 1 called it sd
-    numbers = {"scale": scale, "step": fields.get("step")}
+    numbers: dict[str, Any] = {"scale": scale, "step": fields.get("step")}
     for key, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e15:
             raise ValueError(f"{key} of the noise must be a number above 0")

@@ -16,6 +16,7 @@ b = m - k - 1/2, which has the law 2 Beta(m - k, m - k) - 1 (docs/proofs/orbitop
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -50,9 +51,9 @@ def powers(degree: int, *, real: bool) -> list[float]:
 
 def uniform_moments(degree: int, runs: int, rng: np.random.Generator, *, real: bool) -> Floats:
     """Uniform draws from the body, shape (m or 2 m, runs): for public simulation, in doubles."""
-    kind = np.float64 if real else np.complex128
-    c = np.zeros((degree + 1, runs), dtype=kind)
-    predictor = np.zeros((degree + 1, runs), dtype=kind)
+    kind: Any = np.float64 if real else np.complex128
+    c: Any = np.zeros((degree + 1, runs), dtype=kind)
+    predictor: Any = np.zeros((degree + 1, runs), dtype=kind)
     error = np.ones(runs)
     for k, power in enumerate(powers(degree, real=real)):
         radius = np.sqrt(-np.expm1(power * np.log1p(-rng.random(runs))))

@@ -57,7 +57,7 @@ def density_plan(
         "gaussian", None, boundary, None, None, bandwidth, mechanism,
         delta=delta, dimension=dimension,
     )  # fmt: skip
-    promise = dict(zip(("epsilon", "delta"), check_promise(recipe.mechanism, epsilon, delta)))
+    promise = check_promise(recipe.mechanism, epsilon, delta)
     chosen, smoothing = recipe.build(domain, n=count, **promise)
     assert isinstance(chosen, SpectralBasis)
     features = chosen.row_features(smoothing)
@@ -71,8 +71,8 @@ def density_plan(
     finest = float(np.sqrt(np.min(np.diag(np.array(final)))))
     keep, volume = chosen.multiplier(final), domain.volume
     accuracy = noise_accuracy(
-        chosen, chosen.filter(final, "gaussian"), noise.law, scale=1 / volume, finest=finest, volume=volume,
-        tail=chosen.tail(final, "gaussian"),
+        chosen, chosen.filter(final, "gaussian"), noise.law, scale=1 / volume, finest=finest,
+        volume=volume, tail=chosen.tail(final, "gaussian"),
     )  # fmt: skip
     # without privacy a coefficient has variance about 1/n
     sampling = float(np.sum(keep**2)) * chosen.amplitude[0] ** 2 / (count * volume)

@@ -110,10 +110,7 @@ class Release(ABC):
         if not 0 < level < 1:
             raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
         centre, sd = self.raw(x), self.standard_error(x)
-        if simultaneous:
-            width = self._simultaneous(level) * sd
-        else:
-            width = self._pointwise(x, level, sd)
+        width = self._simultaneous(level) * sd if simultaneous else self._pointwise(x, level, sd)
         return Band(centre - width, centre + width, level)
 
     def standard_error(self, x: object) -> Floats:

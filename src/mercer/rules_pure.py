@@ -129,7 +129,7 @@ def ball_rule(*, n: int, epsilon: float, dimension: int, boundary: str) -> BallR
     w2 = np.sum((np.pi * rate * k) ** 2, axis=1)
     order = np.argsort(w2, kind="stable")
     w2 = w2[order]
-    angular = (np.pi * rate * k)[order]
+    angular = np.asarray(np.pi * rate * k, dtype=np.float64)[order]
     volume = length**dimension
     powers = np.stack([reference_power(angular * f) for f in (1.0, 0.5)], axis=1) / volume
     best: tuple[float, BallRule] | None = None

@@ -50,7 +50,7 @@ class Fourier(SpectralBasis):
     def spanning(
         cls,
         kernel: Kernel,
-        size: int = 0,
+        size: int = 0,  # noqa: ARG003
         *,
         periodic: bool = False,
         cut: float = CUT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from mercer.checks import Floats, check_delta, check_epsilon
 from mercer.entropy import Entropy
@@ -15,6 +15,7 @@ __all__ = [
     "MECHANISMS",
     "Mechanism",
     "Noise",
+    "Promise",
     "check_norm",
     "check_promise",
     "lattice_below",
@@ -75,14 +76,21 @@ def check_norm(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
         )
 
 
-def check_promise(mechanism: Mechanism, epsilon: object, delta: object) -> tuple[float, float]:
-    """Epsilon and delta as this mechanism can promise them: pure ones need delta absent or 0."""
+class Promise(TypedDict):
+    """Epsilon and delta, checked."""
+
+    epsilon: float
+    delta: float
+
+
+def check_promise(mechanism: Mechanism, epsilon: object, delta: object) -> Promise:
+    """What this mechanism can promise: a pure one keeps any promise with a delta, and more."""
     number = check_epsilon(epsilon)
-    if not mechanism.pure:
-        return number, check_delta(delta)
-    if not no_delta(delta):
-        check_delta(delta)  # a pure release keeps any promise with a delta, and more
-    return number, 0.0
+    if mechanism.pure:
+        if not no_delta(delta):
+            check_delta(delta)
+        return Promise(epsilon=number, delta=0.0)
+    return Promise(epsilon=number, delta=check_delta(delta))
 
 
 def no_delta(delta: object) -> bool:

@@ -71,7 +71,8 @@ class Gaussian(Mechanism):
         total variation 1/(40 scale^2) a coordinate of a rounded normal, which is post-processing
         of M1; so M1 holds at delta less (1 + e^epsilon) size / (40 scale^2).
         """
-        epsilon, delta = check_promise(self, epsilon, delta)
+        promise = check_promise(self, epsilon, delta)
+        epsilon, delta = promise["epsilon"], promise["delta"]
         check_norm(self, sensitivity)
         size = check_count("size", size, least=1, most=1 << 24, hint="coordinates released")
         growth = 1 + math.exp(min(epsilon, 700.0))

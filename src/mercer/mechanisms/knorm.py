@@ -112,7 +112,7 @@ class KNorm(Mechanism, by_name=False):
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> KNormNoise:
-        epsilon, _ = check_promise(self, epsilon, delta)
+        epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         if size != self.body.dimension:
             raise ValueError(f"size must be the body's dimension {self.body.dimension}, got {size}")
@@ -142,7 +142,7 @@ class L2(Mechanism):
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> KNormNoise:
-        epsilon, _ = check_promise(self, epsilon, delta)
+        epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         size = check_count("size", size, least=1, most=1 << 16, hint="coordinates released")
         scale = _scale(sensitivity, epsilon)

@@ -59,7 +59,7 @@ class Laplace(Mechanism):
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> LaplaceNoise:
         """Snapping moves each coordinate by half a step at most, so two by size * step in all."""
-        epsilon, _ = check_promise(self, epsilon, delta)
+        epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         step = lattice_below(sensitivity.value / epsilon)
         steps = (sensitivity.value / step + size) * (1 + 1e-12)
@@ -85,13 +85,13 @@ class Geometric(Mechanism):
     def calibrate(
         self,
         sensitivity: Sensitivity,
-        size: int,
+        size: int,  # noqa: ARG002
         *,
         epsilon: float,
         delta: float = 0.0,
     ) -> LaplaceNoise:
         """Whole numbers lie on the lattice already: nothing is widened."""
-        epsilon, _ = check_promise(self, epsilon, delta)
+        epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         if sensitivity.value != round(sensitivity.value):
             raise ValueError(

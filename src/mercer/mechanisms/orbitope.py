@@ -80,7 +80,7 @@ class Orbitope(Mechanism):
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> OrbitopeNoise:
         """The scale is 2 Delta / epsilon, Delta the size of one record's own contribution."""
-        epsilon, _ = check_promise(self, epsilon, delta)
+        epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         most = (MOST_DEGREE if self.real else 2 * MOST_DEGREE) + 1
         size = check_count("size", size, least=2, most=most, hint="moments released, c_0 too")
