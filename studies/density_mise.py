@@ -32,10 +32,11 @@ from scipy.fft import dct, idct
 from scipy.stats import expon, norm, t
 
 import mercer
-from mercer.bases import Cosine
+from mercer.bases import Cosine, Moments
 from mercer.kernels import Gaussian as GaussianKernel
 from mercer.mechanisms import Gaussian
 from mercer.rules import noise_bandwidth
+from mercer.rules_pure import moment_rule
 from mercer.smoothing import choose_bandwidth, density_level
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -122,18 +123,19 @@ def coefficients(values: Floats) -> Floats:
 # --- the methods: values on the grid -------------------------------------------------------------
 
 
-def keep(h: float | Floats) -> Floats:
-    """What a Gaussian of bandwidth h and a reflecting boundary leave of each coefficient."""
-    return np.exp(-((np.pi * np.arange(CELLS) * np.asarray(h)[..., None]) ** 2) / 2)
+def keep(h: float | Floats, smoother: str = "gaussian") -> Floats:
+    """What a kernel of bandwidth h and a reflecting boundary leave of each coefficient."""
+    square = (np.pi * np.arange(CELLS) * np.asarray(h)[..., None]) ** 2
+    return np.exp(-(square if smoother == "gaussian" else square**2) / 2)
 
 
-def reflected(theta: Floats, h: float) -> Floats:
-    return idct(theta * keep(h), norm="ortho") * math.sqrt(CELLS)
+def reflected(theta: Floats, h: float, smoother: str = "gaussian") -> Floats:
+    return idct(theta * keep(h, smoother), norm="ortho") * math.sqrt(CELLS)
 
 
-@lru_cache(maxsize=1)
-def filters() -> Floats:
-    return keep(BANDWIDTHS)
+@lru_cache(maxsize=2)
+def filters(smoother: str) -> Floats:
+    return keep(BANDWIDTHS, smoother)
 
 
 def normal_rule(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
@@ -142,9 +144,16 @@ def normal_rule(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
     return reflected(data.theta, 1.06 * spread * data.n**-0.2)
 
 
-def hindsight(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
-    errors = np.sum((filters() * data.theta - coefficients(data.truth)) ** 2, axis=1)
-    return reflected(data.theta, float(BANDWIDTHS[np.argmin(errors)]))
+def hindsight(*smoothers: str) -> Callable[[Sample, float | None, int], Floats]:
+    def values(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
+        found = []
+        for smoother in smoothers:
+            error = filters(smoother) * data.theta - coefficients(data.truth)
+            risks = np.sum(error**2, axis=1)
+            found.append((float(risks.min()), float(BANDWIDTHS[np.argmin(risks)]), smoother))
+        return reflected(data.theta, *min(found)[1:])
+
+    return values
 
 
 def unnoised(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
@@ -153,13 +162,29 @@ def unnoised(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
     basis = Cosine.spanning(GaussianKernel(((h0**2,),)))
     own = data.theta[: basis.size] * np.sqrt(basis.eigenvalues)
     chosen = choose_bandwidth(basis, basis.mix(own), sd=0.0, n=data.n)[0]
-    values = reflected(data.theta, chosen)
+    return projected(reflected(data.theta, chosen))
+
+
+def pure_unnoised(data: Sample, _epsilon: float | None, _seed: int) -> Floats:
+    """The same for the pure release, which may choose a kernel of order four."""
+    basis = Moments(moment_rule(np.zeros, n=data.n, boundary="reflect")[0], "reflect")
+    own = basis.mix(data.theta[: basis.size])
+    (h,), smoother = choose_bandwidth(basis, own, sd=0.0, n=data.n)
+    kept = np.where(np.arange(CELLS) < basis.size, data.theta, 0.0)
+    return projected(reflected(kept, h, smoother))
+
+
+def projected(values: Floats) -> Floats:
     return np.maximum(values - density_level(values), 0.0)
 
 
 def ours(data: Sample, epsilon: float | None, seed: int) -> Floats:
     release = mercer.density(data.x, bounds=(0, 1), epsilon=epsilon, delta=DELTA, rng=seed)
     return release(MIDDLES)
+
+
+def pure(data: Sample, epsilon: float | None, seed: int) -> Floats:
+    return mercer.density(data.x, bounds=(0, 1), epsilon=epsilon, rng=seed)(MIDDLES)
 
 
 def paper(calibration: str) -> Callable[[Sample, float | None, int], Floats]:
@@ -207,22 +232,29 @@ def peer() -> tuple[Any, Any]:
 
 METHODS: dict[str, Callable[[Sample, float | None, int], Floats]] = {
     "rule": normal_rule,
-    "best": hindsight,
+    "best": hindsight("gaussian"),
+    "best of both": hindsight("gaussian", "quartic"),
     "paper": paper("classic"),
     "paper, M1": paper("analytic"),
+    "pure": pure,
     "ours": ours,
     "no noise": unnoised,
+    "no noise, pure": pure_unnoised,
     **{f"histogram {bins}": histogram(bins, 1.0) for bins in BINS},
     **{f"half histogram {bins}": histogram(bins, 0.5) for bins in BINS},
 }
-NOT_PRIVATE = ("rule", "best", "no noise")
+NOT_PRIVATE = ("rule", "best", "best of both", "no noise", "no noise, pure")
+OURS = {"pure": "no noise, pure", "ours": "no noise"}  # and their limits for large epsilon
 COLUMNS: dict[str, tuple[str, list[str]]] = {  # heading, and what it is the best of
     "rule": ("non-private, normal rule", ["rule"]),
     "best": ("non-private, best bandwidth", ["best"]),
-    "no noise": ("Mercer without noise", ["no noise"]),
+    "best of both": ("non-private, best of two kernels", ["best of both"]),
+    "no noise, pure": ("Mercer, pure, without noise", ["no noise, pure"]),
+    "no noise": ("Mercer, delta, without noise", ["no noise"]),
+    "pure": ("**Mercer, pure**", ["pure"]),
+    "ours": ("**Mercer, delta = 1e-6**", ["ours"]),
     "paper": ("Hall 2013", ["paper"]),
     "paper, M1": ("Hall 2013, M1", ["paper, M1"]),
-    "ours": ("**Mercer**", ["ours"]),
     "histogram": ("histogram", [f"histogram {bins}" for bins in BINS]),
     "half": ("histogram, replace-one", [f"half histogram {bins}" for bins in BINS]),
 }
@@ -313,27 +345,54 @@ def tables(errors: dict[Key, Floats], sizes: list[int], columns: list[str]) -> l
         for epsilon in GRID["epsilon"]:
             lines += ["", f"## {target.title}, epsilon = {epsilon:g}", ""]
             heads = ["n", *(COLUMNS[c][0] for c in columns)]
-            heads += ["Mercer / best non-private", "cost of privacy"]
+            heads += ["pure / best non-private", "delta / best non-private"]
+            heads += ["cost of privacy, pure", "cost of privacy, delta"]
             lines += ["| " + " | ".join(heads) + " |", "|---:" * len(heads) + "|"]
             for n in sizes:
                 row = {c: cell(errors, density, n, epsilon, c) for c in columns}
-                cost, half = excess(row["ours"], row["no noise"])
-                ratio = row["ours"].mean / row["best"].mean
-                texts = [f"{n:,}", *map(str, row.values()), f"{ratio:.2f}"]
-                digits = 0 if cost > 1 else 1
-                texts.append(f"{cost:+.{digits}%} ± {half:.{digits}%}")
+                texts = [f"{n:,}", *map(str, row.values())]
+                texts += [f"{row[own].mean / row['best'].mean:.2f}" for own in OURS]
+                for own, limit in OURS.items():
+                    cost, half = excess(row[own], row[limit])
+                    digits = 0 if cost > 1 else 1
+                    texts.append(f"{cost:+.{digits}%} ± {half:.{digits}%}")
                 lines.append("| " + " | ".join(texts) + " |")
     return lines
 
 
-def verdict(errors: dict[Key, Floats], sizes: list[int], base: str, words: str) -> list[str]:
+def aim(errors: dict[Key, Floats], sizes: list[int]) -> list[str]:
+    """Whether the pure release at epsilon 1 is as near to the best bandwidth as it should be."""
+    lines = [
+        "The aim: at epsilon = 1 and from n = 10,000 on, the pure release is within 1.3 times the "
+        "error of the best non-private bandwidth, and below that of the non-private normal rule.",
+        "",
+        "| density | n | pure / best non-private | pure / normal rule | holds |",
+        "|---|---:|---:|---:|---|",
+    ]
+    for density, target in DENSITIES.items():
+        for n in [n for n in sizes if n >= 10**4]:
+            own, best, rule = (cell(errors, density, n, 1.0, c) for c in ("pure", "best", "rule"))
+            texts = []
+            for base in (best, rule):
+                more, half = excess(own, base)
+                texts.append(f"{1 + more:.2f} ± {half:.2f}")
+            near, below = own.mean <= 1.3 * best.mean, own.mean < rule.mean
+            words = "yes" if near and below else "no: above 1.3" if below else "no"
+            lines.append(f"| {target.title} | {n:,} | " + " | ".join(texts) + f" | {words} |")
+    return lines
+
+
+def verdict(
+    errors: dict[Key, Floats], sizes: list[int], mine: str, base: str, words: str
+) -> list[str]:
     """From which n on the excess over `base` stays under 5 %, computed from the table."""
-    lines = [f"The mean error of Mercer is less than 5 % above that of {words}:", ""]
+    name = COLUMNS[mine][0].strip("*")
+    lines = [f"The mean error of {name} is less than 5 % above that of {words}:", ""]
     for density, target in DENSITIES.items():
         parts = []
         for epsilon in GRID["epsilon"]:
             pairs = [
-                [cell(errors, density, n, epsilon, column) for column in ("ours", base)]
+                [cell(errors, density, n, epsilon, column) for column in (mine, base)]
                 for n in sizes
             ]
             small = [excess(*pair)[0] < 0.05 for pair in pairs]
@@ -344,15 +403,15 @@ def verdict(errors: dict[Key, Floats], sizes: list[int], base: str, words: str) 
     return lines
 
 
-RIVALS = ("paper", "paper, M1", "half")  # of the same promise as ours
+RIVALS = {"pure": ("half",), "ours": ("paper", "paper, M1", "half")}  # of the same promise
 
 
-def losses(errors: dict[Key, Floats], sizes: list[int], columns: list[str]) -> list[str]:
-    """Where another method of the same promise has a smaller mean error than ours."""
-    rivals, lines = [c for c in RIVALS if c in columns], []
+def losses(errors: dict[Key, Floats], sizes: list[int], columns: list[str], mine: str) -> list[str]:
+    """Where another method of the same promise has a smaller mean error than `mine`."""
+    rivals, lines = [c for c in RIVALS[mine] if c in columns], []
     places = [(d, e, n) for d in DENSITIES for e in GRID["epsilon"] for n in sizes]
     for density, epsilon, n in places:
-        own, *others = (cell(errors, density, n, epsilon, c) for c in ("ours", *rivals))
+        own, *others = (cell(errors, density, n, epsilon, c) for c in (mine, *rivals))
         best = min(others, key=lambda c: c.mean)
         more, half = excess(own, best)
         if more > 0:
@@ -362,32 +421,57 @@ def losses(errors: dict[Key, Floats], sizes: list[int], columns: list[str]) -> l
             lines.append(f"- {where}: {name}, {best.mean:.3g} against {own.mean:.3g}{sure}.")
     head = (
         "Methods of the same promise (the histogram's bins chosen in hindsight) have a smaller "
-        f"mean error than Mercer in {len(lines)} of {len(places)} cells"
+        f"mean error than {COLUMNS[mine][0].strip('*')} in {len(lines)} of {len(places)} cells"
     )
-    return ["", "## Where others do better", "", head + (":" if lines else "."), "", *lines]
+    return ["", head + (":" if lines else "."), "", *lines]
+
+
+def price_of_purity(errors: dict[Key, Floats], sizes: list[int]) -> list[str]:
+    """Where the stronger promise costs something, that is, has the larger error."""
+    lines, places = [], [(d, e, n) for d in DENSITIES for e in GRID["epsilon"] for n in sizes]
+    for density, epsilon, n in places:
+        own, other = (cell(errors, density, n, epsilon, c) for c in OURS)
+        more, half = excess(own, other)
+        if more > 0:
+            where = f"{DENSITIES[density].title}, epsilon = {epsilon:g}, n = {n:,}"
+            sure = "" if more > half else " (within the 95 % interval)"
+            lines.append(f"- {where}: {own.mean:.3g} against {other.mean:.3g}{sure}.")
+    head = (
+        "The pure release, which promises more, has the larger mean error than the one with "
+        f"delta = {DELTA:g} in {len(lines)} of {len(places)} cells"
+    )
+    return ["", head + (":" if lines else "."), "", *lines]
 
 
 NOTES = """Mean integrated squared error on [0, 1] ± half of its 95 % interval, over {repeats} data
-sets for each cell. delta = 1e-6 for Mercer and Hall 2013. Neighbours: replace one row. All data
+sets for each cell. delta = 1e-6 for Hall 2013. Neighbours: replace one row. All data
 are synthetic, drawn from the density restricted to [0, 1]; noise is seeded, so no release here is
 private; every method sees the same data sets.
 
 - *non-private, normal rule*: Gaussian kernel, reflecting boundary,
   h = 1.06 min(sd, IQR/1.34) n^(-1/5) of the data.
 - *non-private, best bandwidth*: the same with the h of least error for each data set, in hindsight.
-- *Mercer without noise*: what Mercer's own choice of bandwidth and projection give in the limit
-  of large epsilon.
+- *non-private, best of two kernels*: the same, with a choice in hindsight between the Gaussian
+  kernel and one of order four (the Fourier transform is exp(-(wh)^4/2)), as the pure release has.
+- *Mercer, pure (or delta), without noise*: what Mercer's own choice of bandwidth and projection
+  give in the limit of large epsilon.
 - *Hall 2013*: Sec. 4.1 with its own calibration sqrt(2 ln(2/delta))/epsilon, open boundary, the
   function as released (no projection), h by Mercer's public rule (`bandwidth="rule"`: least
   expected error of a normal of sd 1/8 at this n, delta, epsilon and calibration).
 - *Hall 2013, M1*: the same with the exact calibration (M1).
-- *Mercer*: `mercer.density(x, bounds=(0, 1), epsilon=..., delta=1e-6)`, nothing else set.
+- *Mercer, pure*: `mercer.density(x, bounds=(0, 1), epsilon=...)`, nothing else set: delta = 0.
+- *Mercer, delta = 1e-6*: the same with `delta=1e-6`.
 - *histogram*: diffprivlib, epsilon as given (pure), divided by its sum; the number of bins, in
   brackets, is the best of {bins} in hindsight. Its promise is about adding or
-  removing a row; *replace-one* has half the epsilon, which is Mercer's promise, with delta = 0.
+  removing a row; *replace-one* has half the epsilon, which is the promise of *Mercer, pure*.
 
-Cost of privacy: error of Mercer over that of Mercer without noise, less one (paired 95 % interval).
+Cost of privacy: error of Mercer over that of the same without noise, less one (paired 95 %
+interval). The pure release can have a smaller error than the best non-private bandwidth, which is
+that of a Gaussian kernel: its smoother of order four suits smooth densities better.
 """
+
+
+BEST = "the best non-private bandwidth in hindsight"
 
 
 def report(errors: dict[Key, Floats], sizes: list[int], columns: list[str]) -> list[str]:
@@ -398,10 +482,18 @@ def report(errors: dict[Key, Floats], sizes: list[int], columns: list[str]) -> l
     counts = " and ".join(f"{k} (n = {', '.join(ns)})" for k, ns in by_count.items())
     lines = ["# What a private density costs", ""]
     lines += [NOTES.format(repeats=counts, bins=", ".join(map(str, BINS))).strip()]
-    lines += [*tables(errors, sizes, columns), "", "## When privacy is nearly free", ""]
-    lines += verdict(errors, sizes, "no noise", "Mercer without noise (the cost of privacy)")
-    lines += ["", *verdict(errors, sizes, "best", "the best non-private bandwidth in hindsight")]
-    return lines + (losses(errors, sizes, columns) if set(RIVALS) & set(columns) else [])
+    lines += tables(errors, sizes, columns)
+    if "rule" in columns:
+        lines += ["", "## The pure release at epsilon = 1", "", *aim(errors, sizes)]
+    lines += ["", "## When privacy is nearly free"]
+    for mine, limit in OURS.items():
+        for base, words in {limit: "itself without noise", "best": BEST}.items():
+            lines += ["", *verdict(errors, sizes, mine, base, words)]
+    lines += ["", "## Where others do better"]
+    for mine in OURS:
+        if set(RIVALS[mine]) & set(columns):
+            lines += losses(errors, sizes, columns, mine)
+    return lines + price_of_purity(errors, sizes)
 
 
 def timings(seconds: Floats, sizes: list[int], methods: list[str], columns: list[str]) -> list[str]:
@@ -442,7 +534,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "best": {"color": "#9a9a9a", "ls": "-", "marker": "", "lw": 4},
     "paper": {"color": "#c05a00", "ls": "--", "marker": "s", "lw": 1.2, "ms": 5},
     "paper, M1": {"color": "#c05a00", "ls": "-.", "marker": "s", "mfc": "white", "ms": 5},
-    "ours": {"color": "#1b3a5c", "ls": "-", "marker": "o", "lw": 1.8, "ms": 6},
+    "ours": {"color": "#3f78b5", "ls": "--", "marker": "o", "mfc": "white", "lw": 1.4, "ms": 6},
+    "pure": {"color": "#0b2440", "ls": "-", "marker": "o", "lw": 2.0, "ms": 6},
     "half": {"color": "#4f7f3f", "ls": (0, (1, 1)), "marker": "^", "ms": 6},
 }
 
@@ -461,7 +554,7 @@ def picture(errors: dict[Key, Floats], sizes: list[int], columns: list[str], pat
                 axes.plot(sizes, [c.mean for c in cells], label=label, **STYLES[column])
             axes.set(xscale="log", yscale="log")
             axes.set_title(target.title, loc="left", fontsize=11, pad=18)
-            promise = f"epsilon = {epsilon:g}, delta = {DELTA:g}, one row"
+            promise = f"epsilon = {epsilon:g}, one row; delta as named below, else 0"
             axes.text(0, 1.03, promise, transform=axes.transAxes, fontsize=8, color="#555555")
             axes.spines[["top", "right"]].set_visible(False)
         line[0].set_ylabel("mean integrated squared error")
@@ -482,7 +575,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     sizes = [n for n in GRID["n"] if n <= 1000 or not options.quick]
-    columns = ["best", "no noise", "ours"] if options.quick else list(COLUMNS)
+    columns = ["best", *OURS.values(), *OURS] if options.quick else list(COLUMNS)
     methods = [method for column in columns for method in COLUMNS[column][1]]
     source = provenance()  # before the run: the tree may change while it lasts
     errors, seconds = run(sizes, methods, QUICK_REPEATS if options.quick else REPEATS)
