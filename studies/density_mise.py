@@ -557,7 +557,9 @@ def picture(errors: dict[Key, Floats], sizes: list[int], columns: list[str], pat
                 axes.plot(sizes, [c.mean for c in cells], label=label, **STYLES[column])
             axes.set(xscale="log", yscale="log")
             axes.set_title(target.title, loc="left", fontsize=11, pad=18)
-            promise = f"epsilon = {epsilon:g}, one row; delta as named below, else 0"
+            promise = (
+                f"epsilon = {epsilon:g}, one row; delta = {DELTA:g} if named and for Hall, else 0"
+            )
             axes.text(0, 1.03, promise, transform=axes.transAxes, fontsize=8, color="#555555")
             axes.spines[["top", "right"]].set_visible(False)
         line[0].set_ylabel("mean integrated squared error")

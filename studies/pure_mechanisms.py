@@ -735,9 +735,8 @@ def report(plan: Plan, found: Curves, cut: list[Ratio], needs: list[Ratio], atta
         "with `delta=1e-6`: ratios of `release.accuracy.integrated`, over the Gaussian on the line "
         "and over Mercer's at the same boundary; in brackets the same without the noise of the "
         "constant coefficient, which projection to a density removes from `release(x)`. Here m "
-        "grows with n: it is chosen for the least sum of noise and of what is left out above m, "
-        "at its worst, so that from some n on moments are kept that only add noise, though far "
-        "less of it than the sampling error.",
+        "grows with n, until what is left out above m, at its worst, is below the noise: at large "
+        "n both are far below the sampling error, and fewer moments would do.",
         "",
         *api_table(needs, plan.rows),
         "",
