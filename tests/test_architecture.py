@@ -28,7 +28,17 @@ LAYERS = {
     3: ["mechanisms"],
     4: ["release", "densities", "smoothing", "storage", "plotting"],
     5: ["publish", "recipes"],
-    6: ["api", "planning", "estimators", "audit", "terminal", "cli", "__main__"],
+    6: [
+        "api",
+        "planning",
+        "estimators",
+        "worst",
+        "audits",
+        "replays",
+        "terminal",
+        "cli",
+        "__main__",
+    ],
 }
 LAYER = {name: layer for layer, names in LAYERS.items() for name in names}
 LEFT = {
@@ -43,7 +53,8 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("data", "files"), ("statements", "accountants"), ("laws", "orbitope"), ("rules_pure", "rules"),
+    ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"),
+    ("statements", "accountants"), ("laws", "orbitope"), ("rules_pure", "rules"),
     ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
     ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
     ("summaries", "data"),

@@ -47,5 +47,7 @@ def publish(
         version=__version__,
         events=(noise.event,),
     )
-    noisy = noise.add(summary.coordinates(), entropy)
+    coordinates = summary.coordinates()
+    entropy.witness("coordinates", coordinates, sensitivity)
+    noisy = noise.add(coordinates, entropy)
     return build(noisy, noise.law, statement)

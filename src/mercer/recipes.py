@@ -207,7 +207,7 @@ def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechan
         value = Orbitope(real=wall == "reflect") if chosen is Orbitope else chosen()
     if not isinstance(value, Mechanism):
         raise TypeError(f"mechanism must be a name or a Mechanism, got {type(value).__name__}")
-    if value.norm not in ("l1", "l2", "moments") or value.name == "geometric":
+    if value.norm == "body" or value.name == "geometric":
         raise ValueError(f"mechanism {value.name!r} does not fit a density")
     return value
 
@@ -248,7 +248,7 @@ def _check_fit(noise: str, shape: str, wall: str, basis: str, mechanism: Mechani
             "basis='grid' needs kernel='exponential', 'matern32' or 'matern52': the Gaussian "
             "kernel has no Markov form"
         )
-    if mechanism.norm == "moments" and basis != "moments":
+    if isinstance(mechanism, Orbitope) and basis != "moments":
         raise ValueError(
             f"mechanism='orbitope' is for moments of one column, not for basis={basis!r}; use "
             "mechanism='l2'"

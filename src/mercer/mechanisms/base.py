@@ -40,7 +40,7 @@ class Mechanism(ABC):
     """A law of noise, and the norm in which it wants the sensitivity."""
 
     name: ClassVar[str]
-    norm: ClassVar[Norm]
+    norm: Norm
     pure: ClassVar[bool]  # promises delta = 0
     calibration: str = "exact"
 

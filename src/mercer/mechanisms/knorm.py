@@ -77,15 +77,17 @@ class BodyLaw(Law):
     def deviations(self, size: int) -> Floats:
         return np.sqrt(np.mean(self.draws(size, np.arange(size)) ** 2, axis=0))
 
-    def draws(self, size: int, kept: Ints) -> Floats:
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
         from flint import arb
 
-        rng = simulation(size)
         points = [
             [float(value.mid()) for value in self.body.uniform([arb(u) for u in row])]
-            for row in rng.random((RUNS, self.body.uniforms))
+            for row in rng.random((runs, self.body.uniforms))
         ]
-        return (np.array(points) * rng.gamma(size + 1, self.scale, (RUNS, 1)))[:, kept]
+        return np.array(points) * rng.gamma(size + 1, self.scale, (runs, 1))
+
+    def draws(self, size: int, kept: Ints) -> Floats:
+        return self.simulate(size, RUNS, simulation(size))[:, kept]
 
 
 @dataclass(frozen=True)

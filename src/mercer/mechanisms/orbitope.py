@@ -20,7 +20,7 @@ from mercer.exact import balls, gamma, phases, powered, settle
 from mercer.laws import OrbitopeLaw
 from mercer.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below
 from mercer.orbitope import powers
-from mercer.privacy import PureEvent, Sensitivity
+from mercer.privacy import Norm, PureEvent, Sensitivity
 
 __all__ = ["MOST_DEGREE", "Orbitope", "OrbitopeNoise"]
 
@@ -65,8 +65,11 @@ class Orbitope(Mechanism):
     real: bool = True
 
     name = "orbitope"
-    norm = "moments"
     pure = True
+
+    @property
+    def norm(self) -> Norm:  # type: ignore[override]
+        return "cosines" if self.real else "moments"
 
     @property
     def words(self) -> str:
