@@ -29,6 +29,7 @@ from mercer.rules_pure import (
 __all__ = ["Recipe", "dimension_of"]
 
 SPECTRAL = ("cosine", "fourier", "moments")
+_EXPANSIONS = ("hermite", "wavelet")
 _WORDS = ("auto", "rule")
 _PURE_CUT = 0.03  # of the eigenvalues, for a given bandwidth: every function kept adds noise
 
@@ -72,7 +73,7 @@ class Recipe:
         mirrors = basis in (None, "cosine", "moments")
         opened = noise != "gaussian" or shape != "gaussian" or not mirrors
         if boundary is None:
-            boundary = "open" if opened else "reflect"
+            boundary = "periodic" if basis == "wavelet" else "open" if opened else "reflect"
         wall = check_choice("boundary", boundary, ("reflect", "periodic", "open"))
         line = noise == shape == "gaussian" and basis in (None, "moments") and dimension != 2 and dimension != 3  # fmt: skip  # noqa: E501
         chosen = _mechanism(mechanism, delta=delta, line=line, wall=wall)
@@ -103,6 +104,11 @@ class Recipe:
         """Checks what follows from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
             covariance = unit_covariance(self.bandwidth, domain)
+            if self.basis in _EXPANSIONS:
+                raise ValueError(
+                    f"bandwidth has no meaning for basis={self.basis!r}, which is not smoothed; "
+                    "leave it out, and set size, the number of functions"
+                )
             if self.basis != "moments":  # they need n as well
                 self._kernels(covariance, CUT)
             return tuple(np.sqrt(np.diag(np.array(covariance))))
@@ -112,7 +118,7 @@ class Recipe:
 
     def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
         """The public rule's bandwidth and what error it expects."""
-        if self.basis == "moments":
+        if self.basis in ("moments", *_EXPANSIONS):
             variance = self._variance(n=n, epsilon=epsilon, delta=delta)
             return moment_rule(variance, n=n, boundary=self.boundary)[1]
         d = domain.dimension
@@ -126,8 +132,8 @@ class Recipe:
     ) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
         promise = {"epsilon": epsilon, "delta": delta}
-        if self.basis == "moments":
-            return self._moments(domain, n=n, **promise)
+        if self.basis in ("moments", *_EXPANSIONS):
+            return self._line(domain, n=n, **promise)
         if not isinstance(self.bandwidth, str):
             cut = _PURE_CUT if self.mechanism.pure else CUT
             return self._kernels(unit_covariance(self.bandwidth, domain), cut)
@@ -158,13 +164,13 @@ class Recipe:
 
         return variance
 
-    def _moments(
+    def _line(
         self, domain: Domain, *, n: int, epsilon: float, delta: float
     ) -> tuple[Basis, Kernel]:
         if domain.dimension != 1:
             raise ValueError(
-                "basis='moments' and mechanism='orbitope' are for one column, got "
-                f"{domain.dimension}; use mechanism='l2'"
+                f"basis={self.basis!r} is for one column, got {domain.dimension}; leave basis out, "
+                "and mechanism='orbitope'"
             )
         variance = self._variance(n=n, epsilon=epsilon, delta=delta)
         if isinstance(self.bandwidth, str):
@@ -176,7 +182,12 @@ class Recipe:
             degree = moment_degree(h, variance, boundary=self.boundary, most=MOST_DEGREE)
         if self.size is not None:
             degree = max(1, self.size - 1 if self.boundary == "reflect" else (self.size - 1) // 2)
-        return Moments(degree, self.boundary), KERNELS["gaussian"](covariance)
+        if self.basis == "moments":
+            return Moments(degree, self.boundary), KERNELS["gaussian"](covariance)
+        kernel = KERNELS["gaussian"](covariance)
+        basis = REGISTRY[self.basis].spanning(kernel, self.size or max(2, min(degree, 128)))
+        own = covariance_of([[float(basis.lengths[0]) ** 2]])  # what they can show
+        return basis, KERNELS["gaussian"](own)
 
     def _kernels(
         self, covariance: tuple[tuple[float, ...], ...], cut: float
@@ -238,7 +249,9 @@ def _check_fit(noise: str, shape: str, wall: str, basis: str, mechanism: Mechani
         raise ValueError(f"basis={basis!r} needs kernel='gaussian', got kernel={noise!r}")
     if basis == "moments" and shape != "gaussian":
         raise ValueError(f"basis='moments' needs smoother='gaussian', got {shape!r}")
-    if basis not in SPECTRAL and wall != "open":
+    if basis == "wavelet" and wall != "periodic":
+        raise ValueError(f"basis='wavelet' needs boundary='periodic', got {wall!r}")
+    if basis not in (*SPECTRAL, "wavelet") and wall != "open":
         raise ValueError(
             f"boundary={wall!r} needs kernel='gaussian' on cosine or Fourier coordinates; use "
             f"boundary='open' with kernel={noise!r} and basis={basis!r}"

@@ -142,7 +142,9 @@ def _split(change: Floats, *, real: bool) -> float:
     cost = np.zeros(2 * count + 1)
     cost[-1] = 1.0
     scale = float(np.max(np.abs(change))) or 1.0
-    found = linprog(cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=change / scale, method="highs")
+    found: Any = linprog(
+        cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=change / scale, method="highs"
+    )
     return float(found.x[-1]) * scale if found.success else np.inf
 
 
