@@ -20,12 +20,34 @@ from scipy.stats import beta
 
 from mercer import entropy
 from mercer.checks import Floats, check_count
-from mercer.mechanisms import MECHANISMS, Mechanism
+from mercer.mechanisms import (
+    L2,
+    MECHANISMS,
+    Gaussian,
+    Geometric,
+    KNorm,
+    Laplace,
+    Mechanism,
+    Orbitope,
+    cube,
+)
 from mercer.mechanisms.base import check_promise
 from mercer.privacy import Sensitivity
 from mercer.worst import WorstPair, worst_pair
 
-__all__ = ["Audit", "audit", "epsilon_lower_bound"]
+__all__ = ["CASES", "Audit", "audit", "epsilon_lower_bound"]
+
+# every mechanism with a known worst pair; the delta at which few runs come near the claim
+CASES: dict[str, tuple[Mechanism, float]] = {
+    "gaussian": (Gaussian(), 1e-3),
+    "gaussian-classic": (Gaussian("classic"), 1e-3),
+    "laplace": (Laplace(), 0.0),
+    "geometric": (Geometric(), 0.0),
+    "l2": (L2(), 0.0),
+    "k-norm-cube": (KNorm(cube(2)), 0.0),
+    "orbitope": (Orbitope(), 0.0),
+    "orbitope-periodic": (Orbitope(real=False), 0.0),
+}
 
 _BLOCK = 1 << 20  # numbers drawn at once
 

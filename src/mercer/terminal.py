@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -119,13 +120,14 @@ def summary(release: Any) -> dict[str, Any]:
         "bandwidth": release.bandwidth.tolist(),
         "finest_bandwidth": release.finest_bandwidth.tolist(),
         "bandwidth_choice": release.choice,
+        "smoother": release.smoother,
         "basis": release.basis.name,
         "privacy": release.privacy.to_dict(),
         "accuracy": {
             "integrated": accuracy.integrated,
             "pointwise": accuracy.pointwise,
             "coordinates": accuracy.coordinates,
-            "truncation": accuracy.truncation,
+            "truncation": accuracy.truncation if math.isfinite(accuracy.truncation) else None,
             "resolution": accuracy.resolution,
         },
     }
@@ -139,6 +141,7 @@ def show(release: Any, heading: str) -> None:
     width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
     how = {"auto": "chosen from the noisy result, free", "rule": "public rule", "given": "given"}
     rows.add_row("promise", str(release.privacy))
+    rows.add_row("attack", release.privacy.attack)
     rows.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")
     rows.add_row("bandwidth", f"{width} ({how[release.choice]})")
     rows.add_row("accuracy", str(release.accuracy))

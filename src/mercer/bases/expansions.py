@@ -45,7 +45,7 @@ class Expansion(Basis):
 
     @property
     def deficit(self) -> float:
-        return 0.0
+        return math.inf  # nothing is smoothed: what is left out may be anything
 
     @abstractmethod
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats: ...
@@ -106,9 +106,9 @@ class Hermite(Expansion):
         for k in range(2, len(rows)):
             rows[k] = math.sqrt(2 / k) * t * rows[k - 1] - math.sqrt((k - 1) / k) * rows[k - 2]
         for _ in range(order):  # h_k' = sqrt(k/2) h_(k-1) - sqrt((k+1)/2) h_(k+1)
-            k = np.arange(len(rows) - 1)
+            j = np.arange(len(rows) - 1)[:, None]
             lower = np.vstack([np.zeros_like(t), rows[:-2]])
-            rows = np.sqrt(k / 2)[:, None] * lower - np.sqrt((k + 1) / 2)[:, None] * rows[1:]
+            rows = np.sqrt(j / 2) * lower - np.sqrt((j + 1) / 2) * rows[1:]
             rows *= scale
         return rows[: self.count].T * math.sqrt(scale)
 
