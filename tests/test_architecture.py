@@ -36,6 +36,7 @@ LAYERS = {
         "audits",
         "replays",
         "terminal",
+        "cli_audit",
         "cli",
         "__main__",
     ],

@@ -40,7 +40,6 @@ __all__ = ["CASES", "Audit", "audit", "epsilon_lower_bound"]
 # every mechanism with a known worst pair; the delta at which few runs come near the claim
 CASES: dict[str, tuple[Mechanism, float]] = {
     "gaussian": (Gaussian(), 1e-3),
-    "gaussian-classic": (Gaussian("classic"), 1e-3),
     "laplace": (Laplace(), 0.0),
     "geometric": (Geometric(), 0.0),
     "l2": (L2(), 0.0),

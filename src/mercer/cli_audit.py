@@ -55,19 +55,19 @@ def audit_command(
                 samples=samples,
                 exact=exact,
                 name=name,
-            )  # fmt: skip
+            )
         )
     if as_json:
         rows = [asdict(result) | {"verdict": result.verdict} for result in found]
         terminal.print_json({"audits": rows})
     else:
         table = terminal.table(
-            "mechanism", "claimed", "delta", "audited", "reach", "samples", "seconds", "verdict"
+            "mechanism", "claim", "delta", "audited", "reach", "samples", "time", "verdict"
         )
         for result in found:
             table.add_row(
                 result.name, f"{result.epsilon:g}", f"{result.delta:g}", f"{result.audited:.3f}",
-                f"{result.reach:.0%}", f"{result.samples:,}", f"{result.seconds:.1f}",
+                f"{result.reach:.0%}", f"{result.samples:,}", f"{result.seconds:.1f} s",
                 result.verdict,
             )  # fmt: skip
         terminal.console().print(table)

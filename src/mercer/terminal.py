@@ -157,9 +157,9 @@ def table(*headings: str) -> Any:
     """An empty table with these columns."""
     from rich.table import Table
 
-    columns = Table(box=None, padding=(0, 2), header_style="bold")
+    columns = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in headings:
-        columns.add_column(heading, justify="right")
+        columns.add_column(heading, justify="right", no_wrap=len(headings) > 6)
     return columns
 
 
