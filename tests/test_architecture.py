@@ -15,9 +15,9 @@ LAYERS = {
     1: ["domain", "series", "kernels", "markov", "accountants", "statements", "exact", "bases"],
     2: ["tables", "data", "files", "folding", "persons", "summaries", "rules"],
     3: ["mechanisms"],
-    4: ["release", "densities", "smoothing", "storage", "plotting"],
-    5: ["publish", "recipes"],
-    6: ["api", "planning", "estimators", "audit", "terminal", "cli", "__main__"],
+    4: ["release", "densities", "smoothing", "storage", "plotting", "choices"],
+    5: ["publish", "recipes", "draws", "bandwidths", "selection"],
+    6: ["api", "planning", "estimators", "audit", "terminal", "cli", "cli_choices", "__main__"],
 }
 LAYER = {name: layer for layer, names in LAYERS.items() for name in names}
 LEFT = {
@@ -41,6 +41,8 @@ SAME_LAYER = {
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
     ("cli", "planning"), ("__main__", "cli"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
     ("storage", "release"), ("plotting", "release"), ("recipes", "publish"),
+    ("draws", "publish"), ("draws", "recipes"), ("bandwidths", "draws"), ("selection", "bandwidths"),
+    ("selection", "draws"), ("selection", "publish"), ("cli", "cli_choices"), ("cli_choices", "terminal"),
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mercer.estimators import PrivateKernelDensity
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
+    from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
 
 __all__ = [
@@ -28,7 +29,11 @@ __all__ = [
     "__version__",
     "density",
     "density_plan",
+    "iqr",
     "load",
+    "quantiles",
+    "select",
+    "select_function",
 ]
 
 _HOMES = {
@@ -39,7 +44,11 @@ _HOMES = {
     "Release": "release",
     "density": "api",
     "density_plan": "planning",
+    "iqr": "selection",
     "load": "storage",
+    "quantiles": "selection",
+    "select": "selection",
+    "select_function": "selection",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import cli_choices, terminal
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
+cli_choices.add_to(app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
