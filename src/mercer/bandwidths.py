@@ -16,8 +16,8 @@ from mercer.domain import Domain
 from mercer.draws import Held, draw_spread, part
 from mercer.entropy import Entropy
 from mercer.mechanisms.exponential import Exponential
-from mercer.privacy import PureEvent, Sensitivity
-from mercer.summaries.crossval import Criterion, CrossValidation, gap_scores
+from mercer.privacy import PureEvent
+from mercer.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from mercer.summaries.tally import Tally
 
 __all__ = ["cv_bandwidth", "private_bandwidth", "scott_bandwidth"]
@@ -62,7 +62,7 @@ def private_bandwidth(
         return lengths, PureEvent(epsilon)
     criterion = Criterion.of(domain.dimension, n, boundary)
     values = CrossValidation(tally, criterion).values()
-    choice = Exponential().calibrate(Sensitivity(1.0, norm="score"), epsilon=epsilon)
+    choice = Exponential().calibrate(gap_sensitivity(n), epsilon=epsilon)
     index = choice.choose(gap_scores(values, criterion.bounds), entropy)
     return (criterion.bandwidths[index],) * domain.dimension, choice.event
 

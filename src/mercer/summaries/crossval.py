@@ -21,9 +21,10 @@ from scipy.fft import dctn, fftn, irfft
 
 from mercer.checks import Floats, Ints
 from mercer.data import Sensitive
+from mercer.privacy import Sensitivity
 from mercer.summaries.tally import Tally
 
-__all__ = ["Criterion", "CrossValidation", "gap_scores"]
+__all__ = ["Criterion", "CrossValidation", "gap_scores", "gap_sensitivity"]
 
 _LENGTH = {"reflect": 2, "periodic": 1, "open": 2}  # of the circle, in widths of the bounds
 _CELLS = {1: 1 << 13, 2: 1 << 8, 3: 1 << 6}  # of the grid on which rows are compared
@@ -212,6 +213,14 @@ def gap_scores(values: Floats, bounds: Floats) -> Floats:
     and always chooses the smoothest: J is near -int f^2, which the bounds would rescale.
     """
     return np.asarray(-np.max((values[:, None] - values[None, :]) / bounds, axis=1))
+
+
+def gap_sensitivity(n: int) -> Sensitivity:
+    """1, and what rounding adds to `gap_scores`: they are at most n, the records one could replace.
+
+    After n replacements no row has a value and every J is 0, so |v_i - v_j| <= n b_ij.
+    """
+    return Sensitivity(1 + 1e-14 * n, norm="score")
 
 
 def _contract(array: Floats, vectors: Sequence[Floats]) -> Floats:
