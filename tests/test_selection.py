@@ -15,10 +15,10 @@ import mercer
 from mercer import entropy
 from mercer.audit import epsilon_lower_bound
 from mercer.domain import Domain
-from mercer.draws import part, propose_test_release, threshold
+from mercer.draws import Held, part, propose_test_release, threshold
 from mercer.summaries.fits import fit_points, fit_scores
 from mercer.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
-from mercer.summaries.tally import Tally
+from mercer.summaries.tally import PERSON, Tally
 from tests.conftest import ALPHA
 from tests.test_cli import run
 from tests.test_exponential import law
@@ -149,6 +149,20 @@ def test_persons_count_once(rng):
     assert release.values[0] == pytest.approx(0.1, abs=0.01)
     assert release.privacy.n == 400
     assert release.privacy.unit == "id"
+
+
+def test_replaced_person_moves_a_rank_score_by_one(rng):
+    """All rows of a person, however many, against all rows of another."""
+    q = Fraction(3, 10)
+    scores = []
+    for rows, place in ((1, 0.0), (70, 1.0), (3, 0.4)):
+        values = [*np.linspace(0.3, 0.7, 60), *[place] * rows]
+        frame = pd.DataFrame({"id": [i // 3 for i in range(60)] + [99] * rows, "x": values})
+        held = Held(frame, (0, 1), "x", "id", one=True)
+        scores.append(Ranks(held.tally, 0, n=held.n).scores(q, ALL))
+    for one, two in itertools.combinations(scores, 2):
+        change = np.max(np.abs(one - two))
+        assert 0 < change <= rank_sensitivity(q, PERSON).value
 
 
 # the interquartile range, by propose-test-release
@@ -356,6 +370,7 @@ def test_charged_before_drawn(rng):
         (lambda x: mercer.quantiles(x, 0.5, bounds=(0, 1)), "epsilon is missing"),
         (lambda x: mercer.quantiles(x, 0.5, epsilon=1), "bounds is missing"),
         (lambda x: mercer.quantiles(x, 1.5, bounds=(0, 1), epsilon=1), r"q must be in \[0, 1\]"),
+        (lambda x: mercer.quantiles(x, math.nan, bounds=(0, 1), epsilon=1), "the median is 0.5"),
         (lambda x: mercer.quantiles(x, [], bounds=(0, 1), epsilon=1), "got none"),
         (lambda x: mercer.quantiles(x, 0.5, bounds=(0, 1), epsilon=1, grid=[]), "grid"),
         (lambda x: mercer.quantiles(x, 0.5, bounds=(0, 1), epsilon=1, grid=[2.0]), "domain"),

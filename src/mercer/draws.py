@@ -27,7 +27,7 @@ from mercer.summaries.tally import Tally, tally_rows
 __all__ = ["Held", "draw_quantiles", "draw_spread", "propose_test_release"]
 
 _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
-_TESTED = "exact discrete Laplace after a test of stability (propose-test-release)"
+_TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
 
 
 class Held(Sensitive):
@@ -56,7 +56,8 @@ class Held(Sensitive):
         event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
         return spend(
             (event,), epsilon=epsilon, delta=delta, entropy=source, n=self.n, unit=self.unit,
-            words=_TESTED if delta else Choice.words, calibration=Exponential.calibration,
+            words=_TESTED if delta else Choice.words,
+            calibration="propose-test-release" if delta else Exponential.calibration,
             ledger=ledger, dataset=dataset, what=what,
         )  # fmt: skip
 

@@ -42,7 +42,7 @@ __all__ = [
     "select_function",
 ]
 
-_FINEST_LEVEL = 10_000  # levels are fractions with at most this denominator
+_FINEST_LEVEL = 1_000_000  # levels are fractions with at most this denominator
 
 
 @np.errstate(all="ignore")
@@ -228,7 +228,7 @@ def select_function(
     epsilon = check_epsilon(epsilon)
     source = entropy.resolve(rng)
     names = list(functions) if isinstance(functions, Mapping) else None
-    listed = [functions[name] for name in names] if isinstance(functions, Mapping) else functions  # type: ignore[union-attr]
+    listed = list(functions.values() if isinstance(functions, Mapping) else functions)
     if len(listed) == 0:
         raise ValueError("functions must hold at least one function, got none")
     held = Held(data, bounds, columns, unit, one=False)
@@ -243,7 +243,7 @@ def select_function(
 
 
 def _levels(q: object) -> tuple[Fraction, ...]:
-    given = [q] if isinstance(q, (int, float, np.number)) else list(q)  # type: ignore[call-overload]
+    given: list[Any] = list(q) if isinstance(q, Iterable) else [q]
     if not given:
         raise ValueError("q must be a level in [0, 1] or several, got none")
     for level in given:

@@ -136,4 +136,5 @@ def _exact(score: Any) -> Any:
         )
     if isinstance(score, (float, np.floating)) and not np.isfinite(score):
         return Fraction(0)
-    return Fraction(score.item() if isinstance(score, np.generic) else score)
+    number = score.item() if isinstance(score, np.generic) else score
+    return number if isinstance(number, int) else Fraction(number)
