@@ -25,7 +25,6 @@ app = typer.Typer(
 )
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
-cli_choices.add_to(app)
 
 Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -301,3 +300,6 @@ def plan_density(
     )
     if output is not None:
         print(f"Picture written to {output}")
+
+
+cli_choices.add_to(app)
