@@ -26,8 +26,8 @@ LAYERS = {
     ],
     2: ["tables", "data", "files", "folding", "persons", "summaries", "rules", "rules_pure"],
     3: ["mechanisms"],
-    4: ["release", "densities", "smoothing", "storage", "plotting"],
-    5: ["publish", "recipes"],
+    4: ["release", "densities", "smoothing", "storage", "plotting", "choices"],
+    5: ["publish", "recipes", "draws", "bandwidths", "selection"],
     6: [
         "api",
         "planning",
@@ -37,6 +37,7 @@ LAYERS = {
         "replays",
         "terminal",
         "cli_audit",
+        "cli_choices",
         "cli",
         "__main__",
     ],
@@ -65,6 +66,8 @@ SAME_LAYER = {
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
     ("cli", "planning"), ("__main__", "cli"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
     ("storage", "release"), ("plotting", "release"), ("recipes", "publish"),
+    ("draws", "publish"), ("draws", "recipes"), ("bandwidths", "draws"), ("selection", "bandwidths"),
+    ("selection", "draws"), ("selection", "publish"), ("cli", "cli_choices"), ("cli_choices", "terminal"),
 }  # fmt: skip
 
 

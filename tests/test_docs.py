@@ -58,7 +58,7 @@ def test_tour_is_short_and_links_exist():
                 assert (page.parent / target).exists(), (page.name, target)
 
 
-@pytest.mark.parametrize("name", ["mercer", "mercer.api", "mercer.estimators"])
+@pytest.mark.parametrize("name", ["mercer", "mercer.api", "mercer.estimators", "mercer.selection"])
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

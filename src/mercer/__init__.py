@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
     from mercer.replays import Replay, replay
+    from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
 
 __all__ = [
@@ -33,8 +34,12 @@ __all__ = [
     "audit",
     "density",
     "density_plan",
+    "iqr",
     "load",
+    "quantiles",
     "replay",
+    "select",
+    "select_function",
 ]
 
 _HOMES = {
@@ -49,7 +54,11 @@ _HOMES = {
     "replay": "replays",
     "density": "api",
     "density_plan": "planning",
+    "iqr": "selection",
     "load": "storage",
+    "quantiles": "selection",
+    "select": "selection",
+    "select_function": "selection",
 }
 
 

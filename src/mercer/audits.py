@@ -19,10 +19,10 @@ import numpy as np
 from scipy.stats import beta
 
 from mercer import entropy
-from mercer.checks import Floats, check_count
+from mercer.checks import Floats, check_count, check_epsilon
 from mercer.mechanisms import (
     L2,
-    MECHANISMS,
+    Exponential,
     Gaussian,
     Geometric,
     KNorm,
@@ -33,12 +33,12 @@ from mercer.mechanisms import (
 )
 from mercer.mechanisms.base import check_promise
 from mercer.privacy import Sensitivity
-from mercer.worst import WorstPair, worst_pair
+from mercer.worst import WorstPair, worst_pair, worst_scores
 
 __all__ = ["CASES", "Audit", "audit", "epsilon_lower_bound"]
 
 # every mechanism with a known worst pair; the delta at which few runs come near the claim
-CASES: dict[str, tuple[Mechanism, float]] = {
+CASES: dict[str, tuple[Mechanism | Exponential, float]] = {
     "gaussian": (Gaussian(), 1e-3),
     "laplace": (Laplace(), 0.0),
     "geometric": (Geometric(), 0.0),
@@ -46,6 +46,7 @@ CASES: dict[str, tuple[Mechanism, float]] = {
     "k-norm-cube": (KNorm(cube(2)), 0.0),
     "orbitope": (Orbitope(), 0.0),
     "orbitope-periodic": (Orbitope(real=False), 0.0),
+    "exponential": (Exponential(), 0.0),
 }
 
 _BLOCK = 1 << 20  # numbers drawn at once
@@ -88,7 +89,7 @@ class Audit:
 
 
 def audit(
-    subject: str | Mechanism | Callable[[Any], Any],
+    subject: str | Mechanism | Exponential | Callable[[Any], Any],
     neighbours: tuple[Any, Any] | None = None,
     *,
     epsilon: object,
@@ -138,15 +139,21 @@ def audit(
     """
     start = time.perf_counter()
     if isinstance(subject, str):
-        if subject not in MECHANISMS:
-            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}; got {subject!r}")
-        subject = MECHANISMS[subject]()
+        if subject not in CASES:
+            raise ValueError(f"mechanism must be one of {', '.join(CASES)}; got {subject!r}")
+        name, subject = name or subject, CASES[subject][0]
     if isinstance(subject, Mechanism):
         promise = check_promise(subject, epsilon, delta)
         pair = worst_pair(subject, neighbours, **promise)
         runs = _runs(samples, pair.samples)
         draw = _mechanism_draws(subject, pair, runs, promise, exact, entropy.fresh(rng))
         statistic = statistic or pair.statistic
+        label = name or subject.name
+    elif isinstance(subject, Exponential):
+        promise = {"epsilon": check_epsilon(epsilon), "delta": 0.0}
+        runs = _runs(samples, 400_000)
+        draw = _choice_draws(subject, neighbours or worst_scores(), runs, promise, exact, rng)
+        statistic = statistic or (lambda rows: rows[:, 0])
         label = name or subject.name
     else:
         if neighbours is None or not callable(subject):
@@ -225,6 +232,22 @@ def _mechanism_draws(
                 np.rint(part / noise.law.step, out=part)
                 part *= noise.law.step
         out.append(rows)
+    return out[0], out[1]
+
+
+def _choice_draws(
+    mechanism: Exponential, scores: tuple[Any, Any], runs: int, promise: Any, exact: bool, rng: Any
+) -> tuple[Floats, Floats]:
+    """Whether the first candidate was chosen, under the scores of both neighbours."""
+    choice = mechanism.calibrate(Sensitivity(1.0, "score"), epsilon=promise["epsilon"])
+    generator, source, out = entropy.fresh(rng), entropy.Secure(), []
+    for side in scores:
+        if exact:
+            first = np.array([choice.choose(side, source) == 0 for _ in range(runs)], dtype=float)
+        else:
+            chance = choice.probabilities(side)[0]
+            first = (generator.random(runs) < chance).astype(float)
+        out.append(first[:, None])
     return out[0], out[1]
 
 

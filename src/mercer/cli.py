@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import cli_choices, terminal
 from mercer.cli_audit import audit_command
 from mercer.version import __version__
 
@@ -312,3 +312,6 @@ def plan_density(
     )
     if output is not None:
         print(f"Picture written to {output}")
+
+
+cli_choices.add_to(app)

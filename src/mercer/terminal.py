@@ -25,7 +25,13 @@ __all__ = [
     "target",
 ]
 
-_LISTS = ("--bounds", "--at", "--epsilon", "--bandwidth")  # options that take several numbers
+_LISTS = (
+    "--bounds",
+    "--at",
+    "--epsilon",
+    "--bandwidth",
+    "--q",
+)  # options that take several numbers
 
 
 def spread(argv: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from mercer.checks import Floats
 from mercer.mechanisms import L2, KNorm, Mechanism, Orbitope
 
-__all__ = ["WorstPair", "worst_pair"]
+__all__ = ["WorstPair", "worst_pair", "worst_scores"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,13 @@ def worst_pair(
     if mechanism == Orbitope(real=False):
         samples = 8_000_000  # the ratio comes near its bound only far out
     return WorstPair(one, two, _ratio(mechanism, one, two, epsilon), samples)
+
+
+def worst_scores() -> tuple[Floats, Floats]:
+    """One candidate's score falls by one as those of many others rise: a ratio near e^epsilon."""
+    up = np.zeros(24)
+    up[0] = 1.0
+    return up, 1.0 - up
 
 
 def _worst(mechanism: Mechanism) -> tuple[Floats, Floats]:
