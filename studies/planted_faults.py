@@ -344,7 +344,7 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     text = (
         "# Planted faults\n\nEvery known way to break a promise, planted on purpose, and what the "
-        "checks of this library say\nof it and of Mercer's own code. Audits: lower bounds on epsilon "
+        "checks of this library say\nof it and of Mercer's code. Audits: lower bounds on epsilon "
         "at confidence 1 - 1e-6.\n\n" + table(found) + f"\n\nmercer {mercer.__version__}, "
         f"python {platform.python_version()}, numpy {np.__version__}.\n"
     )
