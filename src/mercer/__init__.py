@@ -15,15 +15,20 @@ if TYPE_CHECKING:
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
     from mercer.storage import load
 
 __all__ = [
+    "BudgetExceeded",
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "Ledger",
+    "LedgerError",
     "PrivateKernelDensity",
+    "Receipt",
     "Release",
     "__version__",
     "density",
@@ -32,10 +37,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BudgetExceeded": "ledger",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",
+    "Ledger": "ledger",
+    "LedgerError": "ledger",
     "PrivateKernelDensity": "estimators",
+    "Receipt": "ledger",
     "Release": "release",
     "density": "api",
     "density_plan": "planning",

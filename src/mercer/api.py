@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from mercer.checks import Floats, check_choice, check_delta, check_epsilon
 from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
+from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
 from mercer.publish import publish
 from mercer.recipes import Recipe, dimension_of
@@ -40,6 +42,8 @@ def density(
     missing: str = "zero",
     mechanism: str | Mechanism = "gaussian",
     rng: object = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> DensityRelease:
     """Release the density of one to three columns with (epsilon, delta)-differential privacy.
@@ -79,6 +83,9 @@ def density(
         "gaussian", or a `mercer.mechanisms.Gaussian(calibration="classic")` (E1).
     rng
         None: secure noise.  A seed or a NumPy generator: reproducible, and marked not private.
+    ledger, dataset
+        A `mercer.Ledger`, its path or its URL, and the dataset to charge: refused, with nothing
+        drawn, if not that much is left.
     progress
         Called with the number of rows of each chunk as it is read.
 
@@ -93,6 +100,7 @@ def density(
     promise = {"epsilon": check_epsilon(epsilon), "delta": check_delta(delta)}
     check_choice("missing", missing, ("zero", "drop"))
     source = entropy.resolve(rng)
+    book = account(ledger, dataset, data=data, unit=unit, secure=source.secure)
     recipe = Recipe.of(kernel, smoother, boundary, basis, size, bandwidth, mechanism)
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension_of(bounds))
     domain = Domain.of(bounds, rows.names)
@@ -112,7 +120,10 @@ def density(
         choice = "rule" if isinstance(recipe.bandwidth, str) else "given"
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
-    return publish(summary, recipe.mechanism, build, entropy=source, **promise)
+    return publish(
+        summary, recipe.mechanism, build, entropy=source, **promise,
+        ledger=book, dataset=dataset, what=f"density of {' and '.join(domain.names)}",
+    )  # fmt: skip
 
 
 def _tally(rows: Rows, domain: Domain, progress: Callable[[int], None] | None) -> Tally:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer import terminal
+from mercer.cli_ledger import ledger_app
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -25,6 +26,7 @@ app = typer.Typer(
 )
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
+app.add_typer(ledger_app, name="ledger")
 
 Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -91,6 +93,10 @@ def density(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing release file.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -120,6 +126,8 @@ def density(
             unit=unit,
             missing=missing,
             rng=seed,
+            ledger=ledger,
+            dataset=dataset,
             progress=tick,
         )
     release.save(file_out)

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from mercer.checks import Floats
 from mercer.entropy import Entropy
+from mercer.ledger import Ledger
 from mercer.mechanisms import Mechanism
 from mercer.release import NoiseLaw, Release
 from mercer.statements import Statement
@@ -26,8 +27,14 @@ def publish(
     epsilon: float,
     delta: float,
     entropy: Entropy,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    what: str = "a release",
 ) -> R:
     """Calibrate to the summary's sensitivity, add noise, and hand out only what is public.
+
+    With a ledger the release is charged to `dataset` as `what`, durably, when all is ready but
+    before noise is drawn: a crash may cost a charge, but never leaves a release unpaid.
 
     `build` makes the release from noisy coordinates, the law of their noise and the statement;
     it is post-processing.
@@ -47,5 +54,11 @@ def publish(
         version=__version__,
         events=(noise.event,),
     )
-    noisy = noise.add(summary.coordinates(), entropy)
+    coordinates = summary.coordinates()
+    if ledger is not None and dataset is not None:
+        ledger.charge(
+            dataset, statement.events, epsilon=epsilon, delta=delta, what=what,
+            unit=statement.unit, secure=statement.secure,
+        )  # fmt: skip
+    noisy = noise.add(coordinates, entropy)
     return build(noisy, NoiseLaw("discrete-gaussian", noise.sd, noise.step), statement)
