@@ -12,7 +12,18 @@ import mercer
 ROOT = Path(mercer.__file__).parent
 LAYERS = {
     0: ["version", "checks", "privacy", "entropy"],
-    1: ["domain", "series", "kernels", "markov", "accountants", "statements", "exact", "composition", "filters", "bases"],
+    1: [
+        "domain",
+        "series",
+        "kernels",
+        "markov",
+        "accountants",
+        "statements",
+        "exact",
+        "composition",
+        "filters",
+        "bases",
+    ],
     2: ["tables", "data", "files", "folding", "persons", "summaries", "rules"],
     3: ["mechanisms"],
     4: ["release", "densities", "smoothing", "storage", "plotting"],

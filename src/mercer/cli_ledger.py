@@ -131,7 +131,7 @@ def history(place: Place, dataset: Name = None, as_json: Json = False) -> None:
     if as_json:
         terminal.print_json({"ledger": ledger.id, "charges": [c.to_dict() for c in charges]})
         return
-    rows = terminal.table("dataset", "number", "time (UTC)", "epsilon", "delta", "what")
+    rows = terminal.table("dataset", "no.", "time (UTC)", "epsilon", "delta", "what")
     for c in charges:
         rows.add_row(
             c.dataset, str(c.number), c.time[:16].replace("T", " "), f"{c.epsilon:g}",
@@ -159,8 +159,8 @@ def _registered(ledger: Any, name: str | None, as_json: bool) -> None:
 
 
 def _bar(share: float) -> str:
-    full = round(12 * min(1.0, share))
-    return "█" * full + "░" * (12 - full) + f" {share:4.0%}"
+    full = round(10 * min(1.0, share))
+    return "█" * full + "░" * (10 - full) + f" {share:4.0%}"
 
 
 def _draw(ledger: Any, names: list[str], output: Path) -> None:

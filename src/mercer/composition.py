@@ -54,7 +54,7 @@ def gaussian_above(mu: float, *, epsilon: float) -> float:
         rest = epsilon + gaussian_above(mu, epsilon=-epsilon)
         return min(0.0, math.log(-math.expm1(epsilon) + math.exp(rest)) + 1e-15)
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    margin = 1e-13 + 4e-16 * ((1 + far) / mu + far**2)
+    margin = 1e-13 + 4e-15 * ((1 + far) / mu + far**2)
     simple = float(log_ndtr(-near)) * (1 - 1e-13) + 1e-13  # the first term of M1 alone
     if not margin < 0.1:
         return min(0.0, simple)
@@ -179,7 +179,8 @@ class _Profile:
                 rest = max(0.0, float(decimal(epsilon) - self.sum) * (1 - 1e-15))
                 share = min(share, math.exp(gaussian_above(self.mu, epsilon=rest)))
         cost = (1 + math.exp(epsilon)) * self.distance
-        joined = self.lost + (1 - self.lost) * share + cost
+        tiny = 1e-300 if self.mu else 0.0  # a Gaussian release is never pure
+        joined = self.lost + (1 - self.lost) * share + cost + tiny
         return min(1.0, joined * (1 + 1e-14))
 
     def _summed(self, epsilon: float) -> float:

@@ -186,6 +186,7 @@ class PostgreSQL(Store):
             if lock is None:
                 run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             else:
+                run("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 run(f"SET LOCAL lock_timeout = '{_WAIT}s'")
                 run("SET LOCAL synchronous_commit = on")
                 if run("SHOW fsync") != [("on",)]:

@@ -73,15 +73,13 @@ def draw_spending(
     figure = _figure((7, 1.2 + 2.2 * len(shares)))
     for place, (name, used) in enumerate(shares.items()):
         axes = figure.add_subplot(len(shares), 1, place + 1)
-        steps = [0.0, *used]
-        axes.step(range(len(steps)), steps, where="post", color=_INK)
-        axes.fill_between(range(len(steps)), steps, step="post", color=_BAND, linewidth=0)
+        axes.bar(range(1, len(used) + 1), used, width=0.7, color=_BAND, edgecolor=_INK)
         axes.axhline(1.0, color="#8a8a8a", linestyle="--", linewidth=1)
-        axes.set(xlim=(0, max(1, len(used))), ylim=(0, 1.08), ylabel="share used")
+        axes.set(xlim=(0.4, max(6, len(used)) + 0.6), ylim=(0, 1.08), ylabel="share used")
         axes.set_title(f"{name}: {totals[name]}", loc="left", fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
         axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_xlabel("releases")
+    axes.set_xlabel("after release")
     figure.suptitle(title, fontsize=13, x=0.02, ha="left")
     figure.tight_layout()
     return _finish(figure, path)
