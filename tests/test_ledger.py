@@ -109,6 +109,25 @@ def test_distances_have_their_own_share():
         assert total.gaussian(Spent.of([far]), BOTH) is fits
 
 
+def test_trading_distances_against_the_curve_would_not_be_private():
+    """The counterexample of docs/proofs/ledger.md, integrated: 1.44 times the total delta."""
+    total, delta = 0.1, 1e-6
+    mu = 1 / gaussian_multiplier(epsilon=total, delta=delta)
+    first, second = math.sqrt(0.65) * mu, math.sqrt(0.35) * mu
+
+    def curve(m, e):
+        return norm.cdf(m / 2 - e / m) - np.exp(e) * norm.cdf(-m / 2 - e / m)
+
+    y, step = np.linspace(first - 12, first + 12, 200_001, retstep=True)
+    p, q, loss = norm.pdf(y, first), norm.pdf(y), first * y - first**2 / 2
+    lucky = loss > 0.04
+    distance = (delta - curve(first, total)) / (1 + math.exp(total))
+    found = step * np.sum((p * curve(second, total - loss))[lucky])
+    rest = np.maximum(0, p - math.exp(total) * q)
+    found += step * np.sum((distance * p + (1 - distance) * rest)[~lucky])
+    assert found > 1.4 * delta
+
+
 @given(st.floats(1e-4, 30), st.floats(1e-6, 1 - 1e-6))
 @settings(max_examples=100, deadline=None)
 def test_pure_releases_as_gaussian_ones(epsilon, alpha):

@@ -160,7 +160,11 @@ class Ledger:
             return _remaining(dataset, charges_in(run, self.id, dataset, self.where), delta)
 
     def power(self, name: str, alpha: float = 0.05) -> float:
-        """What an attacker with all releases of a dataset can do: `mercer.accountants.power`."""
+        """What an attacker with all releases of a dataset can do: `mercer.accountants.power`.
+
+        For the list as it stands, as if it had been fixed beforehand.  What holds however it was
+        chosen is the total.
+        """
         return power([event for charge in self.history(name) for event in charge.events], alpha)
 
     def holds(self, receipt: Receipt) -> bool:
