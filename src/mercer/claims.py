@@ -39,7 +39,8 @@ def claim_on(data: object) -> tuple[Path, Claim] | None:
         return None
     path = Path(os.fspath(data)).resolve()
     for place in (path, *path.parents):
-        if place.name and (note := note_of(place)).is_file():
+        note = note_of(place) if place.name else place
+        if os.path.isfile(note) and note != place:  # noqa: PTH113, it never raises
             return note, _read(note)
     return None
 

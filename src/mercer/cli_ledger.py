@@ -174,7 +174,7 @@ def _draw(ledger: Any, names: list[str], output: Path) -> None:
     for name in names:
         one = ledger.dataset(name)
         total, costs = Filter(one.epsilon, one.delta), [c.cost for c in ledger.history(name)]
-        shares[name] = [total.share(costs[: k + 1]) for k in range(len(costs))]
+        shares[name] = total.shares(costs)
         promise = "pure" if one.delta == 0 else f"delta = {one.delta:g}"
         totals[name] = f"epsilon = {one.epsilon:g}, {promise}, one {one.unit}"
     draw_spending(shares, totals, "What the releases have used", output)

@@ -151,9 +151,15 @@ class Filter:
         share = float(split.curve * decimal(self.delta))
         return math.log(share) - 1e-12 if share > 0 else -math.inf
 
-    def share(self, costs: Sequence[Cost]) -> float:
-        """How much is used, by the rule that has more left: 0 nothing, 1 all."""
-        spent, split = Spent.of(costs), self.split(costs)
+    def shares(self, costs: Sequence[Cost]) -> list[float]:
+        """How much was used after each release, by the rule that has more left: 1 is all."""
+        spent, split, used = Spent(), self.split(costs), []
+        for cost in costs:
+            spent = spent.plus(cost)
+            used.append(self._share(spent, split))
+        return used
+
+    def _share(self, spent: Spent, split: Split) -> float:
         shares = [float(spent.epsilon / decimal(self.epsilon))]
         if spent.delta:
             total = split.basic * decimal(self.delta)

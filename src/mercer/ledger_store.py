@@ -261,6 +261,7 @@ _SQLITE_WORDS = {
 }
 _POSTGRES_WORDS = {
     "53100": "the disk of the server is full; make room and try again",
+    "23505": "another process was quicker; try again",
     "25006": "the database is read-only, so no charge can be written",
     "42501": "this user may not do so; INSERT, SELECT and UPDATE (for the lock) are needed",
     "55P03": f"another process held it for more than {_WAIT} seconds; try again",

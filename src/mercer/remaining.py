@@ -41,7 +41,7 @@ class Remaining:
             spent_epsilon=float(spent.epsilon),
             spent_delta=float(spent.delta),
             mu=spent.mu if total.gaussian(spent, split) else None,
-            share=total.share(costs),
+            share=(0.0, *total.shares(costs))[-1],
             pure=total.largest_pure(costs),
             gaussian=gaussian if total.delta > 0 else 0.0,
             at_delta=at_delta,
