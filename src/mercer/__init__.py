@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
     from mercer.replays import Replay, replay
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "BudgetExceeded",
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "Ledger",
+    "LedgerError",
     "PrivateKernelDensity",
+    "Receipt",
     "Release",
     "Replay",
     "__version__",
@@ -44,10 +49,14 @@ __all__ = [
 
 _HOMES = {
     "Audit": "audits",
+    "BudgetExceeded": "ledger",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",
+    "Ledger": "ledger",
+    "LedgerError": "ledger",
     "PrivateKernelDensity": "estimators",
+    "Receipt": "ledger",
     "Release": "release",
     "Replay": "replays",
     "audit": "audits",

@@ -11,6 +11,7 @@ import typer
 
 from mercer import cli_choices, terminal
 from mercer.cli_audit import audit_command
+from mercer.cli_ledger import ledger_app
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -27,6 +28,7 @@ app = typer.Typer(
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
 app.command("audit", no_args_is_help=True)(audit_command)
+app.add_typer(ledger_app, name="ledger")
 
 Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -100,6 +102,10 @@ def density(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing release file.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -130,6 +136,8 @@ def density(
             unit=unit,
             missing=missing,
             rng=seed,
+            ledger=ledger,
+            dataset=dataset,
             progress=tick,
         )
     release.save(file_out)

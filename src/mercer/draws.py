@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from mercer.domain import Domain
 from mercer.entropy import Entropy
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import ApproximateEvent, Event, PureEvent, Sensitivity
-from mercer.publish import spend
+from mercer.publish import Purse, spend
 from mercer.recipes import dimension_of
 from mercer.statements import Statement
 from mercer.summaries.ranks import LogBins, Ranks, rank_sensitivity
@@ -34,8 +33,10 @@ class Held(Sensitive):
     """Records counted on the fine grid, with what is public of them."""
 
     def __init__(
-        self, data: object, bounds: object, columns: object, unit: str | None, *, one: bool
-    ) -> None:
+        self, data: object, bounds: object, columns: object, unit: str | None, purse: Purse,
+        *, one: bool,
+    ) -> None:  # fmt: skip
+        self.purse = purse
         dimension = 1 if one else dimension_of(bounds)
         rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
         if one and len(rows.names) != 1:
@@ -48,17 +49,13 @@ class Held(Sensitive):
             raise ValueError(f"data must have at least 2 records, got {self.n}; nothing was spent")
         self.name = rows.names[0]
 
-    def charge(
-        self, epsilon: float, source: Entropy, ledger: Any, dataset: str | None, what: str,
-        delta: float = 0.0,
-    ) -> Statement:  # fmt: skip
+    def charge(self, epsilon: float, what: str, delta: float = 0.0) -> Statement:
         """Through the door: charge, then the statement."""
         event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
         return spend(
-            (event,), epsilon=epsilon, delta=delta, entropy=source, n=self.n, unit=self.unit,
+            (event,), self.purse, epsilon=epsilon, delta=delta, n=self.n, unit=self.unit,
             words=_TESTED if delta else Choice.words,
-            calibration="propose-test-release" if delta else Exponential.calibration,
-            ledger=ledger, dataset=dataset, what=what,
+            calibration="propose-test-release" if delta else Exponential.calibration, what=what,
         )  # fmt: skip
 
 

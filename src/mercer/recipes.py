@@ -26,11 +26,12 @@ from mercer.rules_pure import (
     orbitope_variance,
 )
 
-__all__ = ["Recipe", "dimension_of"]
+__all__ = ["PRIVATE", "Recipe", "dimension_of"]
 
 SPECTRAL = ("cosine", "fourier", "moments")
 _EXPANSIONS = ("hermite", "wavelet")
-_WORDS = ("auto", "rule")
+PRIVATE = ("private-scott", "private-cv")
+_WORDS = ("auto", "rule", *PRIVATE)
 _PURE_CUT = 0.03  # of the eigenvalues, for a given bandwidth: every function kept adds noise
 
 _SIZES = {
@@ -100,6 +101,12 @@ class Recipe:
         automatic = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         return automatic and self.basis in SPECTRAL
 
+    @property
+    def private(self) -> str | None:
+        """How a part of the budget chooses the bandwidth, if it does."""
+        word = self.bandwidth
+        return word if isinstance(word, str) and word in PRIVATE else None
+
     def given(self, domain: Domain) -> tuple[float, ...] | None:
         """Checks what follows from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
@@ -112,6 +119,8 @@ class Recipe:
             if self.basis != "moments":  # they need n as well
                 self._kernels(covariance, CUT)
             return tuple(np.sqrt(np.diag(np.array(covariance))))
+        if self.private and self.basis in _EXPANSIONS:
+            raise ValueError(f"bandwidth={self.bandwidth!r} has no meaning for {self.basis!r}")
         any_width = covariance_of(np.eye(domain.dimension) * 0.01)
         norms(KERNELS[self.smoother](any_width), KERNELS[self.kernel](any_width))
         return None

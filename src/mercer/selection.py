@@ -28,7 +28,7 @@ from mercer.domain import Domain
 from mercer.draws import Held, draw_quantiles, draw_spread, propose_test_release
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import Sensitivity
-from mercer.publish import spend
+from mercer.publish import LedgerLike, Purse, spend
 from mercer.summaries.fits import fit_points, fit_scores
 from mercer.summaries.ranks import Ranks
 
@@ -55,7 +55,7 @@ def quantiles(
     grid: int | Sequence[float] | None = None,
     columns: object = None,
     unit: str | None = None,
-    ledger: Any = None,
+    ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
 ) -> QuantileRelease:
@@ -88,9 +88,10 @@ def quantiles(
     epsilon = check_epsilon(epsilon)
     levels = _levels(q)
     source = entropy.resolve(rng)
-    held = Held(data, bounds, columns, unit, one=True)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
+    held = Held(data, bounds, columns, unit, purse, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
-    statement = held.charge(epsilon, source, ledger, dataset, f"quantiles of {held.name}")
+    statement = held.charge(epsilon, f"quantiles of {held.name}")
     found = draw_quantiles(Ranks(held.tally, 0, n=held.n), levels, nodes, epsilon, source)
     ordered = np.empty(len(levels))
     ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
@@ -110,7 +111,7 @@ def iqr(
     method: str = "exponential",
     columns: object = None,
     unit: str | None = None,
-    ledger: Any = None,
+    ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
 ) -> SpreadRelease:
@@ -124,11 +125,12 @@ def iqr(
     epsilon = check_epsilon(epsilon)
     check_choice("method", method, ("exponential", "propose-test-release"))
     source = entropy.resolve(rng)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
     if method == "exponential":
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
-        held = Held(data, bounds, columns, unit, one=True)
-        statement = held.charge(epsilon, source, ledger, dataset, f"quartiles of {held.name}")
+        held = Held(data, bounds, columns, unit, purse, one=True)
+        statement = held.charge(epsilon, f"quartiles of {held.name}")
         share: float | None = draw_spread(held.tally, 0, held.n, epsilon, source)
     else:
         lost = check_delta(delta)
@@ -137,10 +139,8 @@ def iqr(
                 "unit cannot be combined with method='propose-test-release', which counts rows; "
                 "use method='exponential'"
             )
-        held = Held(data, bounds, columns, unit, one=True)
-        statement = held.charge(
-            epsilon, source, ledger, dataset, f"interquartile range of {held.name}", delta=lost
-        )
+        held = Held(data, bounds, columns, unit, purse, one=True)
+        statement = held.charge(epsilon, f"interquartile range of {held.name}", delta=lost)
         ranks = Ranks(held.tally, 0, n=held.n)
         share = propose_test_release(ranks, epsilon / 2, lost, source)
     width = float(held.domain.widths[0])
@@ -155,7 +155,7 @@ def select(
     sensitivity: object = None,
     epsilon: object = None,
     n: object = None,
-    ledger: Any = None,
+    ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
 ) -> SelectionRelease:
@@ -197,8 +197,8 @@ def select(
     choice = Exponential().calibrate(bound, epsilon=epsilon)
     choice.check(scores)
     statement = spend(
-        (choice.event,), epsilon=epsilon, delta=0.0, entropy=source, n=count, unit="row",
-        words=Choice.words, calibration=Exponential.calibration, ledger=ledger, dataset=dataset,
+        (choice.event,), Purse.of(source, ledger, dataset), epsilon=epsilon, delta=0.0, n=count,
+        unit="row", words=Choice.words, calibration=Exponential.calibration,
         what=f"one of {len(candidates)} candidates",
     )  # fmt: skip
     index = choice.choose(scores, source)
@@ -214,7 +214,7 @@ def select_function(
     epsilon: object = None,
     columns: object = None,
     unit: str | None = None,
-    ledger: Any = None,
+    ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
 ) -> SelectionRelease:
@@ -231,12 +231,13 @@ def select_function(
     listed = list(functions.values() if isinstance(functions, Mapping) else functions)
     if len(listed) == 0:
         raise ValueError("functions must hold at least one function, got none")
-    held = Held(data, bounds, columns, unit, one=False)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
+    held = Held(data, bounds, columns, unit, purse, one=False)
     tables = [_table(f, held.domain) for f in listed]
     scores, sensitivity = fit_scores(held.tally, tables, n=held.n)
     choice = Exponential().calibrate(sensitivity, epsilon=epsilon)
     what = f"one of {len(listed)} functions on {', '.join(held.domain.names)}"
-    statement = held.charge(epsilon, source, ledger, dataset, what)
+    statement = held.charge(epsilon, what)
     index = choice.choose(scores, source)
     chosen = listed[index] if names is None else names[index]
     return SelectionRelease(chosen, index, len(listed), statement)

@@ -145,7 +145,13 @@ def show(release: Any, heading: str) -> None:
 
     rows = Table(title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2))
     width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
-    how = {"auto": "chosen from the noisy result, free", "rule": "public rule", "given": "given"}
+    how = {
+        "auto": "chosen from the noisy result, free",
+        "rule": "public rule",
+        "given": "given",
+        "private-scott": "Scott's rule from private quartiles, a part of the budget",
+        "private-cv": "private cross-validation, a part of the budget",
+    }
     rows.add_row("promise", str(release.privacy))
     rows.add_row("attack", release.privacy.attack)
     rows.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")

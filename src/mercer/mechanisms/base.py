@@ -61,6 +61,10 @@ class Mechanism(ABC):
         """
 
     @abstractmethod
+    def event(self, *, epsilon: float, delta: float) -> Event:
+        """A bound on the event of noise of this promise, before its size is known."""
+
+    @abstractmethod
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
     ) -> Noise:

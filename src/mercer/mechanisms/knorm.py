@@ -111,6 +111,9 @@ class KNorm(Mechanism, by_name=False):
         law = BodyLaw(1.0, 1.0, self.body)
         return float(np.sqrt(np.mean(law.deviations(size) ** 2))) / epsilon
 
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
+
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> KNormNoise:
@@ -140,6 +143,9 @@ class L2(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(size + 1) / epsilon
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0

@@ -79,6 +79,9 @@ class Orbitope(Mechanism):
         law = OrbitopeLaw(2 / epsilon, 1.0, self.real)
         return float(np.sqrt(np.mean(law.deviations(size)[1:] ** 2)))
 
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
+
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> OrbitopeNoise:
