@@ -236,12 +236,24 @@ def plot(
 
 
 @app.command(no_args_is_help=True)
-def inspect(release: ReleaseFile, as_json: Json = False) -> None:
-    """Say what a release promises and how accurate it is.
+def inspect(
+    release: ReleaseFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Draw what an attacker can do: .png, .svg or .pdf."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a release promises, what an attacker can do with it, and how accurate it is.
 
-    [bold]Example:[/bold] mercer inspect ages.json
+    [bold]Example:[/bold] mercer inspect ages.json -o attack.png
     """
     loaded = terminal.load_release(release, None)
+    if output is not None:
+        from mercer.plotting import draw_attack
+
+        curves = {"with the release": loaded.privacy.power}
+        draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)
     if as_json:
         terminal.print_json(terminal.summary(loaded) | {"file": str(release)})
     else:

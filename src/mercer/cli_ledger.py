@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,17 +87,22 @@ def show(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
     ] = None,
+    attack: Annotated[
+        Path | None, typer.Option(help="Draw what an attacker with all releases can do.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """What is spent and what is left of each dataset.
+    """What is spent and what is left of each dataset, and what an attacker can do with it.
 
-    [bold]Example:[/bold] mercer ledger show budgets.db -o budgets.png
+    [bold]Example:[/bold] mercer ledger show budgets.db -o budgets.png --attack attack.png
     """
     ledger = _open(place)
     names = list(ledger.datasets) if dataset is None else [dataset]
     left = [ledger.remaining(name, delta=at_delta) for name in names]
     if output is not None:
         _draw(ledger, names, output)
+    if attack is not None:
+        _draw_attack(ledger, names, attack)
     if as_json:
         fields = {"ledger": ledger.id, "datasets": [one.to_dict() for one in left]}
         terminal.print_json(fields | ({} if output is None else {"file": str(output)}))
@@ -114,10 +119,18 @@ def show(
     terminal.console().print(rows)
     for one in left:
         print(f"{one.dataset}: {one.offer}.")
+        if one.releases:
+            print(
+                f"{one.dataset}: with all {one.releases} release(s) a test that is wrong in 5 % of "
+                f"the cases on one side finds the truth in at most {ledger.power(one.dataset):.1%} "
+                "on the other."
+            )
     if not left:
         print("No dataset yet: mercer ledger register")
     if output is not None:
         print(f"Picture written to {output}")
+    if attack is not None:
+        print(f"Picture written to {attack}")
 
 
 @ledger_app.command(no_args_is_help=True)
@@ -161,6 +174,26 @@ def _registered(ledger: Any, name: str | None, as_json: bool) -> None:
 def _bar(share: float) -> str:
     full = round(10 * min(1.0, share))
     return "█" * full + "░" * (10 - full) + f" {share:4.0%}"
+
+
+def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
+    from mercer.accountants import power
+    from mercer.plotting import draw_attack
+    from mercer.privacy import ApproximateEvent
+
+    if len(names) != 1:
+        raise ValueError(f"--attack draws one dataset; name one of {', '.join(names)}")
+    one = ledger.dataset(names[0])
+    total = (ApproximateEvent(one.epsilon, one.delta),)
+    events = [event for charge in ledger.history(names[0]) for event in charge.events]
+    curves: dict[str, Callable[[float], float]] = {"when all is spent": lambda a: power(total, a)}
+    if events:
+        curves = {
+            "with all releases so far": lambda a: min(power(events, a), power(total, a)),
+            **curves,
+        }
+    promise = f"{names[0]}: epsilon = {one.epsilon:g}, delta = {one.delta:g}, one {one.unit}"
+    draw_attack(curves, "What an attacker can do", promise, output)
 
 
 def _draw(ledger: Any, names: list[str], output: Path) -> None:

@@ -44,7 +44,7 @@ class Accuracy:
             f"{self.coordinates} coordinates, detail down to {self.resolution:.2g} of the width"
             + (
                 f"; leaving out the rest adds at most {math.sqrt(self.truncation):.1g}."
-                if self.truncation <= self.integrated
+                if 1e-6 * self.integrated < self.truncation <= self.integrated
                 else "."
             )
         )

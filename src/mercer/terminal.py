@@ -159,7 +159,8 @@ def show(release: Any, heading: str) -> None:
     rows.add_row("accuracy", str(release.accuracy))
     if release.share_of_values < 1:
         words = f"about {release.share_of_values:.0%} of the records seem to hold a number"
-        rows.add_row("note", f"{words} (told by the release itself); are these the right columns?")
+        doubt = "; are these the right columns?" if release.share_of_values < 0.8 else ""
+        rows.add_row("note", f"{words} (told by the release itself){doubt}")
     if release.privacy.delta > 1 / release.privacy.n:
         rows.add_row("note", "delta is above 1/n, too weak a promise for most uses")
     console().print(rows)
