@@ -39,6 +39,8 @@ def publish(
     `build` makes the release from noisy coordinates, the law of their noise and the statement;
     it is post-processing.
     """
+    if (ledger is None) != (dataset is None):
+        raise ValueError("ledger and dataset go together: give both, or neither")
     noise = mechanism.calibrate(
         summary.sensitivity, summary.basis.size, epsilon=epsilon, delta=delta
     )
