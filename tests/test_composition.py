@@ -14,7 +14,7 @@ from mercer.privacy import ApproximateEvent, GaussianEvent, PureEvent, RandomEve
 
 
 def optimal(epsilon0, k, epsilon, delta0=0.0):
-    """Kairouz, Oh and Viswanath 2015, Theorem 3.3, term by term with 50 digits."""
+    """Kairouz, Oh and Viswanath 2015: optimal composition, term by term with 50 digits."""
     with mpmath.workdps(50):
         e0, e = mpmath.mpf(epsilon0), mpmath.mpf(epsilon)
         likely = mpmath.exp(e0) / (1 + mpmath.exp(e0))

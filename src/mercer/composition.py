@@ -4,7 +4,7 @@ For releases whose parameters are chosen after others were seen, see `mercer.fil
 
 Gaussian releases join to one, mu = sqrt(sum mu_i^2).  A pure release is no worse than randomised
 response, whose privacy loss is +epsilon or -epsilon; an approximate one is that with probability
-1 - delta, and else tells all [KOV15, ICML version, Theorem 3.1 and Section 4].  The losses of
+1 - delta, and else tells all (Kairouz, Oh and Viswanath 2015).  The losses of
 independent pairs add up, so with s the loss of all that is not Gaussian
 
     delta(epsilon) = 1 - prod (1 - delta_i) + prod (1 - delta_i) E[delta_G(mu; epsilon - s)],

@@ -132,12 +132,12 @@ class Filter:
         return self.basic(spent, split) or self.gaussian(spent, split)
 
     def basic(self, spent: Spent, split: Split) -> bool:
-        """Adaptive basic composition [RRUV16, NIPS version, Theorem 3.6]."""
+        """Adaptive basic composition: docs/proofs/ledger.md, Lemma 1."""
         total = split.basic * decimal(self.delta)
         return spent.epsilon <= decimal(self.epsilon) and spent.delta <= total
 
     def gaussian(self, spent: Spent, split: Split) -> bool:
-        """Fully adaptive Gaussian composition [ST22, Theorem 1.2; KTH23, Theorem 10]."""
+        """Fully adaptive Gaussian composition: docs/proofs/ledger.md, Lemmas 2 to 4."""
         if not spent.smooth or split.curve == 0 or self.epsilon > _LARGEST:
             return False
         if spent.distance:
