@@ -52,6 +52,7 @@ LAYERS = {
         "cli_audit",
         "cli_choices",
         "cli_ledger",
+        "cli_plan",
         "cli",
         "__main__",
     ],
@@ -69,7 +70,7 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"),
+    ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),
     ("statements", "accountants"), ("laws", "orbitope"), ("rules_pure", "rules"),
     ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
     ("storage", "densities"), ("plotting", "densities"), ("densities", "smoothing"),
