@@ -85,7 +85,7 @@ SAME_LAYER = {
     ("ledger", "ledger_rows"), ("ledger", "claims"), ("ledger", "remaining"), ("publish", "ledger"),
     ("cli", "cli_ledger"), ("cli_ledger", "terminal"),
     ("storage", "release"), ("plotting", "release"), ("recipes", "publish"),
-    ("draws", "publish"), ("draws", "recipes"), ("bandwidths", "draws"), ("selection", "bandwidths"),
+    ("draws", "publish"), ("draws", "recipes"), ("bandwidths", "draws"), ("bandwidths", "publish"), ("selection", "bandwidths"),
     ("selection", "draws"), ("selection", "publish"), ("cli", "cli_choices"), ("cli_choices", "terminal"),
 }  # fmt: skip
 
