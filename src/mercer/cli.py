@@ -74,8 +74,14 @@ def density(
     ] = None,
     bandwidth: Annotated[
         list[str] | None,
-        typer.Option(help="auto, rule, one number, or one a column, in the data's units."),
+        typer.Option(
+            help="auto, rule, private-scott, private-cv, one number, or one a column, in the "
+            "data's units."
+        ),
     ] = None,
+    choice_share: Annotated[
+        float, typer.Option(help="Share of epsilon for a private bandwidth.")
+    ] = 0.2,
     boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
     kernel: Annotated[
         str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
@@ -121,6 +127,7 @@ def density(
             boundary=boundary,
             kernel=kernel,
             mechanism=mechanism,
+            choice_share=choice_share,
             unit=unit,
             missing=missing,
             rng=seed,

@@ -36,6 +36,10 @@ def quantiles(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible draws. The result is then NOT PRIVATE.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")] = False,
 ) -> None:
     """Release quantiles of one column, with pure differential privacy.
@@ -57,6 +61,8 @@ def quantiles(
         epsilon=None if epsilon is None else epsilon[0],
         columns=column,
         unit=unit,
+        ledger=ledger,
+        dataset=dataset,
         rng=seed,
     )
     if as_json:

@@ -92,7 +92,9 @@ def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        raise ValueError(f"bandwidth must be auto, rule or numbers, got {words}") from None
+        raise ValueError(
+            f"bandwidth must be auto, rule, private-scott, private-cv or numbers, got {words}"
+        ) from None
     if len(numbers) == dimension**2 and dimension > 1:
         return [numbers[i : i + dimension] for i in range(0, len(numbers), dimension)]
     return numbers[0] if len(numbers) == 1 else numbers
