@@ -51,11 +51,11 @@ def main() -> None:
     print(f"Made {RECORDS} sample records: {records}")
     mercer(
         "plan", "density", "--n", str(RECORDS), "--bounds", "0", "100",
-        "--epsilon", "0.1", "0.5", "1", "--delta", "1e-6",
+        "--epsilon", "0.1", "0.5", "1",
     )  # fmt: skip
     mercer(
         "density", str(records), "--column", "age", "--bounds", "0", "100",
-        "--epsilon", "1", "--delta", "1e-6", "-o", str(release), "--overwrite",
+        "--epsilon", "1", "-o", str(release), "--overwrite",
     )  # fmt: skip
     mercer("eval", str(release), "--at", "20", "40", "60", "80")
     mercer("plot", str(release), "-o", str(picture))

@@ -29,7 +29,7 @@ from scipy.stats import norm
 
 import mercer
 from mercer.accountants import gaussian_multiplier
-from mercer.audit import epsilon_lower_bound
+from mercer.audits import epsilon_lower_bound
 from mercer.orbitope import cone_draws, gauge, uniform_moments
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -9,7 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import cli_choices, terminal
+from mercer.cli_audit import audit_command
+from mercer.cli_ledger import ledger_app
+from mercer.cli_plan import Bounds, Delta, Json, MechanismName, plan_app
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -23,16 +26,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
+app.command("audit", no_args_is_help=True)(audit_command)
+app.add_typer(ledger_app, name="ledger")
 
-Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
-Bounds = Annotated[
-    list[float] | None,
-    typer.Option(metavar="LO HI", help="Public bounds, LO HI for each column. Required."),
-]
-Delta = Annotated[float | None, typer.Option(help="The delta of the promise. Required.")]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -76,12 +74,19 @@ def density(
     ] = None,
     bandwidth: Annotated[
         list[str] | None,
-        typer.Option(help="auto, rule, one number, or one a column, in the data's units."),
+        typer.Option(
+            help="auto, rule, private-scott, private-cv, one number, or one a column, in the "
+            "data's units."
+        ),
     ] = None,
+    choice_share: Annotated[
+        float, typer.Option(help="Share of epsilon for a private bandwidth.")
+    ] = 0.2,
     boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
     kernel: Annotated[
         str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
     ] = "gaussian",
+    mechanism: MechanismName = None,
     unit: Annotated[
         str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
     ] = None,
@@ -91,13 +96,17 @@ def density(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing release file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Release the density of one to three columns.
 
     [bold]Example:[/bold] mercer density admissions.csv --column age --bounds 0 100
-    --epsilon 1 --delta 1e-6 -o ages.json
+    --epsilon 1 -o ages.json
 
     Values outside the bounds are clipped; rows without a number count and add nothing. Nothing
     is spent if an argument is wrong.
@@ -117,9 +126,13 @@ def density(
             bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
             boundary=boundary,
             kernel=kernel,
+            mechanism=mechanism,
+            choice_share=choice_share,
             unit=unit,
             missing=missing,
             rng=seed,
+            ledger=ledger,
+            dataset=dataset,
             progress=tick,
         )
     release.save(file_out)
@@ -218,85 +231,28 @@ def plot(
 
 
 @app.command(no_args_is_help=True)
-def inspect(release: ReleaseFile, as_json: Json = False) -> None:
-    """Say what a release promises and how accurate it is.
+def inspect(
+    release: ReleaseFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Draw what an attacker can do: .png, .svg or .pdf."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a release promises, what an attacker can do with it, and how accurate it is.
 
-    [bold]Example:[/bold] mercer inspect ages.json
+    [bold]Example:[/bold] mercer inspect ages.json -o attack.png
     """
     loaded = terminal.load_release(release, None)
+    if output is not None:
+        from mercer.plotting import draw_attack
+
+        curves = {"with the release": loaded.privacy.power}
+        draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)
     if as_json:
         terminal.print_json(terminal.summary(loaded) | {"file": str(release)})
     else:
         terminal.show(loaded, f"{release.name}: a density of {loaded.domain.describe()}")
 
 
-@plan_app.command("density", no_args_is_help=True)
-def plan_density(
-    n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")] = None,
-    bounds: Bounds = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
-    ] = None,
-    delta: Delta = None,
-    boundary: Annotated[str, typer.Option(help="reflect, periodic or open.")] = "reflect",
-    bandwidth: Annotated[
-        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """How accurate a density release will be, for each epsilon: needs no data, spends nothing.
-
-    [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
-    --delta 1e-6
-    """
-    from dataclasses import asdict
-
-    from mercer.planning import density_plan
-
-    plans = [
-        density_plan(
-            n=terminal.required("n", n),
-            bounds=terminal.pairs(bounds),
-            epsilon=value,
-            delta=delta,
-            boundary=boundary,
-            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
-        )
-        for value in (epsilon or [None])  # type: ignore[list-item]
-    ]
-    if output is not None:
-        from mercer.plotting import draw_plan
-
-        draw_plan(
-            [p.epsilon for p in plans],
-            [p.privacy_error for p in plans],
-            [p.sampling_error for p in plans],
-            f"Density of {plans[0].n} records, delta = {plans[0].delta:g}",
-            output,
-        )
-    if as_json:
-        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
-        return
-    rows_out = terminal.table(
-        "epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth"
-    )
-    for p in plans:
-        rows_out.add_row(
-            f"{p.epsilon:g}",
-            f"{p.privacy_error:.3g}",
-            f"{p.sampling_error:.3g}",
-            f"{p.share:.0%}",
-            f"{p.pointwise:.3g}",
-            ", ".join(f"{h:.3g}" for h in p.bandwidth),
-        )
-    terminal.console().print(rows_out)
-    print(
-        "noise, sampling: root integrated squared error due to privacy, and without it. at a "
-        "point: largest\nstandard deviation of the noise. share: noise in the variance of both. "
-        "bandwidth: the public rule's."
-    )
-    if output is not None:
-        print(f"Picture written to {output}")
+cli_choices.add_to(app)

@@ -27,7 +27,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     epsilon, delta, bounds
         As for `mercer.density`: no default but for delta, which left out means pure differential
         privacy.  One (lower, upper) pair stands for every column.
-    bandwidth, kernel, boundary, missing, mechanism
+    bandwidth, kernel, boundary, missing, mechanism, ledger, dataset
         As for `mercer.density`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -54,6 +54,8 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         boundary: str | None = None,
         missing: str = "zero",
         mechanism: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -64,6 +66,8 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.boundary = boundary
         self.missing = missing
         self.mechanism = mechanism
+        self.ledger = ledger
+        self.dataset = dataset
         self.random_state = random_state
 
     release_: DensityRelease
@@ -86,6 +90,8 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             columns=None if names is None else [str(name) for name in names],
             missing=self.missing,
             mechanism=self.mechanism,
+            ledger=self.ledger,
+            dataset=self.dataset,
             rng=_seed(self.random_state),
         )
         return self

@@ -5,7 +5,8 @@ No record is ever drawn: a picture sees only the release.  Colours work in grey.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from mercer.densities import DensityRelease
 from mercer.release import Release
 
-__all__ = ["draw", "draw_plan"]
+__all__ = ["draw", "draw_attack", "draw_plan", "draw_spending"]
 
 _INK, _BAND, _MAP = "#1b3a5c", "#b9cde0", "cividis"
 _KINDS = (".png", ".svg", ".pdf")
@@ -62,6 +63,49 @@ def draw_plan(
     axes.legend(frameon=False)
     axes.set_title(title, loc="left")
     figure.tight_layout()
+    return _finish(figure, path)
+
+
+def draw_spending(
+    shares: dict[str, Sequence[float]], totals: dict[str, str], title: str, path: Path | None
+) -> Any:
+    """The share of each dataset's total that was used after each of its releases."""
+    _check_path(path)
+    figure = _figure((7, 1.2 + 2.2 * len(shares)))
+    for place, (name, used) in enumerate(shares.items()):
+        axes = figure.add_subplot(len(shares), 1, place + 1)
+        axes.bar(range(1, len(used) + 1), used, width=0.7, color=_BAND, edgecolor=_INK)
+        axes.axhline(1.0, color="#8a8a8a", linestyle="--", linewidth=1)
+        axes.set(xlim=(0.4, max(6, len(used)) + 0.6), ylim=(0, 1.08), ylabel="share used")
+        axes.set_title(f"{name}: {totals[name]}", loc="left", fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("after release")
+    figure.suptitle(title, fontsize=13, x=0.02, ha="left")
+    figure.tight_layout()
+    return _finish(figure, path)
+
+
+def draw_attack(
+    curves: dict[str, Callable[[float], float]], title: str, promise: str, path: Path | None
+) -> Any:
+    """The trade-off curve: how often a test finds the truth against how often it is wrong."""
+    _check_path(path)
+    figure = _figure((5.6, 5.2))
+    axes = figure.add_subplot()
+    alpha = np.concatenate([np.geomspace(1e-4, 0.05, 60), np.linspace(0.05, 1.0, 190)])
+    axes.plot([0, 1], [0, 1], color="#8a8a8a", linestyle=":", label="without the release")
+    for (label, power), style in zip(curves.items(), itertools.cycle(["-", "--", "-."])):
+        axes.plot(alpha, [power(float(a)) for a in alpha], style, color=_INK, label=label)
+        axes.plot([0.05], [power(0.05)], "o", color=_INK, markersize=4)
+        axes.annotate(f"{power(0.05):.1%}", (0.05, power(0.05)), (0.085, power(0.05)), fontsize=8)
+    axes.set(xlim=(0, 1), ylim=(0, 1.01), xlabel="wrongly says B when it is A")
+    axes.set_ylabel("rightly says B when it is B, at most")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower right", fontsize=9)
+    figure.suptitle(title, fontsize=12, x=0.02, ha="left")
+    figure.text(0.02, 0.925, promise, fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0, 1, 0.985))
     return _finish(figure, path)
 
 

@@ -33,7 +33,8 @@ class Accuracy:
     integrated: float  # expected integrated squared error
     pointwise: float  # largest standard deviation at a point
     coordinates: int
-    truncation: float  # integrated squared error of leaving out all finer functions, at most
+    truncation: float  # integrated squared error of leaving out all finer functions, at most;
+    # infinite where nothing bounds it
     resolution: float  # half a wave of the finest function, as a share of the bounds' width
 
     def __str__(self) -> str:
@@ -43,7 +44,7 @@ class Accuracy:
             f"{self.coordinates} coordinates, detail down to {self.resolution:.2g} of the width"
             + (
                 f"; leaving out the rest adds at most {math.sqrt(self.truncation):.1g}."
-                if self.truncation <= self.integrated
+                if 1e-6 * self.integrated < self.truncation <= self.integrated
                 else "."
             )
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,13 @@ __all__ = [
     "target",
 ]
 
-_LISTS = ("--bounds", "--at", "--epsilon", "--bandwidth")  # options that take several numbers
+_LISTS = (
+    "--bounds",
+    "--at",
+    "--epsilon",
+    "--bandwidth",
+    "--q",
+)  # options that take several numbers
 
 
 def spread(argv: list[str]) -> list[str]:
@@ -85,7 +92,9 @@ def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        raise ValueError(f"bandwidth must be auto, rule or numbers, got {words}") from None
+        raise ValueError(
+            f"bandwidth must be auto, rule, private-scott, private-cv or numbers, got {words}"
+        ) from None
     if len(numbers) == dimension**2 and dimension > 1:
         return [numbers[i : i + dimension] for i in range(0, len(numbers), dimension)]
     return numbers[0] if len(numbers) == 1 else numbers
@@ -119,13 +128,14 @@ def summary(release: Any) -> dict[str, Any]:
         "bandwidth": release.bandwidth.tolist(),
         "finest_bandwidth": release.finest_bandwidth.tolist(),
         "bandwidth_choice": release.choice,
+        "smoother": release.smoother,
         "basis": release.basis.name,
         "privacy": release.privacy.to_dict(),
         "accuracy": {
             "integrated": accuracy.integrated,
             "pointwise": accuracy.pointwise,
             "coordinates": accuracy.coordinates,
-            "truncation": accuracy.truncation,
+            "truncation": accuracy.truncation if math.isfinite(accuracy.truncation) else None,
             "resolution": accuracy.resolution,
         },
     }
@@ -137,14 +147,22 @@ def show(release: Any, heading: str) -> None:
 
     rows = Table(title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2))
     width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
-    how = {"auto": "chosen from the noisy result, free", "rule": "public rule", "given": "given"}
+    how = {
+        "auto": "chosen from the noisy result, free",
+        "rule": "public rule",
+        "given": "given",
+        "private-scott": "Scott's rule from private quartiles, a part of the budget",
+        "private-cv": "private cross-validation, a part of the budget",
+    }
     rows.add_row("promise", str(release.privacy))
+    rows.add_row("attack", release.privacy.attack)
     rows.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")
     rows.add_row("bandwidth", f"{width} ({how[release.choice]})")
     rows.add_row("accuracy", str(release.accuracy))
     if release.share_of_values < 1:
         words = f"about {release.share_of_values:.0%} of the records seem to hold a number"
-        rows.add_row("note", f"{words} (told by the release itself); are these the right columns?")
+        doubt = "; are these the right columns?" if release.share_of_values < 0.8 else ""
+        rows.add_row("note", f"{words} (told by the release itself){doubt}")
     if release.privacy.delta > 1 / release.privacy.n:
         rows.add_row("note", "delta is above 1/n, too weak a promise for most uses")
     console().print(rows)
@@ -154,9 +172,9 @@ def table(*headings: str) -> Any:
     """An empty table with these columns."""
     from rich.table import Table
 
-    columns = Table(box=None, padding=(0, 2), header_style="bold")
+    columns = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in headings:
-        columns.add_column(heading, justify="right")
+        columns.add_column(heading, justify="right", no_wrap=len(headings) > 6)
     return columns
 
 

@@ -1,0 +1,101 @@
+"""`mercer plan`: accuracy before anything is spent.  Layer 6."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mercer import terminal
+
+__all__ = ["Bounds", "Delta", "Json", "MechanismName", "plan_app"]
+
+plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
+
+Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
+Bounds = Annotated[
+    list[float] | None,
+    typer.Option(metavar="LO HI", help="Public bounds, LO HI for each column. Required."),
+]
+Delta = Annotated[
+    float | None, typer.Option(help="The delta of the promise. Left out: pure, which is stronger.")
+]
+MechanismName = Annotated[
+    str | None,
+    typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta)."),
+]
+
+
+@plan_app.command("density", no_args_is_help=True)
+def plan_density(
+    n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")] = None,
+    bounds: Bounds = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
+    ] = None,
+    delta: Delta = None,
+    mechanism: MechanismName = None,
+    boundary: Annotated[str, typer.Option(help="reflect, periodic or open.")] = "reflect",
+    bandwidth: Annotated[
+        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How accurate a density release will be, for each epsilon: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
+    """
+    from dataclasses import asdict
+
+    from mercer.planning import density_plan
+
+    plans = [
+        density_plan(
+            n=terminal.required("n", n),
+            bounds=terminal.pairs(bounds),
+            epsilon=value,
+            delta=delta,
+            mechanism=mechanism,
+            boundary=boundary,
+            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
+        )
+        for value in (epsilon or [None])  # type: ignore[list-item]
+    ]
+    if output is not None:
+        from mercer.plotting import draw_plan
+
+        draw_plan(
+            [p.epsilon for p in plans],
+            [p.privacy_error for p in plans],
+            [p.sampling_error for p in plans],
+            f"Density of {plans[0].n} records, "
+            + (f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"),
+            output,
+        )
+    if as_json:
+        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
+        return
+    rows_out = terminal.table(
+        "epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth"
+    )
+    for p in plans:
+        rows_out.add_row(
+            f"{p.epsilon:g}",
+            f"{p.privacy_error:.3g}",
+            f"{p.sampling_error:.3g}",
+            f"{p.share:.0%}",
+            f"{p.pointwise:.3g}",
+            ", ".join(f"{h:.3g}" for h in p.bandwidth),
+        )
+    terminal.console().print(rows_out)
+    print(
+        "noise, sampling: root integrated squared error due to privacy, and without it. at a "
+        "point: largest\nstandard deviation of the noise. share: noise in the variance of both. "
+        "bandwidth: the public rule's."
+    )
+    if output is not None:
+        print(f"Picture written to {output}")
