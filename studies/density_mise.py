@@ -543,6 +543,15 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 
+LABELS = {
+    "pure": "Mercer, pure (0)",
+    "ours": f"Mercer ({DELTA:g})",
+    "paper": f"Hall 2013 ({DELTA:g})",
+    "paper, M1": f"Hall 2013, M1 ({DELTA:g})",
+    "half": "histogram, replace-one (0)",
+}
+
+
 def picture(errors: dict[Key, Floats], sizes: list[int], columns: list[str], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
@@ -553,13 +562,11 @@ def picture(errors: dict[Key, Floats], sizes: list[int], columns: list[str], pat
         for axes, epsilon in zip(line, GRID["epsilon"], strict=True):
             for column in [c for c in STYLES if c in columns]:
                 cells = [cell(errors, density, n, epsilon, column) for n in sizes]
-                label = COLUMNS[column][0].strip("*")
+                label = LABELS.get(column, COLUMNS[column][0])
                 axes.plot(sizes, [c.mean for c in cells], label=label, **STYLES[column])
             axes.set(xscale="log", yscale="log")
             axes.set_title(target.title, loc="left", fontsize=11, pad=18)
-            promise = (
-                f"epsilon = {epsilon:g}, one row; delta = {DELTA:g} if named and for Hall, else 0"
-            )
+            promise = f"epsilon = {epsilon:g}, delta in brackets, one row"
             axes.text(0, 1.03, promise, transform=axes.transAxes, fontsize=8, color="#555555")
             axes.spines[["top", "right"]].set_visible(False)
         line[0].set_ylabel("mean integrated squared error")
