@@ -18,7 +18,7 @@ import os
 import platform
 import subprocess
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -413,7 +413,7 @@ class Audit:
     under: Floats
     other: Floats
 
-    @property
+    @cached_property
     def bound(self) -> float:
         return epsilon_lower_bound(self.under, self.other, delta=0.0)
 
