@@ -58,6 +58,9 @@ class Weaker(Mechanism, by_name=False):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         return self.share * self.sound.multiplier(size, epsilon=epsilon, delta=delta)
 
+    def event(self, *, epsilon: float, delta: float) -> Any:
+        return self.sound.event(epsilon=epsilon, delta=delta)
+
     def calibrate(self, sensitivity: Sensitivity, size: int, **promise: Any) -> Any:
         noise: Any = self.sound.calibrate(sensitivity, size, **promise)
         law = replace(noise.law, scale=noise.law.scale * self.share)
