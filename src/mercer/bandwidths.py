@@ -24,7 +24,7 @@ from mercer.entropy import Entropy
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Promise
 from mercer.mechanisms.exponential import Choice, Exponential
-from mercer.privacy import Event, PureEvent
+from mercer.privacy import ApproximateEvent, Event, PureEvent
 from mercer.publish import LedgerLike, Purse, spend
 from mercer.statements import Statement
 from mercer.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
@@ -49,6 +49,7 @@ class Split:
     choice: float  # epsilon of the choice
     noise: Promise  # of the density alone
     whole: Promise
+    events: tuple[Event, Event]
 
     @classmethod
     def of(cls, method: str, mechanism: Mechanism, promise: Promise, share: object) -> Split:
@@ -59,23 +60,22 @@ class Split:
         epsilon, delta = promise["epsilon"], promise["delta"]
         first = epsilon * number
         rest = math.nextafter(float(Fraction(epsilon) - Fraction(first)), 0.0)
-        if not mechanism.pure:
-            rest = max(rest, _beside(first, epsilon=epsilon, delta=delta))
-        return cls(method, first, Promise(epsilon=rest, delta=delta), promise)
+        alone = Promise(epsilon=rest, delta=delta)
+        if mechanism.pure:
+            return cls(method, first, alone, promise, (PureEvent(first), PureEvent(rest)))
+        joined = Promise(epsilon=_beside(first, epsilon=epsilon, delta=delta), delta=delta)
+        both: tuple[Event, Event] = (PureEvent(first), mechanism.event(**joined))
+        if joined["epsilon"] > rest and delta_of(both, epsilon=epsilon) <= delta:
+            return cls(method, first, joined, promise, both)
+        return cls(method, first, alone, promise, (both[0], ApproximateEvent(rest, delta)))
 
     def spend(
         self, mechanism: Mechanism, purse: Purse, *, n: int, unit: str, what: str
     ) -> Statement:
         """Charge both at once, before either is drawn."""
-        events: tuple[Event, ...] = (PureEvent(self.choice), mechanism.event(**self.noise))
-        if (
-            not mechanism.pure
-            and delta_of(events, epsilon=self.whole["epsilon"]) > self.whole["delta"]
-        ):
-            raise ArithmeticError("the split does not keep the promise; nothing was spent")
         words = f"{mechanism.words}; bandwidth by {Choice.words}, epsilon = {self.choice:g} of it"
         return spend(
-            events, purse, **self.whole, n=n, unit=unit, words=words,
+            self.events, purse, **self.whole, n=n, unit=unit, words=words,
             calibration=mechanism.calibration, what=what,
         )  # fmt: skip
 
@@ -94,11 +94,16 @@ class Split:
 
 def _beside(first: float, *, epsilon: float, delta: float) -> float:
     """Epsilon at which a Gaussian alone has the noise that it needs beside a pure choice."""
-    kept = delta * 0.996  # the lattice may cost a thousandth, at either epsilon
-    multiplier = gaussian_beside(first, epsilon=epsilon, delta=kept)
+    # the lattice costs up to delta/1000 at the Gaussian's own epsilon, and more at the whole one
+    lattice = (
+        0.0011 * (1 + math.exp(min(epsilon, 700.0))) / (1 + math.exp(min(epsilon - first, 700.0)))
+    )
+    if lattice > 0.3:
+        return epsilon - first
+    multiplier = gaussian_beside(first, epsilon=epsilon, delta=delta * (1 - lattice))
 
     def excess(candidate: float) -> float:
-        return gaussian_multiplier(epsilon=candidate, delta=delta * 0.999) / multiplier - 1
+        return gaussian_multiplier(epsilon=candidate, delta=delta) / multiplier - 1
 
     low, high = epsilon - first, epsilon
     if excess(low) <= 0:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from mercer import entropy
-from mercer.bases import SpectralBasis
+from mercer.bases import Basis, SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import Floats, check_choice, check_count
 from mercer.domain import Domain
 from mercer.release import Band, Release
 from mercer.smoothing import choose_bandwidth, density_level, released_mass
 
-__all__ = ["CHOICES", "DensityRelease", "unit_covariance"]
+__all__ = ["CHOICES", "DensityRelease", "unit_covariance", "without_constant"]
 
 CHOICES = ("auto", "rule", "given", "private-scott", "private-cv")
 
@@ -227,6 +227,20 @@ class DensityRelease(Release):
         }
 
     @property
+    def _filtered(self) -> Floats:
+        """Plain coordinates after smoothing; the constant is one, and its noise is dropped."""
+        if "filtered" not in self._memory:
+            value = self.basis.unmix(self.coordinates) * self.filter
+            if isinstance(self.basis, SpectralBasis):
+                value[0] = self.basis.amplitude[0] * self._mass()
+            self._memory["filtered"] = value
+        return self._memory["filtered"]
+
+    @property
+    def _noisy(self) -> Floats:
+        return without_constant(self.basis, self.filter)
+
+    @property
     def _tail(self) -> float:
         if isinstance(self.basis, SpectralBasis):
             return self.basis.tail(self.covariance, self.smoother)
@@ -262,6 +276,17 @@ class DensityRelease(Release):
     @property
     def _level(self) -> float:
         return self._unit_level / self.domain.volume
+
+
+def without_constant(basis: Basis, factors: Floats) -> Floats:
+    """Factors of the noise of a density: its integral is one, so that the constant has none.
+
+    Cosines of several columns keep it: their noise is a product over the columns, and a little
+    less than what is said.
+    """
+    if not isinstance(basis, SpectralBasis) or (basis.reflects and basis.dimension > 1):
+        return factors
+    return np.concatenate([[0.0], factors[1:]])
 
 
 def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...], ...]:

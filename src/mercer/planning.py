@@ -9,6 +9,7 @@ import numpy as np
 from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import check_count
+from mercer.densities import without_constant
 from mercer.domain import Domain
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
@@ -70,8 +71,9 @@ def density_plan(
         final = smoothing.covariance
     finest = float(np.sqrt(np.min(np.diag(np.array(final)))))
     keep, volume = chosen.multiplier(final), domain.volume
+    factors = without_constant(chosen, chosen.filter(final, "gaussian"))
     accuracy = noise_accuracy(
-        chosen, chosen.filter(final, "gaussian"), noise.law, scale=1 / volume, finest=finest,
+        chosen, factors, noise.law, scale=1 / volume, finest=finest,
         volume=volume, tail=chosen.tail(final, "gaussian"),
     )  # fmt: skip
     # without privacy a coefficient has variance about 1/n

@@ -188,7 +188,7 @@ class Recipe:
         else:
             covariance = unit_covariance(self.bandwidth, domain)
             h = math.sqrt(covariance[0][0])
-            degree = moment_degree(h, variance, boundary=self.boundary, most=MOST_DEGREE)
+            degree = moment_degree(h, variance, n=n, boundary=self.boundary, most=MOST_DEGREE)
         if self.size is not None:
             degree = max(1, self.size - 1 if self.boundary == "reflect" else (self.size - 1) // 2)
         if self.basis == "moments":

@@ -117,7 +117,7 @@ class Release(ABC):
     def standard_error(self, x: object) -> Floats:
         """Standard deviation of the noise at each point."""
         rows = self.domain.to_unit(self.domain.points(x))
-        spread = _deviation(self.basis, self.noise, rows, self.filter)
+        spread = _deviation(self.basis, self.noise, rows, self._noisy)
         return (self.scale * spread).reshape(self.domain.shape(x))
 
     @property
@@ -125,7 +125,7 @@ class Release(ABC):
         """Expected error due to privacy."""
         if "accuracy" not in self._memory:
             self._memory["accuracy"] = noise_accuracy(
-                self.basis, self.filter, self.noise, scale=self.scale, finest=self._finest,
+                self.basis, self._noisy, self.noise, scale=self.scale, finest=self._finest,
                 volume=self.domain.volume, tail=self._tail,
             )  # fmt: skip
         return self._memory["accuracy"]
@@ -169,6 +169,11 @@ class Release(ABC):
         return float(self.basis.lengths.min())
 
     @property
+    def _noisy(self) -> Floats:
+        """Factor of the noise of every coordinate: none where the value is known."""
+        return self.filter
+
+    @property
     def _tail(self) -> float:
         return self.basis.deficit
 
@@ -181,7 +186,7 @@ class Release(ABC):
         unit = self.domain.to_unit(self.domain.points(x))
         draws = self.noise.draws(self.basis.size, np.arange(self.basis.size)).T
         parts = [
-            np.quantile(np.abs(self.basis.noise_rows(part, self.filter) @ draws), level, axis=1)
+            np.quantile(np.abs(self.basis.noise_rows(part, self._noisy) @ draws), level, axis=1)
             for part in np.array_split(unit, max(1, len(unit) // 256))
         ]
         return (self.scale * np.concatenate(parts)).reshape(self.domain.shape(x))
@@ -190,11 +195,11 @@ class Release(ABC):
         """Quantile of sup_x |noise(x)| / sd(x): public, so simulated, or in closed form (M15)."""
         size = self.basis.size
         if self.domain.dimension > 1 and isinstance(self.basis, SpectralBasis):
-            return _field_quantile(level, self.basis, self.filter, self.noise.radii(size))
+            return _field_quantile(level, self.basis, self._noisy, self.noise.radii(size))
         if "suprema" not in self._memory:
             mesh = _mesh(self.domain.dimension, self._finest)
             runs = {1: 4000, 2: 2000, 3: 1000}[self.domain.dimension]
-            trial = self.basis.noise_rows(mesh[:: max(1, len(mesh) // 64)], self.filter)
+            trial = self.basis.noise_rows(mesh[:: max(1, len(mesh) // 64)], self._noisy)
             trial = trial * self.noise.deviations(size)
             power = np.max(trial**2 / np.sum(trial**2, axis=1, keepdims=True), axis=0)
             kept = np.flatnonzero(power > 1e-8)  # the others cannot be seen in the supremum
@@ -202,8 +207,8 @@ class Release(ABC):
             suprema = np.zeros(draws.shape[1])
             for start in range(0, len(mesh), 512):
                 part = mesh[start : start + 512]
-                sd = np.maximum(_deviation(self.basis, self.noise, part, self.filter), 1e-300)
-                rows = self.basis.noise_rows(part, self.filter)[:, kept] / sd[:, None]
+                sd = np.maximum(_deviation(self.basis, self.noise, part, self._noisy), 1e-300)
+                rows = self.basis.noise_rows(part, self._noisy)[:, kept] / sd[:, None]
                 np.maximum(suprema, np.abs(rows @ draws).max(axis=0), out=suprema)
             self._memory["suprema"] = np.sort(suprema)
         suprema = self._memory["suprema"]

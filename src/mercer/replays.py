@@ -126,10 +126,23 @@ def _split(change: Floats, *, real: bool) -> float:
     A linear program over measures on a fine grid of the circle: an upper bound, since the grid is
     not all of it.
     """
+    m = change.size - 1 if real else (change.size - 1) // 2
+    turn = np.pi if real else 2 * np.pi
+    coarse = np.arange(0, 1025) / 1024 * turn
+    scale = float(np.max(np.abs(change))) or 1.0
+    found, masses = _program(coarse, change / scale, m, real=real)
+    if not np.isfinite(found):
+        return np.inf
+    near = coarse[masses > 1e-9 * masses.max()]  # then only around the points that matter
+    offsets = np.arange(-16, 17) / (1024 * 16) * turn
+    fine = np.unique(np.clip((near[:, None] + offsets).reshape(-1), 0.0, turn))
+    return min(found, _program(fine, change / scale, m, real=real)[0]) * scale
+
+
+def _program(points: Floats, change: Floats, m: int, *, real: bool) -> tuple[float, Floats]:
+    """The least v with measures on these points only, and the mass on each point."""
     from scipy.optimize import linprog
 
-    m = change.size - 1 if real else (change.size - 1) // 2
-    points = np.arange(0, 1025) / 1024 * (np.pi if real else 2 * np.pi)
     rows = [np.cos(j * points) for j in range(m + 1)]
     if not real:
         rows += [np.sin(j * points) for j in range(1, m + 1)]
@@ -141,11 +154,10 @@ def _split(change: Floats, *, real: bool) -> float:
     above[:, -1] = -1.0
     cost = np.zeros(2 * count + 1)
     cost[-1] = 1.0
-    scale = float(np.max(np.abs(change))) or 1.0
-    found: Any = linprog(
-        cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=change / scale, method="highs"
-    )
-    return float(found.x[-1]) * scale if found.success else np.inf
+    found: Any = linprog(cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=change, method="highs")
+    if not found.success:
+        return np.inf, np.zeros(count)
+    return float(found.x[-1]), found.x[:count] + found.x[count:-1]
 
 
 class _Frozen(Entropy):

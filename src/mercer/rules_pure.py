@@ -27,7 +27,8 @@ __all__ = [
     "orbitope_variance",
 ]
 
-_PRICE = 0.15  # what keeping finer detail may add to the expected error
+_PRICE = (0.15, 0.35)  # what keeping finer detail may add to the expected error: where the best
+_FEW = 6  # degree is below this, and else
 _DETAIL = 4  # at most so many times the degree of least expected error
 _MOST = 256  # coordinates of the rule; a given bandwidth may ask for more
 _LADDER = sorted({round(2 * 2 ** (step / 4)) for step in range(33)})
@@ -60,20 +61,24 @@ def moment_rule(variance: Variance, *, n: int, boundary: str) -> tuple[int, Expe
 
     Least expected error over two references, a normal of standard deviation an eighth of the
     bounds and an exponential of rate five, in geometric mean; then the largest degree up to four
-    times it that raises neither by more than 15 %: detail for densities that have it.
+    times it that raises neither by more than 15 % (35 % from degree 6 on): detail for densities
+    that have it.
     """
     ladder = [m for m in _LADDER if m <= _MOST]
     totals = np.array([_least(m, variance(m), n=n, boundary=boundary)[1] for m in ladder])
     best = int(np.argmin(np.sum(np.log(totals), axis=1)))
-    degree = ladder[best]
+    degree, price = ladder[best], _PRICE[ladder[best] >= _FEW]
     for m, total in zip(ladder, totals, strict=True):
-        if degree < m <= _DETAIL * ladder[best] and np.all(total <= (1 + _PRICE) * totals[best]):
+        if degree < m <= _DETAIL * ladder[best] and np.all(total <= (1 + price) * totals[best]):
             degree = m
     return degree, _least(degree, variance(degree), n=n, boundary=boundary)[0]
 
 
-def moment_degree(h: float, variance: Variance, *, boundary: str, most: int) -> int:
-    """The degree for a given bandwidth: least noise and tail together, tail at its worst."""
+def moment_degree(h: float, variance: Variance, *, n: int, boundary: str, most: int) -> int:
+    """The degree for a given bandwidth: least noise and tail together, tail at its worst.
+
+    But no more than brings the tail below a twentieth of the sampling error, which nobody can see.
+    """
     rate, functions, length = CIRCLES[boundary]
     j = np.arange(1, 4 * most + 1)
     square = np.exp(-((np.pi * rate * j * h) ** 2))
@@ -83,6 +88,8 @@ def moment_degree(h: float, variance: Variance, *, boundary: str, most: int) -> 
         error = functions * float(np.sum(square[:m] * variance(m))) + tail[m - 1]
         if error < least:
             least, degree = error, m
+    sampling = functions * float(np.sum(square)) / n / length
+    degree = min(degree, int(np.argmax(tail <= 0.05 * sampling)) + 1)
     if degree == most and tail[most - 1] > 1e-3:
         raise ValueError(
             f"bandwidth must be at least {1 / (rate * most):.2g} times the width of the bounds for "
