@@ -35,6 +35,12 @@ class Silent(Entropy):
     def discrete_gaussian(self, scale: float, size: int) -> list[int]:  # noqa: ARG002
         return [0] * size
 
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:  # noqa: ARG002
+        return [0] * size
+
+    def octets(self, count: int) -> bytes:
+        raise NotImplementedError("only lattice noise can be silenced")
+
 
 def ages(n: int) -> np.ndarray:
     """Numbers strictly inside (0, 100): KDEpy wants all of them inside its grid."""
