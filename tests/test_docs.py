@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mercer.cli import main
+from mercer.ledger import Ledger
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -30,9 +31,10 @@ def admissions(tmp_path, monkeypatch, rng):
 
 
 def test_readme_commands(admissions, capsys):
-    (text,) = blocks("console")
+    text = "\n".join(blocks("console"))
+    Ledger("budgets.db").register("admissions", epsilon=3, delta=1e-5)
     commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ mercer")]
-    assert len(commands) == 5
+    assert len(commands) == 8
     for arguments in commands:
         try:
             main(arguments)
@@ -43,8 +45,7 @@ def test_readme_commands(admissions, capsys):
 
 
 def test_readme_python(admissions):
-    (text,) = blocks("python")
-    exec(compile(text, "README.md", "exec"), {})
+    exec(compile("\n".join(blocks("python")), "README.md", "exec"), {})
     assert (admissions / "smoother.png").exists()
     assert (admissions / "copy.json").exists()
 
@@ -58,7 +59,11 @@ def test_tour_is_short_and_links_exist():
                 assert (page.parent / target).exists(), (page.name, target)
 
 
-@pytest.mark.parametrize("name", ["mercer", "mercer.api", "mercer.estimators"])
+MODULES = ["mercer", "mercer.api", "mercer.audits", "mercer.composition", "mercer.estimators"]
+MODULES += ["mercer.ledger", "mercer.replays", "mercer.selection"]
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples(name):
     result = doctest.testmod(importlib.import_module(name))
     assert result.attempted > 0

@@ -1,7 +1,7 @@
 """Mercer: release functions with differential privacy.
 
 >>> import mercer
->>> release = mercer.density([1.0, 2.5, 2.0, 4.0], bounds=(0, 5), epsilon=1.0, delta=1e-6)
+>>> release = mercer.density([1.0, 2.5, 2.0, 4.0], bounds=(0, 5), epsilon=1.0)
 >>> release.privacy.epsilon
 1.0
 """
@@ -12,34 +12,62 @@ from mercer.version import __version__
 
 if TYPE_CHECKING:
     from mercer.api import density
+    from mercer.audits import Audit, audit
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
+    from mercer.replays import Replay, replay
+    from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
 
 __all__ = [
+    "Audit",
+    "BudgetExceeded",
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "Ledger",
+    "LedgerError",
     "PrivateKernelDensity",
+    "Receipt",
     "Release",
+    "Replay",
     "__version__",
+    "audit",
     "density",
     "density_plan",
+    "iqr",
     "load",
+    "quantiles",
+    "replay",
+    "select",
+    "select_function",
 ]
 
 _HOMES = {
+    "Audit": "audits",
+    "BudgetExceeded": "ledger",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",
+    "Ledger": "ledger",
+    "LedgerError": "ledger",
     "PrivateKernelDensity": "estimators",
+    "Receipt": "ledger",
     "Release": "release",
+    "Replay": "replays",
+    "audit": "audits",
+    "replay": "replays",
     "density": "api",
     "density_plan": "planning",
+    "iqr": "selection",
     "load": "storage",
+    "quantiles": "selection",
+    "select": "selection",
+    "select_function": "selection",
 }
 
 

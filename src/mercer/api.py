@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mercer import entropy
+from mercer.bandwidths import Split
 from mercer.checks import Floats, check_choice
 from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
@@ -15,7 +17,7 @@ from mercer.domain import Domain
 from mercer.laws import Law
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
-from mercer.publish import publish
+from mercer.publish import LedgerLike, Purse, publish
 from mercer.recipes import Recipe, dimension_of
 from mercer.statements import Statement
 from mercer.summaries import DensitySummary, Tally, tally_rows
@@ -31,6 +33,7 @@ def density(
     epsilon: object = None,
     delta: object = None,
     bandwidth: object = "auto",
+    choice_share: float = 0.2,
     kernel: str = "gaussian",
     smoother: str | None = None,
     boundary: str | None = None,
@@ -41,6 +44,8 @@ def density(
     missing: str = "zero",
     mechanism: str | Mechanism | None = None,
     rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> DensityRelease:
     """Release the density of one to three columns with differential privacy.
@@ -60,9 +65,12 @@ def density(
         The promise.  Epsilon has no default; delta left out (or 0) is pure differential privacy.
     bandwidth
         "auto" (default): noise for a small reference bandwidth, then the final one chosen from
-        the noisy result, free (M17).  "rule": a public rule in n, epsilon and delta.  Or a
-        number, one number for each column, or a matrix (the squared bandwidth H), in the units of
-        the data.
+        the noisy result, free (M17).  "rule": a public rule in n, epsilon and delta.
+        "private-scott", "private-cv": chosen from the records for a share of the budget (M12).
+        Or a number, one number for each column, or a matrix (the squared bandwidth H), in the
+        units of the data.
+    choice_share
+        Share of epsilon for a private bandwidth; the statement says how both compose.
     kernel
         Kernel of the noise: "gaussian" (M4), or "exponential" (M6), "matern32", "matern52".
     smoother
@@ -85,6 +93,9 @@ def density(
         "gaussian" (needs delta), or a `mercer.mechanisms.Gaussian(calibration="classic")` (E1).
     rng
         None: secure noise.  A seed or a NumPy generator: reproducible, and marked not private.
+    ledger, dataset
+        A `mercer.Ledger`, its path or its URL, and the dataset to charge: refused, with nothing
+        drawn, if not that much is left.
     progress
         Called with the number of rows of each chunk as it is read.
 
@@ -98,18 +109,31 @@ def density(
     """
     check_choice("missing", missing, ("zero", "drop"))
     source, dimension = entropy.resolve(rng), dimension_of(bounds)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism,
         delta=delta, dimension=dimension,
     )  # fmt: skip
     promise = check_promise(recipe.mechanism, epsilon, delta)
+    split = None
+    if recipe.private:
+        if unit is not None and recipe.private == "private-cv":
+            raise ValueError("bandwidth='private-cv' counts rows; use 'private-scott' with unit")
+        split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
     domain = Domain.of(bounds, rows.names)
     recipe.given(domain)
     tally = _tally(rows, domain, progress)
     n = _count(tally, rows, missing)
-    chosen, smoothing = recipe.build(domain, n=n, **promise)
-    summary = DensitySummary(tally, chosen, smoothing, n=n, unit=rows.unit or "row")
+    protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
+    paid, alone = None, promise
+    if split is not None:
+        paid = split.spend(recipe.mechanism, purse, n=n, unit=protected, what=what)
+        alone = split.noise
+        widths = split.draw(tally, domain, purse, n=n, boundary=recipe.boundary)
+        recipe = replace(recipe, bandwidth=np.array(widths))
+    chosen, smoothing = recipe.build(domain, n=n, **alone)
+    summary = DensitySummary(tally, chosen, smoothing, n=n, unit=protected)
 
     def build(noisy: Floats, law: Law, statement: Statement) -> DensityRelease:
         fields: dict[str, Any] = {
@@ -118,10 +142,14 @@ def density(
         }  # fmt: skip
         if recipe.adaptive:
             return DensityRelease.smoothed(**fields)
-        choice = "rule" if isinstance(recipe.bandwidth, str) else "given"
+        choice = split.method if split else _choice(recipe)
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
-    return publish(summary, recipe.mechanism, build, entropy=source, **promise)
+    return publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid)
+
+
+def _choice(recipe: Recipe) -> str:
+    return "rule" if isinstance(recipe.bandwidth, str) else "given"
 
 
 def _tally(rows: Rows, domain: Domain, progress: Callable[[int], None] | None) -> Tally:

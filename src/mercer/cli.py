@@ -9,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import cli_choices, terminal
+from mercer.cli_audit import audit_command
+from mercer.cli_ledger import ledger_app
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -25,6 +27,8 @@ app = typer.Typer(
 )
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 app.add_typer(plan_app, name="plan")
+app.command("audit", no_args_is_help=True)(audit_command)
+app.add_typer(ledger_app, name="ledger")
 
 Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
@@ -32,7 +36,13 @@ Bounds = Annotated[
     list[float] | None,
     typer.Option(metavar="LO HI", help="Public bounds, LO HI for each column. Required."),
 ]
-Delta = Annotated[float | None, typer.Option(help="The delta of the promise. Required.")]
+Delta = Annotated[
+    float | None, typer.Option(help="The delta of the promise. Left out: pure, which is stronger.")
+]
+MechanismName = Annotated[
+    str | None,
+    typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta)."),
+]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -82,6 +92,7 @@ def density(
     kernel: Annotated[
         str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
     ] = "gaussian",
+    mechanism: MechanismName = None,
     unit: Annotated[
         str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
     ] = None,
@@ -91,13 +102,17 @@ def density(
     seed: Annotated[
         int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
     ] = None,
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
     overwrite: Annotated[bool, typer.Option(help="Replace an existing release file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Release the density of one to three columns.
 
     [bold]Example:[/bold] mercer density admissions.csv --column age --bounds 0 100
-    --epsilon 1 --delta 1e-6 -o ages.json
+    --epsilon 1 -o ages.json
 
     Values outside the bounds are clipped; rows without a number count and add nothing. Nothing
     is spent if an argument is wrong.
@@ -117,9 +132,12 @@ def density(
             bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
             boundary=boundary,
             kernel=kernel,
+            mechanism=mechanism,
             unit=unit,
             missing=missing,
             rng=seed,
+            ledger=ledger,
+            dataset=dataset,
             progress=tick,
         )
     release.save(file_out)
@@ -238,6 +256,7 @@ def plan_density(
         list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
     ] = None,
     delta: Delta = None,
+    mechanism: MechanismName = None,
     boundary: Annotated[str, typer.Option(help="reflect, periodic or open.")] = "reflect",
     bandwidth: Annotated[
         list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
@@ -250,7 +269,6 @@ def plan_density(
     """How accurate a density release will be, for each epsilon: needs no data, spends nothing.
 
     [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
-    --delta 1e-6
     """
     from dataclasses import asdict
 
@@ -262,6 +280,7 @@ def plan_density(
             bounds=terminal.pairs(bounds),
             epsilon=value,
             delta=delta,
+            mechanism=mechanism,
             boundary=boundary,
             bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
         )
@@ -274,7 +293,8 @@ def plan_density(
             [p.epsilon for p in plans],
             [p.privacy_error for p in plans],
             [p.sampling_error for p in plans],
-            f"Density of {plans[0].n} records, delta = {plans[0].delta:g}",
+            f"Density of {plans[0].n} records, "
+            + (f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"),
             output,
         )
     if as_json:
@@ -300,3 +320,6 @@ def plan_density(
     )
     if output is not None:
         print(f"Picture written to {output}")
+
+
+cli_choices.add_to(app)

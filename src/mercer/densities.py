@@ -16,7 +16,9 @@ from mercer.domain import Domain
 from mercer.release import Band, Release
 from mercer.smoothing import choose_bandwidth, density_level, released_mass
 
-__all__ = ["DensityRelease", "unit_covariance"]
+__all__ = ["CHOICES", "DensityRelease", "unit_covariance"]
+
+CHOICES = ("auto", "rule", "given", "private-scott", "private-cv")
 
 _SIDES = {1: (512, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coordinate
 
@@ -26,7 +28,7 @@ class DensityRelease(Release):
     """A private density on a box.  `release(x)` is non-negative with integral one."""
 
     covariance: tuple[tuple[float, ...], ...]  # of the smoothing, in unit coordinates
-    choice: str  # "auto", "rule" or "given": how the bandwidth was chosen
+    choice: str  # how the bandwidth was chosen: one of CHOICES
     boundary: str
     smoother: str = "gaussian"  # or "quartic": a kernel of order four, for moments
 
@@ -34,7 +36,7 @@ class DensityRelease(Release):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("choice", self.choice, ("auto", "rule", "given"))
+        check_choice("choice", self.choice, CHOICES)
         check_choice("boundary", self.boundary, ("reflect", "periodic", "open"))
         self._check_smoothing()
 

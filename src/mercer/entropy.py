@@ -53,6 +53,12 @@ class Entropy(ABC):
     def octets(self, count: int) -> bytes:
         """Independent uniform bytes."""
 
+    def witness(self, what: str, value: Any, sensitivity: Any) -> None:  # noqa: B027
+        """The door shows what it adds noise to, and its declared bound.
+
+        Nothing is kept, but by the `mercer.replay` of somebody who holds the data anyway.
+        """
+
     def uniforms(self, size: int) -> Uniforms:
         """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
         return Uniforms(self.octets, size)

@@ -16,7 +16,7 @@ from scipy.special import gammaincinv
 
 from mercer import entropy
 from mercer.checks import Floats, Ints
-from mercer.orbitope import RUNS, public_draws
+from mercer.orbitope import RUNS, cone_draws, public_draws
 
 __all__ = [
     "LAWS",
@@ -44,6 +44,10 @@ class Law(ABC):
         """Standard deviation of each of `size` coordinates."""
 
     @abstractmethod
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
+        """Draws of the law in doubles, for audits and studies: shape (runs, size)."""
+
+    @abstractmethod
     def draws(self, size: int, kept: Ints) -> Floats:
         """Public draws of the coordinates `kept` of `size`, from a fixed stream: (runs, kept)."""
 
@@ -69,8 +73,11 @@ class Normal(Law):
     def deviations(self, size: int) -> Floats:
         return np.full(size, self.scale)
 
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
+        return rng.standard_normal((runs, size)) * self.scale
+
     def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
-        return entropy.simulation(1).standard_normal((RUNS, kept.size)) * self.scale
+        return self.simulate(kept.size, RUNS, entropy.simulation(1))
 
 
 @dataclass(frozen=True)
@@ -83,8 +90,12 @@ class Laplace(Law):
         ratio = self.step / self.scale  # variance of the discrete law: step^2 / (cosh(ratio) - 1)
         return np.full(size, self.step / (math.sqrt(2.0) * math.sinh(ratio / 2)))
 
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
+        pair = rng.geometric(-math.expm1(-self.step / self.scale), (2, runs, size))
+        return (pair[0] - pair[1]) * self.step
+
     def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
-        return entropy.simulation(1).laplace(scale=self.scale, size=(RUNS, kept.size))
+        return self.simulate(kept.size, RUNS, entropy.simulation(1))
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,11 @@ class Euclidean(Law):
 
     def deviations(self, size: int) -> Floats:
         return np.full(size, self.scale * math.sqrt(size + 1))  # E|z|^2 = size (size + 1) scale^2
+
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
+        z = rng.standard_normal((runs, size))
+        length = rng.gamma(size, self.scale, runs) / np.sqrt(np.sum(z**2, axis=1))
+        return z * length[:, None]
 
     def draws(self, size: int, kept: Ints) -> Floats:
         rng = entropy.simulation(1)
@@ -129,6 +145,9 @@ class OrbitopeLaw(Law):
             pair = (square[1 : m + 1] + square[m + 1 :]) / 2
             square = np.concatenate([square[:1], pair, pair])
         return np.sqrt(square)
+
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
+        return cone_draws(self.degree(size), runs, rng, real=self.real) * self.scale
 
     def draws(self, size: int, kept: Ints) -> Floats:
         return public_draws(self.degree(size), real=self.real)[:, kept] * self.scale

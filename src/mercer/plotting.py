@@ -14,7 +14,7 @@ import numpy as np
 from mercer.densities import DensityRelease
 from mercer.release import Release
 
-__all__ = ["draw", "draw_plan"]
+__all__ = ["draw", "draw_plan", "draw_spending"]
 
 _INK, _BAND, _MAP = "#1b3a5c", "#b9cde0", "cividis"
 _KINDS = (".png", ".svg", ".pdf")
@@ -61,6 +61,26 @@ def draw_plan(
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     axes.set_title(title, loc="left")
+    figure.tight_layout()
+    return _finish(figure, path)
+
+
+def draw_spending(
+    shares: dict[str, Sequence[float]], totals: dict[str, str], title: str, path: Path | None
+) -> Any:
+    """The share of each dataset's total that was used after each of its releases."""
+    _check_path(path)
+    figure = _figure((7, 1.2 + 2.2 * len(shares)))
+    for place, (name, used) in enumerate(shares.items()):
+        axes = figure.add_subplot(len(shares), 1, place + 1)
+        axes.bar(range(1, len(used) + 1), used, width=0.7, color=_BAND, edgecolor=_INK)
+        axes.axhline(1.0, color="#8a8a8a", linestyle="--", linewidth=1)
+        axes.set(xlim=(0.4, max(6, len(used)) + 0.6), ylim=(0, 1.08), ylabel="share used")
+        axes.set_title(f"{name}: {totals[name]}", loc="left", fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("after release")
+    figure.suptitle(title, fontsize=13, x=0.02, ha="left")
     figure.tight_layout()
     return _finish(figure, path)
 

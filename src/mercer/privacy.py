@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 Neighbours = Literal["replace-one"]
-Norm = Literal["l1", "l2", "body", "moments", "score"]
+Norm = Literal["l1", "l2", "body", "cosines", "moments", "score"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class Sensitivity:
     - "l1", "l2": the norm of the change of the released coordinates.  For coordinates that are
       orthonormal in a kernel's space the l2 norm is that space's.
     - "body": the gauge of a symmetric body that the mechanism was given.
-    - "moments": the change is t - t' with t and t' in `value` times the body of trigonometric
-      moments (M11), which is not symmetric: no norm of the change would do.
+    - "cosines", "moments": the change is t - t' with t and t' in `value` times the body of
+      trigonometric moments, reflecting or periodic (M11), which is not symmetric: no norm of the
+      change would do.
     - "score": the change of any candidate's score, for choices among a finite set.
     """
 

@@ -1,51 +1,117 @@
-"""The one door.  Layer 5: the only place where a summary meets noise and becomes a release."""
+"""The one door.  Layer 5: the only place where a summary meets noise and becomes a release.
+
+`publish` is for noise that is added to coordinates, `spend` for choices: both charge before
+anything is drawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from mercer.checks import Floats
 from mercer.entropy import Entropy
 from mercer.laws import Law
+from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
+from mercer.mechanisms.base import Promise
+from mercer.privacy import Event
 from mercer.release import Release
 from mercer.statements import Statement
 from mercer.summaries import Summary
 from mercer.version import __version__
 
-__all__ = ["publish"]
+__all__ = ["LedgerLike", "Purse", "publish", "spend"]
 
 R = TypeVar("R", bound=Release)
+LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True)
+class Purse:
+    """Where noise comes from, and who pays: nobody, or a dataset of a ledger."""
+
+    entropy: Entropy
+    ledger: Ledger | None = None
+    dataset: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        entropy: Entropy,
+        ledger: LedgerLike,
+        dataset: str | None,
+        *,
+        data: object = None,
+        unit: str | None = None,
+    ) -> Purse:
+        """Open the ledger and check all that can be checked before data are read."""
+        book = account(ledger, dataset, data=data, unit=unit, secure=entropy.secure)
+        return cls(entropy, book, dataset)
+
+
+def spend(
+    events: Sequence[Event],
+    purse: Purse,
+    *,
+    epsilon: float,
+    delta: float,
+    n: int,
+    unit: str,
+    words: str,
+    calibration: str,
+    what: str,
+) -> Statement:
+    """Charge what is about to be drawn, durably, and hand out the statement of it.
+
+    A crash may cost a charge, but never leaves a release unpaid.
+    """
+    statement = Statement(
+        epsilon=epsilon,
+        delta=delta,
+        neighbours="replace-one",
+        unit=unit,
+        n=n,
+        mechanism=words,
+        calibration=calibration,
+        secure=purse.entropy.secure,
+        version=__version__,
+        events=tuple(events),
+    )
+    if purse.ledger is not None and purse.dataset is not None:
+        purse.ledger.charge(
+            purse.dataset, statement.events, epsilon=epsilon, delta=delta, what=what, unit=unit,
+            secure=statement.secure,
+        )  # fmt: skip
+    return statement
 
 
 def publish(
     summary: Summary,
     mechanism: Mechanism,
     build: Callable[[Floats, Law, Statement], R],
+    purse: Purse,
     *,
-    epsilon: float,
-    delta: float,
-    entropy: Entropy,
+    promise: Promise,
+    what: str,
+    paid: Statement | None = None,
 ) -> R:
-    """Calibrate to the summary's sensitivity, add noise, and hand out only what is public.
+    """Calibrate to the summary's sensitivity, charge, add noise, and hand out what is public.
 
-    `build` makes the release from noisy coordinates, the law of their noise and the statement;
-    it is post-processing.
+    The charge is made when all is ready but before noise is drawn; `paid` is the statement of one
+    that was made already, for this noise and a choice before it together.  `build` makes the
+    release from noisy coordinates, the law of their noise and the statement; it is
+    post-processing.
     """
     sensitivity = summary.sensitivity(mechanism.norm)
-    noise = mechanism.calibrate(sensitivity, summary.basis.size, epsilon=epsilon, delta=delta)
-    statement = Statement(
-        epsilon=epsilon,
-        delta=delta,
-        neighbours=sensitivity.neighbours,
-        unit=summary.unit,
-        n=summary.n,
-        mechanism=mechanism.words,
-        calibration=mechanism.calibration,
-        secure=entropy.secure,
-        version=__version__,
-        events=(noise.event,),
-    )
-    noisy = noise.add(summary.coordinates(), entropy)
+    noise = mechanism.calibrate(sensitivity, summary.basis.size, **promise)
+    coordinates = summary.coordinates()
+    statement = paid or spend(
+        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=mechanism.words,
+        calibration=mechanism.calibration, what=what,
+    )  # fmt: skip
+    purse.entropy.witness("coordinates", coordinates, sensitivity)
+    noisy = noise.add(coordinates, purse.entropy)
     return build(noisy, noise.law, statement)

@@ -26,10 +26,12 @@ from mercer.rules_pure import (
     orbitope_variance,
 )
 
-__all__ = ["Recipe", "dimension_of"]
+__all__ = ["PRIVATE", "Recipe", "dimension_of"]
 
 SPECTRAL = ("cosine", "fourier", "moments")
-_WORDS = ("auto", "rule")
+_EXPANSIONS = ("hermite", "wavelet")
+PRIVATE = ("private-scott", "private-cv")
+_WORDS = ("auto", "rule", *PRIVATE)
 _PURE_CUT = 0.03  # of the eigenvalues, for a given bandwidth: every function kept adds noise
 
 _SIZES = {
@@ -72,7 +74,7 @@ class Recipe:
         mirrors = basis in (None, "cosine", "moments")
         opened = noise != "gaussian" or shape != "gaussian" or not mirrors
         if boundary is None:
-            boundary = "open" if opened else "reflect"
+            boundary = "periodic" if basis == "wavelet" else "open" if opened else "reflect"
         wall = check_choice("boundary", boundary, ("reflect", "periodic", "open"))
         line = noise == shape == "gaussian" and basis in (None, "moments") and dimension != 2 and dimension != 3  # fmt: skip  # noqa: E501
         chosen = _mechanism(mechanism, delta=delta, line=line, wall=wall)
@@ -99,20 +101,33 @@ class Recipe:
         automatic = isinstance(self.bandwidth, str) and self.bandwidth == "auto"
         return automatic and self.basis in SPECTRAL
 
+    @property
+    def private(self) -> str | None:
+        """How a part of the budget chooses the bandwidth, if it does."""
+        word = self.bandwidth
+        return word if isinstance(word, str) and word in PRIVATE else None
+
     def given(self, domain: Domain) -> tuple[float, ...] | None:
         """Checks what follows from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
             covariance = unit_covariance(self.bandwidth, domain)
+            if self.basis in _EXPANSIONS:
+                raise ValueError(
+                    f"bandwidth has no meaning for basis={self.basis!r}, which is not smoothed; "
+                    "leave it out, and set size, the number of functions"
+                )
             if self.basis != "moments":  # they need n as well
                 self._kernels(covariance, CUT)
             return tuple(np.sqrt(np.diag(np.array(covariance))))
+        if self.private and self.basis in _EXPANSIONS:
+            raise ValueError(f"bandwidth={self.bandwidth!r} has no meaning for {self.basis!r}")
         any_width = covariance_of(np.eye(domain.dimension) * 0.01)
         norms(KERNELS[self.smoother](any_width), KERNELS[self.kernel](any_width))
         return None
 
     def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
         """The public rule's bandwidth and what error it expects."""
-        if self.basis == "moments":
+        if self.basis in ("moments", *_EXPANSIONS):
             variance = self._variance(n=n, epsilon=epsilon, delta=delta)
             return moment_rule(variance, n=n, boundary=self.boundary)[1]
         d = domain.dimension
@@ -126,8 +141,8 @@ class Recipe:
     ) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
         promise = {"epsilon": epsilon, "delta": delta}
-        if self.basis == "moments":
-            return self._moments(domain, n=n, **promise)
+        if self.basis in ("moments", *_EXPANSIONS):
+            return self._line(domain, n=n, **promise)
         if not isinstance(self.bandwidth, str):
             cut = _PURE_CUT if self.mechanism.pure else CUT
             return self._kernels(unit_covariance(self.bandwidth, domain), cut)
@@ -158,13 +173,13 @@ class Recipe:
 
         return variance
 
-    def _moments(
+    def _line(
         self, domain: Domain, *, n: int, epsilon: float, delta: float
     ) -> tuple[Basis, Kernel]:
         if domain.dimension != 1:
             raise ValueError(
-                "basis='moments' and mechanism='orbitope' are for one column, got "
-                f"{domain.dimension}; use mechanism='l2'"
+                f"basis={self.basis!r} is for one column, got {domain.dimension}; leave basis out, "
+                "and mechanism='orbitope'"
             )
         variance = self._variance(n=n, epsilon=epsilon, delta=delta)
         if isinstance(self.bandwidth, str):
@@ -176,7 +191,12 @@ class Recipe:
             degree = moment_degree(h, variance, boundary=self.boundary, most=MOST_DEGREE)
         if self.size is not None:
             degree = max(1, self.size - 1 if self.boundary == "reflect" else (self.size - 1) // 2)
-        return Moments(degree, self.boundary), KERNELS["gaussian"](covariance)
+        if self.basis == "moments":
+            return Moments(degree, self.boundary), KERNELS["gaussian"](covariance)
+        kernel = KERNELS["gaussian"](covariance)
+        basis = REGISTRY[self.basis].spanning(kernel, self.size or max(2, min(degree, 128)))
+        own = covariance_of([[float(basis.lengths[0]) ** 2]])  # what they can show
+        return basis, KERNELS["gaussian"](own)
 
     def _kernels(
         self, covariance: tuple[tuple[float, ...], ...], cut: float
@@ -207,7 +227,7 @@ def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechan
         value = Orbitope(real=wall == "reflect") if chosen is Orbitope else chosen()
     if not isinstance(value, Mechanism):
         raise TypeError(f"mechanism must be a name or a Mechanism, got {type(value).__name__}")
-    if value.norm not in ("l1", "l2", "moments") or value.name == "geometric":
+    if value.norm == "body" or value.name == "geometric":
         raise ValueError(f"mechanism {value.name!r} does not fit a density")
     return value
 
@@ -238,7 +258,9 @@ def _check_fit(noise: str, shape: str, wall: str, basis: str, mechanism: Mechani
         raise ValueError(f"basis={basis!r} needs kernel='gaussian', got kernel={noise!r}")
     if basis == "moments" and shape != "gaussian":
         raise ValueError(f"basis='moments' needs smoother='gaussian', got {shape!r}")
-    if basis not in SPECTRAL and wall != "open":
+    if basis == "wavelet" and wall != "periodic":
+        raise ValueError(f"basis='wavelet' needs boundary='periodic', got {wall!r}")
+    if basis not in (*SPECTRAL, "wavelet") and wall != "open":
         raise ValueError(
             f"boundary={wall!r} needs kernel='gaussian' on cosine or Fourier coordinates; use "
             f"boundary='open' with kernel={noise!r} and basis={basis!r}"
@@ -248,7 +270,7 @@ def _check_fit(noise: str, shape: str, wall: str, basis: str, mechanism: Mechani
             "basis='grid' needs kernel='exponential', 'matern32' or 'matern52': the Gaussian "
             "kernel has no Markov form"
         )
-    if mechanism.norm == "moments" and basis != "moments":
+    if isinstance(mechanism, Orbitope) and basis != "moments":
         raise ValueError(
             f"mechanism='orbitope' is for moments of one column, not for basis={basis!r}; use "
             "mechanism='l2'"

@@ -33,7 +33,8 @@ class Accuracy:
     integrated: float  # expected integrated squared error
     pointwise: float  # largest standard deviation at a point
     coordinates: int
-    truncation: float  # integrated squared error of leaving out all finer functions, at most
+    truncation: float  # integrated squared error of leaving out all finer functions, at most;
+    # infinite where nothing bounds it
     resolution: float  # half a wave of the finest function, as a share of the bounds' width
 
     def __str__(self) -> str:

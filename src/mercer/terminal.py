@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +25,13 @@ __all__ = [
     "target",
 ]
 
-_LISTS = ("--bounds", "--at", "--epsilon", "--bandwidth")  # options that take several numbers
+_LISTS = (
+    "--bounds",
+    "--at",
+    "--epsilon",
+    "--bandwidth",
+    "--q",
+)  # options that take several numbers
 
 
 def spread(argv: list[str]) -> list[str]:
@@ -119,13 +126,14 @@ def summary(release: Any) -> dict[str, Any]:
         "bandwidth": release.bandwidth.tolist(),
         "finest_bandwidth": release.finest_bandwidth.tolist(),
         "bandwidth_choice": release.choice,
+        "smoother": release.smoother,
         "basis": release.basis.name,
         "privacy": release.privacy.to_dict(),
         "accuracy": {
             "integrated": accuracy.integrated,
             "pointwise": accuracy.pointwise,
             "coordinates": accuracy.coordinates,
-            "truncation": accuracy.truncation,
+            "truncation": accuracy.truncation if math.isfinite(accuracy.truncation) else None,
             "resolution": accuracy.resolution,
         },
     }
@@ -137,8 +145,15 @@ def show(release: Any, heading: str) -> None:
 
     rows = Table(title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2))
     width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
-    how = {"auto": "chosen from the noisy result, free", "rule": "public rule", "given": "given"}
+    how = {
+        "auto": "chosen from the noisy result, free",
+        "rule": "public rule",
+        "given": "given",
+        "private-scott": "Scott's rule from private quartiles, a part of the budget",
+        "private-cv": "private cross-validation, a part of the budget",
+    }
     rows.add_row("promise", str(release.privacy))
+    rows.add_row("attack", release.privacy.attack)
     rows.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")
     rows.add_row("bandwidth", f"{width} ({how[release.choice]})")
     rows.add_row("accuracy", str(release.accuracy))
@@ -154,9 +169,9 @@ def table(*headings: str) -> Any:
     """An empty table with these columns."""
     from rich.table import Table
 
-    columns = Table(box=None, padding=(0, 2), header_style="bold")
+    columns = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in headings:
-        columns.add_column(heading, justify="right")
+        columns.add_column(heading, justify="right", no_wrap=len(headings) > 6)
     return columns
 
 

@@ -40,7 +40,7 @@ class Mechanism(ABC):
     """A law of noise, and the norm in which it wants the sensitivity."""
 
     name: ClassVar[str]
-    norm: ClassVar[Norm]
+    norm: Norm
     pure: ClassVar[bool]  # promises delta = 0
     calibration: str = "exact"
 
@@ -59,6 +59,10 @@ class Mechanism(ABC):
 
         For public rules and plans.
         """
+
+    @abstractmethod
+    def event(self, *, epsilon: float, delta: float) -> Event:
+        """A bound on the event of noise of this promise, before its size is known."""
 
     @abstractmethod
     def calibrate(

@@ -62,6 +62,11 @@ class Gaussian(Mechanism):
             return classic_multiplier(epsilon=epsilon, delta=delta)
         return gaussian_multiplier(epsilon=epsilon, delta=delta)
 
+    def event(self, *, epsilon: float, delta: float) -> GaussianEvent:
+        growth = 1 + math.exp(min(epsilon, 700.0))
+        multiplier = self.multiplier(1, epsilon=epsilon, delta=delta)
+        return GaussianEvent(1 / multiplier, delta / (1000 * growth))
+
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
     ) -> GaussianNoise:

@@ -77,15 +77,17 @@ class BodyLaw(Law):
     def deviations(self, size: int) -> Floats:
         return np.sqrt(np.mean(self.draws(size, np.arange(size)) ** 2, axis=0))
 
-    def draws(self, size: int, kept: Ints) -> Floats:
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
         from flint import arb
 
-        rng = simulation(size)
         points = [
             [float(value.mid()) for value in self.body.uniform([arb(u) for u in row])]
-            for row in rng.random((RUNS, self.body.uniforms))
+            for row in rng.random((runs, self.body.uniforms))
         ]
-        return (np.array(points) * rng.gamma(size + 1, self.scale, (RUNS, 1)))[:, kept]
+        return np.array(points) * rng.gamma(size + 1, self.scale, (runs, 1))
+
+    def draws(self, size: int, kept: Ints) -> Floats:
+        return self.simulate(size, RUNS, simulation(size))[:, kept]
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,9 @@ class KNorm(Mechanism, by_name=False):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         law = BodyLaw(1.0, 1.0, self.body)
         return float(np.sqrt(np.mean(law.deviations(size) ** 2))) / epsilon
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -138,6 +143,9 @@ class L2(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(size + 1) / epsilon
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0

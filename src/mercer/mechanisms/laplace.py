@@ -55,6 +55,9 @@ class Laplace(Mechanism):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(2.0) / epsilon
 
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
+
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> LaplaceNoise:
@@ -81,6 +84,9 @@ class Geometric(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return 1 / (math.sqrt(2.0) * math.sinh(epsilon / 2))
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
 
     def calibrate(
         self,

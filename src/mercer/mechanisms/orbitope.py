@@ -20,7 +20,7 @@ from mercer.exact import balls, gamma, phases, powered, settle
 from mercer.laws import OrbitopeLaw
 from mercer.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below
 from mercer.orbitope import powers
-from mercer.privacy import PureEvent, Sensitivity
+from mercer.privacy import Norm, PureEvent, Sensitivity
 
 __all__ = ["MOST_DEGREE", "Orbitope", "OrbitopeNoise"]
 
@@ -65,8 +65,11 @@ class Orbitope(Mechanism):
     real: bool = True
 
     name = "orbitope"
-    norm = "moments"
     pure = True
+
+    @property
+    def norm(self) -> Norm:  # type: ignore[override]
+        return "cosines" if self.real else "moments"
 
     @property
     def words(self) -> str:
@@ -75,6 +78,9 @@ class Orbitope(Mechanism):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         law = OrbitopeLaw(2 / epsilon, 1.0, self.real)
         return float(np.sqrt(np.mean(law.deviations(size)[1:] ** 2)))
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0

@@ -43,6 +43,11 @@ class Tally(Sensitive):
         self._whole = np.empty(_PIECE, dtype=np.int64)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Nodes of the fine grid along each coordinate: public."""
+        return (self._cells + 1,) * self.domain.dimension
+
+    @property
     def complete(self) -> int:
         """Weight of the rows that have values.  Sensitive, unless the caller knows it is public."""
         return int(self._valid.sum())

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mercer import entropy
-from mercer.audit import epsilon_lower_bound
+from mercer.audits import epsilon_lower_bound
 from mercer.bases import Cosine
 from mercer.kernels import Gaussian as GaussianKernel
 from mercer.mechanisms import Gaussian

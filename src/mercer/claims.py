@@ -1,0 +1,96 @@
+"""A note beside a data file that says which ledger counts its releases.  Layer 5.
+
+Two ledgers that both count the releases of the same records would each allow a whole total.
+Names cannot show it, and no ledger knows of another; but the data can carry a note.  The file
+`<data>.mercer-ledger` is made once, by `Ledger.register(..., data=...)`, and never replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mercer.ledger_store import LedgerError
+
+__all__ = ["Claim", "claim_on", "note_of", "write_claim"]
+
+_END = ".mercer-ledger"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The ledger and the name under which it counts these data."""
+
+    ledger: str  # the ledger's id
+    dataset: str
+    where: str  # path or URL, for messages
+
+
+def note_of(data: Path) -> Path:
+    """Where the note of a file or folder is."""
+    return data.with_name(data.name + _END)
+
+
+def claim_on(data: object) -> tuple[Path, Claim] | None:
+    """The note on a path, or on a folder that it lies in; None for anything else."""
+    if not isinstance(data, (str, os.PathLike)):
+        return None
+    path = Path(os.fspath(data)).resolve()
+    for place in (path, *path.parents):
+        note = note_of(place) if place.name else place
+        if os.path.isfile(note) and note != place:  # noqa: PTH113, it never raises
+            return note, _read(note)
+    return None
+
+
+def write_claim(data: Path, claim: Claim) -> None:
+    """Leave the note, on the disk before this returns; LedgerError if another ledger's is there."""
+    if not data.exists():
+        raise LedgerError(f"data: there is no file or folder {str(data)!r}")
+    note = note_of(data)
+    text = json.dumps(asdict(claim), indent=1) + "\n"
+    draft = note.with_name(f".{note.name}.{os.getpid()}")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, note)  # fails if there is one: never replaced
+        except FileExistsError:
+            check_same(note, _read(note), claim)
+        handle = os.open(note.parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise LedgerError(f"data: cannot write {str(note)!r}: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def check_same(note: Path, found: Claim, claim: Claim) -> None:
+    """LedgerError unless both name the same ledger and dataset."""
+    if (found.ledger, found.dataset) != (claim.ledger, claim.dataset):
+        raise LedgerError(
+            f"releases of these data are counted as {found.dataset!r} in the ledger "
+            f"{found.where!r} (id {found.ledger[:8]}, says {note.name}), not as "
+            f"{claim.dataset!r} in {claim.where!r} (id {claim.ledger[:8]}): two ledgers would "
+            "allow the total twice; use the first"
+        )
+
+
+def _read(note: Path) -> Claim:
+    try:
+        fields = json.loads(note.read_text(encoding="utf-8"))
+        claim = Claim(*(fields[key] for key in ("ledger", "dataset", "where")))
+        if not all(isinstance(value, str) for value in asdict(claim).values()):
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise LedgerError(
+            f"{str(note)!r} is damaged: it should say which ledger counts these data; restore it"
+        ) from None
+    return claim

@@ -1,0 +1,116 @@
+"""Draws that choices are made of, from records that are counted already.  Layer 5.
+
+Nothing here charges: whoever calls has gone through `Held.charge`, and so through the door.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from mercer.checks import Ints
+from mercer.data import Sensitive, open_rows
+from mercer.domain import Domain
+from mercer.entropy import Entropy
+from mercer.mechanisms.exponential import Choice, Exponential
+from mercer.privacy import ApproximateEvent, Event, PureEvent, Sensitivity
+from mercer.publish import Purse, spend
+from mercer.recipes import dimension_of
+from mercer.statements import Statement
+from mercer.summaries.ranks import LogBins, Ranks, rank_sensitivity
+from mercer.summaries.tally import Tally, tally_rows
+
+__all__ = ["Held", "draw_quantiles", "draw_spread", "propose_test_release"]
+
+_QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+_TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
+
+
+class Held(Sensitive):
+    """Records counted on the fine grid, with what is public of them."""
+
+    def __init__(
+        self, data: object, bounds: object, columns: object, unit: str | None, purse: Purse,
+        *, one: bool,
+    ) -> None:  # fmt: skip
+        self.purse = purse
+        dimension = 1 if one else dimension_of(bounds)
+        rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
+        if one and len(rows.names) != 1:
+            raise ValueError(f"columns must be one column, got {len(rows.names)}; name it")
+        self.domain = Domain.of(bounds, rows.names)
+        self.tally = tally_rows(rows, self.domain)
+        self.unit = rows.unit or "row"
+        self.n = self.tally.rows if rows.unit is None else self.tally.persons
+        if self.n < 2:
+            raise ValueError(f"data must have at least 2 records, got {self.n}; nothing was spent")
+        self.name = rows.names[0]
+
+    def charge(self, epsilon: float, what: str, delta: float = 0.0) -> Statement:
+        """Through the door: charge, then the statement."""
+        event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
+        return spend(
+            (event,), self.purse, epsilon=epsilon, delta=delta, n=self.n, unit=self.unit,
+            words=_TESTED if delta else Choice.words,
+            calibration="propose-test-release" if delta else Exponential.calibration, what=what,
+        )  # fmt: skip
+
+
+def draw_quantiles(
+    ranks: Ranks, levels: Sequence[Fraction], nodes: Ints, epsilon: float, entropy: Entropy
+) -> list[int]:
+    """For each level the place of the point chosen, with an even share of epsilon each."""
+    share = part(epsilon, len(levels))
+    out = []
+    for level in levels:
+        sensitivity = rank_sensitivity(level, ranks.weight)
+        choice = Exponential().calibrate(sensitivity, epsilon=share)
+        out.append(choice.choose(ranks.scores(level, nodes), entropy))
+    return out
+
+
+def draw_spread(tally: Tally, axis: int, n: int, epsilon: float, entropy: Entropy) -> float:
+    """The interquartile range of a column as a share of its bounds, from two private quartiles."""
+    ranks = Ranks(tally, axis, n=n)
+    nodes = np.arange(ranks.cells + 1)
+    low, high = draw_quantiles(ranks, _QUARTILES, nodes, epsilon, entropy)
+    return max(high - low, 0) / ranks.cells
+
+
+def propose_test_release(
+    ranks: Ranks, epsilon: float, delta: float, entropy: Entropy
+) -> float | None:
+    """The interquartile range as a share of the bounds, or None: (2 epsilon, delta)-DP.
+
+    The distance A(D) moves by at most 1: discrete Laplace noise of scale 1/epsilon makes the test
+    epsilon-DP.  Where A(D) <= 1 it passes with probability at most delta; where A(D) >= 2 the
+    logarithms of neighbours are less than a bin apart, and noise of scale bin/epsilon is enough.
+    """
+    bins = LogBins(ranks.n, ranks.cells)
+    log, distance = ranks.spread(bins)
+    entropy.witness("distance", np.array([distance]), Sensitivity(1, norm="score"))
+    test, scale = _scale(1, epsilon), _scale(bins.steps, epsilon)
+    if distance + entropy.discrete_laplace(test, 1)[0] <= threshold(test, delta):
+        return None
+    return bins.cells_of(log + entropy.discrete_laplace(scale, 1)[0]) / ranks.cells
+
+
+def threshold(scale: float, delta: float) -> int:
+    """Least whole t with P(Z >= t) = r^t / (1 + r) <= delta, r = e^(-1/scale): discrete Laplace."""
+    least = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
+    return max(1, math.ceil(least * (1 + 1e-12) + 1e-12))
+
+
+def part(epsilon: float, count: int) -> float:
+    """An even share, rounded down so that `count` of them never exceed epsilon."""
+    share = epsilon / count
+    while Fraction(share) * count > Fraction(epsilon):
+        share = math.nextafter(share, 0.0)
+    return share
+
+
+def _scale(steps: int, epsilon: float) -> float:
+    return math.nextafter(steps / epsilon, math.inf)

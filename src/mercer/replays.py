@@ -1,0 +1,200 @@
+"""The replay test: one release function on two neighbours with its noise frozen.  Layer 6.
+
+A promise rests on a bound for what one record can change.  A replay runs the function on D and
+on D', shows every number that is about to get noise together with its declared bound, and checks
+that
+
+- each change, in the declared norm, is within the declared sensitivity;
+- both runs ask for the same noise: same laws, same scales, same sizes;
+- both runs take the same path through the code left of the door, line by line.
+
+It sees what no audit can: a bound that holds on the pairs one thought of and fails on this one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats
+from mercer.entropy import Entropy
+from mercer.privacy import Sensitivity
+
+__all__ = ["Change", "Replay", "replay"]
+
+_ROOT = Path(__file__).parent
+# what may see records: no branch of these may depend on a value
+_LEFT = ("api", "data", "domain", "entropy", "files", "folding", "mechanisms", "persons", "publish",
+         "recipes", "rules", "rules_pure", "selection", "summaries", "tables")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """How far one sensitive intermediate moved, and how far it may."""
+
+    what: str
+    norm: str
+    measured: float
+    declared: float
+
+    @property
+    def within(self) -> bool:
+        """Whether the bound held on this pair."""
+        return self.measured <= self.declared
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay found."""
+
+    changes: tuple[Change, ...]
+    same_noise: bool  # both runs asked for the same draws
+    same_path: bool  # and ran through the same lines
+
+    @property
+    def kept(self) -> bool:
+        """Whether the pair shows no fault."""
+        return self.same_noise and self.same_path and all(c.within for c in self.changes)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{c.what}: moved by {c.measured:.6g} of {c.declared:.6g} allowed ({c.norm})"
+            + ("" if c.within else "  EXCEEDED")
+            for c in self.changes
+        ]
+        if not self.same_noise:
+            lines.append("the two runs asked for DIFFERENT noise: a parameter follows the data")
+        if not self.same_path:
+            lines.append("the two runs took DIFFERENT paths: a branch follows the data")
+        return "\n".join(lines or ["nothing sensitive was shown"])
+
+
+def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
+    """Run `function(data, rng=...)` on both neighbours with frozen noise and compare.
+
+    `function` passes `rng` on to the release function.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> def release(data, rng):
+    ...     return mercer.density(data, bounds=(0, 1), epsilon=1, rng=rng)
+    >>> mercer.replay(release, ([0.1, 0.5, 0.9], [0.1, 0.5, 0.2])).kept
+    True
+
+    """
+    function(neighbours[0], rng=_Frozen())  # once before: what is computed once is computed
+    runs, paths = [], []
+    for data in neighbours:
+        frozen = _Frozen()
+        paths.append(_path(lambda data=data, frozen=frozen: function(data, rng=frozen)))  # type: ignore[misc]
+        runs.append(frozen)
+    one, two = runs
+    same = one.asked == two.asked and len(one.shown) == len(two.shown)
+    changes = []
+    for (what, a, declared), (_, b, again) in zip(one.shown, two.shown, strict=False):
+        same = same and declared == again and np.shape(a) == np.shape(b)
+        if np.shape(a) == np.shape(b):
+            moved = measure(np.asarray(a), np.asarray(b), declared.norm)
+            changes.append(Change(what, declared.norm, moved, declared.value))
+    return Replay(tuple(changes), same, paths[0] == paths[1])
+
+
+def measure(one: Any, two: Any, norm: str) -> float:
+    """The change from one to the other in a norm of `Sensitivity`."""
+    change = np.array([float(a - b) for a, b in zip(one.reshape(-1), two.reshape(-1), strict=True)])
+    if norm == "l1":
+        return float(np.sum(np.abs(change)))
+    if norm == "l2":
+        return float(np.sqrt(np.sum(change**2)))
+    if norm == "score":
+        return float(np.max(np.abs(change)))
+    if norm in ("cosines", "moments"):
+        return _split(change, real=norm == "cosines")
+    raise ValueError(f"a change in the norm {norm!r} cannot be measured")
+
+
+def _split(change: Floats, *, real: bool) -> float:
+    """The least v for which the change of (c_0, c) is t - t' with both of mass at most v.
+
+    A linear program over measures on a fine grid of the circle: an upper bound, since the grid is
+    not all of it.
+    """
+    from scipy.optimize import linprog
+
+    m = change.size - 1 if real else (change.size - 1) // 2
+    points = np.arange(0, 1025) / 1024 * (np.pi if real else 2 * np.pi)
+    rows = [np.cos(j * points) for j in range(m + 1)]
+    if not real:
+        rows += [np.sin(j * points) for j in range(1, m + 1)]
+    table = np.array(rows)
+    count = points.size
+    equal = np.hstack([table, -table, np.zeros((len(rows), 1))])
+    above = np.zeros((2, 2 * count + 1))
+    above[0, :count] = above[1, count:-1] = 1.0
+    above[:, -1] = -1.0
+    cost = np.zeros(2 * count + 1)
+    cost[-1] = 1.0
+    scale = float(np.max(np.abs(change))) or 1.0
+    found: Any = linprog(
+        cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=change / scale, method="highs"
+    )
+    return float(found.x[-1]) * scale if found.success else np.inf
+
+
+class _Frozen(Entropy):
+    """Noise that is always the same; writes down what was asked for and what was shown."""
+
+    secure = False
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.shown: list[tuple[str, Any, Sensitivity]] = []
+
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        self.asked.append(("gaussian", scale, size))
+        return [0] * size
+
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        self.asked.append(("laplace", scale, size))
+        return [0] * size
+
+    def octets(self, count: int) -> bytes:
+        self.asked.append(("bytes", count))
+        return bytes(1 + (7 * i) % 255 for i in range(count))
+
+    def witness(self, what: str, value: Any, sensitivity: Any) -> None:
+        self.shown.append((what, value, sensitivity))
+
+
+def _path(call: Callable[[], Any]) -> list[tuple[str, int]]:
+    """Lines of the modules left of the door that a call runs through, in order."""
+    seen: list[tuple[str, int]] = []
+
+    def watched(code: str) -> bool:
+        path = Path(code)
+        if _ROOT not in path.parents:
+            return False
+        return path.relative_to(_ROOT).with_suffix("").parts[0] in _LEFT
+
+    def enter(frame: FrameType, event: str, _: Any) -> Any:
+        return line if event == "call" and watched(frame.f_code.co_filename) else None
+
+    def line(frame: FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            seen.append((frame.f_code.co_filename, frame.f_lineno))
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(enter)
+    try:
+        call()
+    finally:
+        sys.settrace(before)
+    return seen
