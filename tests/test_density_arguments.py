@@ -40,7 +40,7 @@ class Untouchable:
         ({"kernel": "box"}, "kernel must be one of"),
         ({"smoother": "box"}, "smoother must be one of"),
         ({"boundary": "wall"}, "boundary must be one of"),
-        ({"basis": "wavelet"}, "basis must be one of"),
+        ({"basis": "splines"}, "basis must be one of"),
         ({"missing": "ignore"}, "missing must be one of"),
         ({"mechanism": "student"}, "mechanism must be one of"),
         ({"mechanism": "geometric"}, "mechanism must be one of"),
