@@ -83,9 +83,9 @@ def test_the_papers_sensitivity_in_the_plane_and_for_full_matrices(rng):
     basis = Fourier.spanning(Gaussian(full))
     # M4 in the basis' own scale: K there is the density itself, so Delta = sqrt(2 K(0)) / n
     expected = math.sqrt(2 / (2 * math.pi * root)) / 20
-    assert summary(rng.random((20, 2)), basis, domain=plane).sensitivity("l2").value == pytest.approx(
-        expected, rel=1e-5
-    )
+    assert summary(rng.random((20, 2)), basis, domain=plane).sensitivity(
+        "l2"
+    ).value == pytest.approx(expected, rel=1e-5)
 
 
 def test_three_dimensions(rng):

@@ -176,7 +176,7 @@ class Given(entropy.Entropy):
     def __init__(self, numbers):
         self.numbers, self.asked = list(numbers), 0
 
-    def discrete_gaussian(self, scale, size):
+    def discrete_gaussian(self, scale, size):  # noqa: ARG002
         raise AssertionError("not used")
 
     discrete_laplace = discrete_gaussian

@@ -121,7 +121,9 @@ def test_persons_are_the_neighbours(rng):
     assert size_in_the_cone(of(base[mine].assign(x=0.0)).coordinates(), basis) > 0.8 * value
     # planted fault: rows counted as persons
     by_rows = summary(base[mine].x, basis, n=90).coordinates()
-    assert size_in_the_cone(by_rows, basis) > 2 * summary(base.x, basis).sensitivity("cosines").value
+    assert (
+        size_in_the_cone(by_rows, basis) > 2 * summary(base.x, basis).sensitivity("cosines").value
+    )
 
 
 def test_nothing_public_depends_on_the_data(rng):
@@ -472,7 +474,9 @@ anything = st.recursive(
 
 
 @given(data=st.data(), value=anything)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_damage_is_a_clear_error(fields, data, value, tmp_path):
     """A field of an orbitope file replaced by anything: an error at once, or a release that works."""
 

@@ -86,7 +86,9 @@ def test_degree_of_a_given_bandwidth():
         assert np.exp(-((np.pi * m * h) ** 2) / 2) < 0.05
     few = orbitope_variance("reflect", n=100, epsilon=0.1)
     assert moment_degree(0.05, few, boundary="reflect", most=512) < degrees[2]
-    with pytest.raises(ValueError, match="bandwidth must be at least .* use 'auto' or a larger one"):
+    with pytest.raises(
+        ValueError, match="bandwidth must be at least .* use 'auto' or a larger one"
+    ):
         moment_degree(1e-3, variance, boundary="reflect", most=512)
 
 

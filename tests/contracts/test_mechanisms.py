@@ -220,7 +220,9 @@ def test_sizes_that_do_not_fit_are_refused():
         Geometric().calibrate(Sensitivity(0.5, norm="l1"), 3, epsilon=1.0)
 
 
-@pytest.mark.parametrize("mechanism", [Gaussian(), Gaussian("classic")], ids=["analytic", "classic"])
+@pytest.mark.parametrize(
+    "mechanism", [Gaussian(), Gaussian("classic")], ids=["analytic", "classic"]
+)
 @pytest.mark.parametrize("size", [1, 40, 5000])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 1e-9), (0.5, 0.1)])
 def test_gaussian_lattice_is_fine_enough(mechanism, size, epsilon, delta):
