@@ -39,7 +39,7 @@ class Silent(Entropy):
         return [0] * size
 
     def octets(self, count: int) -> bytes:
-        return bytes(count)
+        raise NotImplementedError("only lattice noise can be silenced")
 
 
 def ages(n: int) -> np.ndarray:

@@ -42,7 +42,7 @@ def neighbours():
 
 
 def calibrated(one, factor=1.0, **promise):
-    sensitivity = Sensitivity(one.sensitivity.value * factor, norm="l2")
+    sensitivity = Sensitivity(one.sensitivity("l2").value * factor, norm="l2")
     return Gaussian().calibrate(sensitivity, BASIS.size, **promise)
 
 
@@ -76,7 +76,7 @@ def test_classic_calibration_above_one_is_caught(rng):
     z = rng.standard_normal((2, runs))
     broken = epsilon_lower_bound(z[0] * sigma + 1, z[1] * sigma, delta=delta, confidence=1 - ALPHA)
     assert broken > epsilon
-    exact = Gaussian().multiplier(epsilon=epsilon, delta=delta)
+    exact = Gaussian().multiplier(1, epsilon=epsilon, delta=delta)
     kept = epsilon_lower_bound(z[0] * exact + 1, z[1] * exact, delta=delta, confidence=1 - ALPHA)
     assert kept <= epsilon
 
@@ -110,7 +110,7 @@ def test_bandwidth_read_from_the_data_is_caught(rng):
 
     a, b = faulty(0.5), faulty(1.0)
     noise = calibrated(summary([*rest, 0.5], BASIS), epsilon=EPSILON, delta=DELTA)
-    shift = np.linalg.norm(a - b) / noise.sd
+    shift = np.linalg.norm(a - b) / noise.law.scale
     z = rng.standard_normal((2, 50_000))
     bound = epsilon_lower_bound(z[0] + shift, z[1], delta=DELTA, confidence=1 - ALPHA)
     assert bound > EPSILON

@@ -111,7 +111,7 @@ def test_plan(folder, capsys):
     ("arguments", "message"),
     [
         ([*AGE[:-4], "--delta", "1e-6", "-o", "x.json"], "epsilon is missing"),
-        ([*AGE[:-2], "-o", "x.json"], "delta is missing"),
+        ([*AGE[:-2], "--delta", "2", "-o", "x.json"], "delta must be in (0, 1)"),
         ([*AGE[:4], *PROMISE, "-o", "x.json"], "bounds is missing"),
         (AGE, "output is missing"),
         ([*AGE, "-o", "x.txt"], "output must end in .json"),

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.mechanisms import Gaussian
+from mercer.mechanisms import Gaussian, Geometric, KNorm, Orbitope, cube
 
 GOOD = {"bounds": (0, 1), "epsilon": 1.0, "delta": 1e-6}
 SECRET = 0.123456789
@@ -30,17 +30,28 @@ class Untouchable:
         ({"epsilon": math.nan}, "epsilon must be a finite number above 0"),
         ({"epsilon": math.inf}, "epsilon must be a finite number above 0"),
         ({"epsilon": "1"}, "epsilon must be a number"),
-        ({"delta": None}, "delta is missing"),
-        ({"delta": 0}, r"delta must be in \(0, 1\)"),
+        ({"delta": None, "mechanism": "gaussian"}, "delta is missing.*'orbitope', 'l2' and 'laplace' need no delta"),
+        ({"delta": 0, "mechanism": "gaussian"}, r"delta must be in \(0, 1\).*'orbitope', 'l2' and 'laplace' have"),
+        ({"delta": False}, "delta must be a number"),
+        ({"delta": -1}, r"delta must be in \(0, 1\)"),
         ({"delta": 1.0}, r"delta must be in \(0, 1\)"),
         ({"delta": math.nan}, r"delta must be in \(0, 1\)"),
         ({"bandwidth": "best"}, "bandwidth must be a number.*'best'"),
         ({"kernel": "box"}, "kernel must be one of"),
         ({"smoother": "box"}, "smoother must be one of"),
         ({"boundary": "wall"}, "boundary must be one of"),
-        ({"basis": "wavelet"}, "basis must be one of"),
+        ({"basis": "splines"}, "basis must be one of"),
         ({"missing": "ignore"}, "missing must be one of"),
-        ({"mechanism": "laplace"}, "mechanism must be one of"),
+        ({"mechanism": "student"}, "mechanism must be one of"),
+        ({"mechanism": "geometric"}, "mechanism must be one of"),
+        ({"mechanism": Geometric()}, "does not fit a density"),
+        ({"mechanism": KNorm(cube(3))}, "does not fit a density"),
+        ({"mechanism": Orbitope(real=False)}, "does not fit boundary"),
+        ({"mechanism": "orbitope", "basis": "cosine"}, "is for moments of one column"),
+        ({"mechanism": "orbitope", "kernel": "matern32"}, "is for moments of one column"),
+        ({"basis": "moments", "kernel": "matern32"}, "needs kernel='gaussian'"),
+        ({"basis": "moments", "smoother": "matern32"}, "needs smoother='gaussian'"),
+        ({"basis": "moments", "size": 1}, r"size must be in \[2, 1025\]"),
         ({"mechanism": 3}, "mechanism must be a name or a Mechanism"),
         ({"rng": "seed"}, "rng must be None"),
         ({"basis": "grid"}, "basis='grid' needs kernel"),

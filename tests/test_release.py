@@ -217,7 +217,7 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     quiet = mercer.density(data, bounds=(0, 1), rng=rng, epsilon=30.0, delta=0.4, **options).raw(x)
     e = first.basis.features(x[:, None]) * first.filter
     draws = np.array(Seeded(rng).discrete_gaussian(2.0**30, first.basis.size * runs)) / 2.0**30
-    noise = first.noise.sd * first.scale * (e @ draws.reshape(-1, runs))
+    noise = first.noise.scale * first.scale * (e @ draws.reshape(-1, runs))
     centre = first.raw(x)
     widths = {
         "simultaneous": first._simultaneous(0.95) * first.standard_error(x),
@@ -304,5 +304,5 @@ def test_mechanism_is_a_plug(rows):
         rows, bounds=(0, 100), bandwidth=5.0, mechanism=Gaussian("classic"), **PROMISE
     )
     ours = mercer.density(rows, bounds=(0, 100), bandwidth=5.0, **PROMISE)
-    assert paper.noise.sd / ours.noise.sd == pytest.approx(5.3868 / 4.22468, rel=1e-3)
+    assert paper.noise.scale / ours.noise.scale == pytest.approx(5.3868 / 4.22468, rel=1e-3)
     assert "classic" in paper.privacy.sentence

@@ -61,7 +61,11 @@ def test_bandwidth_follows_the_noise(rng):
     basis = Cosine.spanning(Gaussian(((0.01**2,),)))
     x = np.concatenate([rng.normal(c, 0.02, 3000) for c in (0.2, 0.5, 0.8)])
     y = basis.features(x[:, None]).mean(axis=0)
-    chosen = [choose_bandwidth(basis, y, sd=sd, n=x.size)[0] for sd in (1e-5, 1e-2, 0.1, 10.0)]
+    chosen = []
+    for sd in (1e-5, 1e-2, 0.1, 10.0):
+        lengths, smoother = choose_bandwidth(basis, y, sd=np.full(basis.size, sd), n=x.size)
+        assert smoother == "gaussian"  # a kernel's own coordinates know no other
+        chosen.append(lengths[0])
     assert chosen == sorted(chosen)
     assert 0.01 <= chosen[0] < 0.02
     assert chosen[-1] > 1.0
@@ -78,7 +82,7 @@ def test_sure_is_close_to_the_best_bandwidth(rng):
         x = rng.beta(3, 5, 4000)
         y = basis.features(x[:, None]).mean(axis=0) + sd * rng.standard_normal(basis.size)
         errors = np.sum((filters * (y / np.sqrt(lam)) - truth) ** 2, axis=1)
-        chosen = choose_bandwidth(basis, y, sd=sd, n=x.size)[0]
+        (chosen,), _ = choose_bandwidth(basis, y, sd=np.full(basis.size, sd), n=x.size)
         own = np.sum((basis.multiplier(((chosen**2,),)) * (y / np.sqrt(lam)) - truth) ** 2)
         ratios.append(own / errors.min())
     assert np.median(ratios) < 1.8  # 13 of 25 runs would have to be that far off

@@ -69,7 +69,7 @@ def test_plane_and_full_matrix(tmp_path, rng):
 @pytest.fixture(scope="module")
 def fields():
     release = make()
-    return json.loads(json.dumps({"format": "mercer-release", "version": 1, **release.to_dict()}))
+    return json.loads(json.dumps({"format": "mercer-release", "version": 2, **release.to_dict()}))
 
 
 def load_fields(value, tmp_path, name="x.json"):
@@ -108,7 +108,11 @@ def changed(fields, path, value):
         (["domain", "bounds"], [[1, 0]], "lower < upper"),
         (["domain", "bounds"], [[0, 1], [0, 1]], "bounds must be one"),
         (["domain", "columns"], [], "list of names"),
-        (["noise", "sd"], 0, "above 0"),
+        (["noise", "scale"], 0, "above 0"),
+        (["noise", "step"], None, "step of the noise must be a number"),
+        (["privacy", "events"], [{"kind": "magic"}], "must be one of pure, gaussian"),
+        (["privacy", "events"], [{"kind": "pure"}], "epsilon of a pure event"),
+        (["smoothing", "kernel"], "box", "smoother must be one of"),
         (["noise", "law"], "none", "unknown noise law"),
         (["privacy", "epsilon"], -1, "above 0"),
         (["privacy", "delta"], 1, "delta must be"),

@@ -110,14 +110,15 @@ def event_to_dict(event: Event) -> dict[str, Any]:
 
 def event_from_dict(fields: object) -> Event:
     """Rebuild an event; ValueError where a field is missing or out of range."""
-    if not isinstance(fields, dict) or fields.get("kind") not in _EVENTS:
+    named = fields.get("kind") if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(named, str) or named not in _EVENTS:
         raise ValueError(f"a privacy event must be one of {', '.join(_EVENTS)}")
-    kind = _EVENTS[fields["kind"]]
+    kind = _EVENTS[named]
     names = kind.__dataclass_fields__
     values = {name: fields.get(name) for name in names}
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not (
-            0 <= value < math.inf and (value > 0 or name not in ("epsilon", "mu"))
+            0 <= value <= 1e300 and (value > 0 or name not in ("epsilon", "mu"))
         ):  # fmt: skip
             raise ValueError(f"{name} of a {kind.kind} event must be a finite number >= 0")
     return kind(**{name: float(value) for name, value in values.items()})  # type: ignore[arg-type]

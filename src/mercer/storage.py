@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from mercer.bases import basis_from_dict
+from mercer.bases import Moments, basis_from_dict
 from mercer.bases.base import covariance_of
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
-from mercer.laws import law_from_dict
+from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import Release
 from mercer.statements import Statement
@@ -103,11 +103,14 @@ def _density(top: _Fields) -> Release:
     covariance = covariance_of(smoothing.get("covariance", list))
     if len(covariance) != domain.dimension:
         raise ValueError("smoothing and domain differ in dimension")
+    law = law_from_dict(top.get("noise", dict))
+    if isinstance(law, OrbitopeLaw) and not (isinstance(basis, Moments) and basis.real == law.real):
+        raise ValueError(f"the noise law {law.name!r} does not fit the basis {basis.name!r}")
     return DensityRelease(
         domain=domain,
         basis=basis,
         coordinates=[_finite(value, "a coordinate") for value in coordinates],  # type: ignore[arg-type]
-        noise=law_from_dict(top.get("noise", dict)),
+        noise=law,
         privacy=_statement(top.part("privacy")),
         covariance=covariance,
         choice=smoothing.get("choice", str),
