@@ -34,7 +34,7 @@ def test_readme_commands(admissions, capsys):
     text = "\n".join(blocks("console"))
     Ledger("budgets.db").register("admissions", epsilon=3, delta=1e-5)
     commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ mercer")]
-    assert len(commands) == 8
+    assert len(commands) == 9
     for arguments in commands:
         try:
             main(arguments)

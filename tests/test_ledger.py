@@ -28,7 +28,6 @@ from mercer.composition import delta_of
 from mercer.filters import BASIC, BOTH, Cost, Filter, Spent, mu_of_pure
 from mercer.ledger import BudgetExceeded, Ledger, LedgerError
 from mercer.privacy import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
-from mercer.publish import publish
 
 
 def pure(epsilon):
@@ -576,9 +575,9 @@ def test_no_noise_without_a_budget(tmp_path):
 
 
 def test_the_door_itself_wants_ledger_and_dataset_together(tmp_path):
-    for half in ({"ledger": Ledger(tmp_path / "a.db")}, {"dataset": "people"}):
+    for half in ((Ledger(tmp_path / "a.db"), None), (None, "people")):
         with pytest.raises(ValueError, match="go together"):
-            publish(None, None, None, epsilon=1, delta=1e-6, entropy=entropy.Secure(), **half)
+            Purse.of(entropy.Secure(), *half)
 
 
 def test_sums_are_exact():

@@ -16,6 +16,7 @@ from mercer import entropy
 from mercer.audits import epsilon_lower_bound
 from mercer.domain import Domain
 from mercer.draws import Held, part, propose_test_release, threshold
+from mercer.publish import Purse
 from mercer.summaries.fits import fit_points, fit_scores
 from mercer.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
 from mercer.summaries.tally import PERSON, Tally
@@ -158,7 +159,7 @@ def test_replaced_person_moves_a_rank_score_by_one(rng):
     for rows, place in ((1, 0.0), (70, 1.0), (3, 0.4)):
         values = [*np.linspace(0.3, 0.7, 60), *[place] * rows]
         frame = pd.DataFrame({"id": [i // 3 for i in range(60)] + [99] * rows, "x": values})
-        held = Held(frame, (0, 1), "x", "id", one=True)
+        held = Held(frame, (0, 1), "x", "id", Purse(entropy.Secure()), one=True)
         scores.append(Ranks(held.tally, 0, n=held.n).scores(q, ALL))
     for one, two in itertools.combinations(scores, 2):
         change = np.max(np.abs(one - two))
@@ -324,16 +325,6 @@ def test_fit_scores_on_neighbours(rng):
     assert max(changes) > 0.99 * sensitivity.value  # from the top of the bell to its foot
 
 
-class Ledger:
-    def __init__(self, left=10.0):
-        self.left, self.charged = left, []
-
-    def charge(self, name, events, *, epsilon, delta, what):
-        if epsilon > self.left:
-            raise ValueError("budget exceeded")
-        self.charged.append((name, events, epsilon, delta, what))
-
-
 def calls(x):
     fit = [bell(40, 10), bell(60, 10)]
     for function, arguments in [
@@ -345,23 +336,25 @@ def calls(x):
     yield lambda **more: mercer.select([1, 2], [0, 1], sensitivity=1, epsilon=0.5, n=9, **more)
 
 
-def test_charged_before_drawn(rng):
+def test_charged_before_drawn(tmp_path, rng):
     class Unused(entropy.Secure):
         def octets(self, _count):
             raise AssertionError("drawn before charged")
 
     x = rng.normal(50, 10, 500)
-    for call in calls(x):
-        ledger = Ledger()
+    for place, call in enumerate(calls(x)):
+        ledger = mercer.Ledger(tmp_path / f"{place}.db")
+        ledger.register("ages", epsilon=0.6)
         release = call(ledger=ledger, dataset="ages")
-        ((name, events, epsilon, delta, what),) = ledger.charged
-        assert (name, epsilon, delta, events) == ("ages", 0.5, 0.0, release.privacy.events)
-        assert what
-        with pytest.raises(ValueError, match="budget exceeded"):
-            call(ledger=Ledger(left=0.1), dataset="ages", rng=Unused())
-        with pytest.raises(ValueError, match="dataset is missing"):
+        (charge,) = ledger.history("ages")
+        assert (charge.epsilon, charge.delta) == (0.5, 0.0)
+        assert charge.events == release.privacy.events
+        assert charge.what
+        with pytest.raises(mercer.BudgetExceeded, match="epsilon up to 0.1"):
+            call(ledger=ledger, dataset="ages", rng=Unused())
+        with pytest.raises(ValueError, match="go together"):
             call(ledger=ledger)
-        assert len(ledger.charged) == 1
+        assert len(ledger.history("ages")) == 1
 
 
 @pytest.mark.parametrize(

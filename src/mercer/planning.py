@@ -9,12 +9,12 @@ import numpy as np
 from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import check_count
-from mercer.densities import without_constant
 from mercer.domain import Domain
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
 from mercer.recipes import Recipe, dimension_of
 from mercer.release import noise_accuracy
+from mercer.smoothing import without_constant
 from mercer.summaries import row_sensitivity
 
 __all__ = ["DensityPlan", "density_plan"]

@@ -12,7 +12,6 @@ from mercer.bases.base import covariance_of
 from mercer.bases.moments import MOST_DEGREE
 from mercer.bases.spectral import CUT
 from mercer.checks import Floats, check_choice, check_count
-from mercer.densities import unit_covariance
 from mercer.domain import Domain
 from mercer.kernels import KERNELS, Kernel, norms
 from mercer.mechanisms import MECHANISMS, Mechanism, Orbitope
@@ -25,6 +24,7 @@ from mercer.rules_pure import (
     moment_rule,
     orbitope_variance,
 )
+from mercer.smoothing import unit_covariance
 
 __all__ = ["PRIVATE", "Recipe", "dimension_of"]
 

@@ -9,11 +9,19 @@ import math
 
 import numpy as np
 
-from mercer.bases import SpectralBasis
+from mercer.bases import Basis, SpectralBasis
+from mercer.bases.base import covariance_of
 from mercer.checks import Floats
+from mercer.domain import Domain
 from mercer.rules import reference_power
 
-__all__ = ["choose_bandwidth", "density_level", "released_mass"]
+__all__ = [
+    "choose_bandwidth",
+    "density_level",
+    "released_mass",
+    "unit_covariance",
+    "without_constant",
+]
 
 _STEPS = 96
 PRIOR = 0.5  # weight of the reference density beside the data's own estimate of risk
@@ -102,3 +110,55 @@ def density_level(values: Floats) -> float:
     level = (np.cumsum(falling) - values.size) / count
     above = np.flatnonzero(falling > level)  # none where all values agree to the last bit
     return float(level[above[-1] if above.size else -1])
+
+
+def without_constant(basis: Basis, factors: Floats) -> Floats:
+    """Factors of the noise of a density: its integral is one, so that the constant has none.
+
+    Cosines of several columns keep it: their noise is a product over the columns, and a little
+    less than what is said.
+    """
+    if not isinstance(basis, SpectralBasis) or (basis.reflects and basis.dimension > 1):
+        return factors
+    return np.concatenate([[0.0], factors[1:]])
+
+
+def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...], ...]:
+    """The squared bandwidth H in unit coordinates, from what a caller gave in data units."""
+    d = domain.dimension
+    try:
+        value = np.asarray(bandwidth, dtype=float)
+    except (TypeError, ValueError):
+        value = np.empty((0, 0, 0))
+    if value.ndim == 0:
+        value = np.full(d, float(value))
+    if value.shape not in ((d,), (d, d)):
+        raise ValueError(
+            f"bandwidth must be a number, {d} number(s), a {d} x {d} matrix (the squared "
+            f"bandwidth) or one of 'auto', 'rule'; got {_shown(bandwidth)}"
+        )
+    if value.ndim == 1:
+        if not (np.all(np.isfinite(value)) and np.all(value > 0)):
+            raise ValueError(
+                f"bandwidth must be finite and above 0, got {value.tolist()}; it is the standard "
+                "deviation of the smoothing, in the units of the data"
+            )
+        matrix = np.diag(value**2)
+    else:
+        if not np.all(np.isfinite(value)) or not np.allclose(value, value.T, rtol=1e-12):
+            raise ValueError("bandwidth as a matrix must be finite and symmetric")
+        matrix = (value + value.T) / 2
+        if np.any(np.diag(matrix) <= 0) or np.linalg.eigvalsh(matrix)[0] <= 0:
+            raise ValueError(
+                "bandwidth as a matrix must be positive definite: all its eigenvalues above 0"
+            )
+    try:
+        return covariance_of(matrix / np.outer(domain.widths, domain.widths))
+    except ValueError as error:
+        raise ValueError(f"bandwidth: {error}") from None
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (str, int, float, list, tuple)):
+        return repr(value)[:60]
+    return f"{type(value).__name__} of shape {getattr(value, 'shape', ())}"
