@@ -28,6 +28,7 @@ from mercer.composition import delta_of
 from mercer.filters import BASIC, BOTH, Cost, Filter, Spent, mu_of_pure
 from mercer.ledger import BudgetExceeded, Ledger, LedgerError
 from mercer.privacy import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
+from mercer.publish import Purse
 
 
 def pure(epsilon):
