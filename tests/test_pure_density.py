@@ -218,7 +218,7 @@ def test_one_sided_noise_of_the_thesis_is_caught(rng):
 # usefulness
 
 
-@pytest.mark.parametrize(("h", "most"), [(0.1, 0.5), (0.05, 0.55), (0.02, 0.62)])
+@pytest.mark.parametrize(("h", "most"), [(0.1, 0.56), (0.05, 0.59), (0.02, 0.66)])
 def test_the_stronger_promise_is_the_more_accurate_one(h, most, rng):
     x = rng.beta(2, 4, 100_000)
     options = {"bounds": (0, 1), "epsilon": 1, "bandwidth": h}
@@ -226,8 +226,8 @@ def test_the_stronger_promise_is_the_more_accurate_one(h, most, rng):
     other = mercer.density(x, delta=1e-6, mechanism="gaussian", **options).accuracy
     assert pure.integrated / other.integrated < most
     assert pure.pointwise < other.pointwise
-    sampling = 1 / (2 * np.sqrt(np.pi) * h) / x.size  # not bought by leaving detail out
-    assert pure.truncation < 0.06 * sampling
+    sampling = 1 / (2 * math.sqrt(math.pi) * h * x.size)
+    assert pure.truncation < 0.1 * sampling  # not bought by leaving out what could be seen
 
 
 def test_right_at_the_wall(rng):
