@@ -56,9 +56,9 @@ def gaussian_log_delta(mu: float, *, epsilon: float) -> float:
 def gaussian_multiplier(*, epsilon: float, delta: float) -> float:
     """Sigma / Delta for which Gaussian noise is (epsilon, delta)-DP, and no more (M1)."""
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    if epsilon < 1e-6 or delta > 0.999:
+    if epsilon < 1e-4 or delta > 0.999:
         raise ValueError(
-            f"epsilon must be at least 1e-6 and delta at most 0.999, got {epsilon:g} and "
+            f"epsilon must be at least 1e-4 and delta at most 0.999, got {epsilon:g} and "
             f"{delta:g}: beyond, doubles cannot tell how much noise is enough"
         )
     target = math.log(delta)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from mercer import entropy as sources
 from mercer.accountants import gaussian_multiplier
 from mercer.checks import check_choice, check_epsilon, check_positive
 from mercer.choices import BandwidthRelease
-from mercer.composition import delta_of, gaussian_beside
+from mercer.composition import decimal, delta_of, gaussian_beside
 from mercer.domain import Domain
 from mercer.draws import Held, draw_spread, part
 from mercer.entropy import Entropy
@@ -59,7 +58,9 @@ class Split:
             raise ValueError(f"choice_share must be below 1, got {number:g}; 0.2 is usual")
         epsilon, delta = promise["epsilon"], promise["delta"]
         first = epsilon * number
-        rest = math.nextafter(float(Fraction(epsilon) - Fraction(first)), 0.0)
+        rest = float(decimal(epsilon) - decimal(first))
+        while decimal(first) + decimal(rest) > decimal(epsilon):
+            rest = math.nextafter(rest, 0.0)
         alone = Promise(epsilon=rest, delta=delta)
         if mechanism.pure:
             return cls(method, first, alone, promise, (PureEvent(first), PureEvent(rest)))

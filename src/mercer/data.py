@@ -228,6 +228,8 @@ def _from_array(data: object, columns: object, unit: str | None) -> Rows:
             array = np.asarray(data, dtype=object)
     except Exception:
         array = np.empty((), dtype=object)
+        if isinstance(data, (list, tuple)):  # ragged: a cell that is no number is missing
+            array = np.fromiter(data, dtype=object, count=len(data))
     if array.dtype == object and array.ndim:  # among objects, what is no number is missing
         array = numbers_among(array)
     if array.dtype.kind not in "iufb" or array.ndim not in (1, 2):

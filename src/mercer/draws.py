@@ -95,6 +95,7 @@ def propose_test_release(
     test, scale = _scale(1, epsilon), _scale(bins.steps, epsilon)
     if distance + entropy.discrete_laplace(test, 1)[0] <= threshold(test, delta):
         return None
+    entropy.witness("logarithm", np.array([log]), Sensitivity(bins.steps, norm="l1"))
     return bins.cells_of(log + entropy.discrete_laplace(scale, 1)[0]) / ranks.cells
 
 
@@ -113,4 +114,4 @@ def part(epsilon: float, count: int) -> float:
 
 
 def _scale(steps: int, epsilon: float) -> float:
-    return math.nextafter(steps / epsilon, math.inf)
+    return math.nextafter(steps / epsilon * (1 + 1e-12), math.inf)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mercer.api import density
 from mercer.checks import Floats
 from mercer.densities import DensityRelease
+from mercer.tables import numbers_among
 
 __all__ = ["PrivateKernelDensity"]
 
@@ -98,6 +99,8 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any, **options: Any) -> Floats:
         """X as doubles; what scikit-learn says of a cell that is no number would show it."""
+        if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+            X = numbers_among(X)  # among objects, what is no number is missing
         try:
             return validate_data(self, X, dtype=np.float64, **options)
         except ValueError as error:

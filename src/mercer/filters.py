@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from scipy.special import log_ndtr, ndtri
 
-from mercer.accountants import delta_at, gaussian_multiplier
+from mercer.accountants import gaussian_multiplier
 from mercer.composition import decimal, delta_of, epsilon_of, gaussian_above
 from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
 
@@ -48,11 +48,24 @@ class Cost:
                 "gamma of data sets, so no ledger can count it; publish it without ledger="
             )
         events, epsilon, delta = self.events, self.epsilon, self.delta
-        if delta_at(events, epsilon=epsilon) > delta < delta_of(events, epsilon=epsilon):
+        if not self._sums() and delta_of(events, epsilon=epsilon) > delta:
             raise ValueError(
                 f"events cost more than epsilon = {self.epsilon:g}, delta = {self.delta:g}; "
                 "charge what mercer.composition.epsilon_of says, or more"
             )
+
+    def _sums(self) -> bool:
+        """Whether the events' own promises add up to this one, exactly."""
+        total, lost = Fraction(0), Fraction(0)
+        for event in self.events:
+            match event:
+                case PureEvent():
+                    total += decimal(event.epsilon)
+                case ApproximateEvent():
+                    total, lost = total + decimal(event.epsilon), lost + decimal(event.delta)
+                case _:
+                    return False
+        return total <= decimal(self.epsilon) and lost <= decimal(self.delta)
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from mercer.accountants import delta_at
 from mercer.checks import Floats
 from mercer.entropy import Entropy
 from mercer.laws import Law
 from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Promise
-from mercer.privacy import Event
+from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent
 from mercer.release import Release
 from mercer.statements import Statement
 from mercer.summaries import Summary
@@ -36,6 +37,10 @@ class Purse:
     entropy: Entropy
     ledger: Ledger | None = None
     dataset: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.ledger is None) != (self.dataset is None):
+            raise ValueError("ledger and dataset go together: give both, or neither")
 
     @classmethod
     def of(
@@ -107,6 +112,8 @@ def publish(
     """
     sensitivity = summary.sensitivity(mechanism.norm)
     noise = mechanism.calibrate(sensitivity, summary.basis.size, **promise)
+    if paid is not None and not _covered(noise.event, paid, summary):
+        raise ValueError("what was paid does not cover this noise; nothing was drawn")
     coordinates = summary.coordinates()
     statement = paid or spend(
         (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=mechanism.words,
@@ -115,3 +122,17 @@ def publish(
     purse.entropy.witness("coordinates", coordinates, sensitivity)
     noisy = noise.add(coordinates, purse.entropy)
     return build(noisy, noise.law, statement)
+
+
+def _covered(event: Event, paid: Statement, summary: Summary) -> bool:
+    """Whether the last event of a statement is at least this one, of the same records."""
+    if (paid.n, paid.unit) != (summary.n, summary.unit):
+        return False
+    match event, paid.events[-1]:
+        case PureEvent(), PureEvent() as most:
+            return event.epsilon <= most.epsilon
+        case GaussianEvent(), GaussianEvent() as most:
+            return event.mu <= most.mu and event.distance <= most.distance
+        case GaussianEvent(), ApproximateEvent() as most:
+            return delta_at((event,), epsilon=most.epsilon) <= most.delta
+    return False

@@ -134,16 +134,18 @@ def ball_rule(*, n: int, epsilon: float, dimension: int, boundary: str) -> BallR
     side = {1: 400, 2: 28, 3: 10}[dimension]
     k = _lattice(side, dimension, signed=functions == 2)
     w2 = np.sum((np.pi * rate * k) ** 2, axis=1)
-    order = np.argsort(w2, kind="stable")
-    w2 = w2[order]
+    # what is kept is a box of cosines (docs/proofs/cosine.md), or a ball of harmonics
+    reach = (np.pi * rate * np.max(np.abs(k), axis=1)) ** 2 if boundary == "reflect" else w2
+    order = np.argsort(reach, kind="stable")
+    w2, reach = w2[order], reach[order]
     angular = np.asarray(np.pi * rate * k, dtype=np.float64)[order]
     volume = length**dimension
     powers = np.stack([reference_power(angular * f) for f in (1.0, 0.5)], axis=1) / volume
     best: tuple[float, BallRule] | None = None
     for h0, cut in itertools.product(np.geomspace(0.02, 1.0, 18), _CUTS):
         own = np.exp(-w2 * h0**2 / 2)
-        size = int(np.count_nonzero(own >= cut))
-        if size < 2 or (w2[size - 1] >= (np.pi * rate * side) ** 2):
+        size = int(np.count_nonzero(np.exp(-reach * h0**2 / 2) >= cut))
+        if size < 2 or reach[size - 1] >= (np.pi * rate * side) ** 2:
             continue
         wall = 1 + 2 * float(np.sum(np.exp(-((np.pi * rate * np.arange(1, 400) * h0) ** 2) / 2)))
         even = boundary == "reflect" and h0 <= 0.2

@@ -27,7 +27,6 @@ from mercer.bases.spectral import (
     checked_size,
     cut_of,
     gaussian_of,
-    kept,
     orders_above_cut,
     theta_sum,
     wrapped_least,
@@ -71,9 +70,7 @@ class Cosine(SpectralBasis):
     @cached_property
     def frequencies(self) -> Ints:
         box = np.stack(np.meshgrid(*(np.arange(o + 1) for o in self.orders), indexing="ij"), -1)
-        return kept(
-            box.reshape(-1, len(self.orders)), self.kernel, [1.0] * len(self.orders), self.cut
-        )
+        return box.reshape(-1, len(self.orders))  # a product: docs/proofs/cosine.md needs it
 
     @cached_property
     def terms(self) -> tuple[tuple[Ints, Ints], ...]:

@@ -50,7 +50,7 @@ class Choice:
         then a member of the group with another.
         """
         values, places = _distinct(scores)
-        entropy.witness("scores", np.asarray(scores), self.sensitivity)
+        entropy.witness("scores", np.array(list(scores), dtype=object), self.sensitivity)
         if not len(values):
             raise ValueError("scores must hold at least one candidate, got none")
         multiplicity = np.ones(len(places), dtype=np.int64) if counts is None else counts
@@ -91,7 +91,8 @@ class Choice:
 
         def compute(bits: int) -> tuple[Any, list[Any]]:
             total, edges = arb(0), list[Any]()
-            rate = arb(self.event.epsilon) / 2 / arb(self.sensitivity.value)
+            # a trifle less, so that the decimal that epsilon prints as is kept too
+            rate = arb(self.event.epsilon) / 2 / arb(self.sensitivity.value) * (1 - arb(2) ** -50)
             for place, (value, count) in enumerate(zip(values, totals, strict=True)):
                 gap = Fraction(values[0]) - Fraction(value)
                 weight = (-rate * arb(fmpq(gap.numerator, gap.denominator))).exp()
@@ -124,8 +125,9 @@ class Exponential:
 
 def _distinct(scores: Scores) -> tuple[Any, Ints]:
     """Different scores, rising, as exact numbers, and the place of each candidate's among them."""
-    array = np.asarray(scores)
-    if array.dtype.kind not in "iuf":
+    if isinstance(scores, np.ndarray) and scores.dtype.kind in "iuf" and scores.itemsize <= 8:
+        array = scores
+    else:  # a list may hold numbers that no one type holds exactly
         array = np.array([_exact(score) for score in scores], dtype=object)
     if array.ndim != 1:
         raise TypeError(f"scores must be one number for each candidate, got {array.ndim} axes")

@@ -65,7 +65,7 @@ class Gaussian(Mechanism):
     def event(self, *, epsilon: float, delta: float) -> GaussianEvent:
         growth = 1 + math.exp(min(epsilon, 700.0))
         multiplier = self.multiplier(1, epsilon=epsilon, delta=delta)
-        return GaussianEvent(1 / multiplier, delta / (1000 * growth))
+        return GaussianEvent((1 + 1e-9) / multiplier, delta / (1000 * growth) * (1 + 1e-9))
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
@@ -95,6 +95,11 @@ class Gaussian(Mechanism):
             step /= 2
         widened = sensitivity.value + step * math.sqrt(size) * (1 + 1e-12)
         scale = float(math.ceil(multiplier * widened / step * (1 + 1e-12)))  # quicker to draw
+        if scale > MAX_SCALE:
+            raise ValueError(
+                f"delta = {delta:g} with epsilon = {epsilon:g} needs a finer lattice than 64-bit "
+                "draws allow; use a larger delta or a smaller epsilon"
+            )
         return GaussianNoise(
             Normal(scale * step, step), scale, GaussianEvent(1 / multiplier, slack / growth)
         )

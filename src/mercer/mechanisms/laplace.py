@@ -64,7 +64,7 @@ class Laplace(Mechanism):
         """Snapping moves each coordinate by half a step at most, so two by size * step in all."""
         epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
-        step = lattice_below(sensitivity.value / epsilon)
+        step = lattice_below(sensitivity.value / max(1.0, epsilon) / size)  # snapping costs 2^-20
         steps = (sensitivity.value / step + size) * (1 + 1e-12)
         scale = math.nextafter(steps / epsilon * (1 + 1e-12), math.inf)
         return LaplaceNoise(LaplaceLaw(scale * step, step), scale, PureEvent(epsilon))
