@@ -1,7 +1,7 @@
 """Shared by all tests.
 
 No seed is ever picked: statistical tests hold for every seed, and state how often a correct
-program may fail.  ALPHA is the false-alarm rate of one statistical assertion; fewer than 300 are
+program may fail.  ALPHA is the false-alarm rate of one statistical assertion; fewer than 900 are
 made, so the whole suite stays below 1e-6.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-ALPHA = 3e-9
+ALPHA = 1e-9
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Planted faults: each is caught, and Mercer's own code is not.
 
-The list is that of studies/planted_faults.py.  Audits hold at confidence 1 - 1e-6 each and share
-their margin: a false alarm needs a bound above the truth.
+The list is that of studies/planted_faults.py.  Audits hold at confidence 1 - 1e-9 each: a false
+alarm needs a bound above the truth.
 """
 
 import importlib.util
