@@ -1,7 +1,7 @@
 """Audits: on the worst neighbours the lower bound stays under the claim and comes near it.
 
 The attacker knows everything but one record and uses the likelihood ratio, which for Gaussian
-noise is a projection on the difference of the two means.  Bounds hold with confidence 1 - 3e-9,
+noise is a projection on the difference of the two means.  Bounds hold with confidence 1 - 1e-9,
 so a correct mechanism fails one of these tests with at most that probability.
 """
 

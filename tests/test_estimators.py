@@ -48,8 +48,7 @@ def test_what_those_checks_look_at(rng):
     assert caught.value.__context__ is None
     words = X.astype(object)
     words[0, 0] = {"not": "a number"}
-    with pytest.raises(TypeError, match="argument must be .* string.* number"):
-        model.fit(words)
+    assert model.fit(words).release_.privacy.n == 40  # a cell that is no number is missing
 
 
 def test_it_is_the_release(rng):

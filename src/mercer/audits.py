@@ -77,7 +77,7 @@ class Audit:
     @property
     def verdict(self) -> str:
         """In a word."""
-        return "kept" if self.kept else "BROKEN"
+        return "BROKEN" if not self.kept else "kept" if self.audited > 0 else "nothing seen"
 
     def __str__(self) -> str:
         how = "stays below" if self.kept else "EXCEEDS"

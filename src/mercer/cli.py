@@ -180,7 +180,7 @@ def evaluate(
         if len(at) % d:
             raise ValueError(f"--at needs {d} numbers a point ({', '.join(loaded.domain.names)})")
         points = np.array(at).reshape(-1, d)
-    value, band = loaded(points, raw=raw), loaded.band(points, level)
+    value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
     rows: list[dict[str, Any]] = [
         {
             "at": point.tolist(),
@@ -249,6 +249,8 @@ def inspect(
 
         curves = {"with the release": loaded.privacy.power}
         draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)
+        if not as_json:
+            print(f"Picture written to {output}")
     if as_json:
         terminal.print_json(terminal.summary(loaded) | {"file": str(release)})
     else:

@@ -53,7 +53,13 @@ def create(
         raise ValueError("dataset is missing; give it with --dataset")
     ledger = Ledger.create(place)
     if dataset is not None:
-        ledger.register(dataset, epsilon=epsilon, delta=delta, unit=unit, data=data)
+        try:
+            ledger.register(dataset, epsilon=epsilon, delta=delta, unit=unit, data=data)
+        except Exception:
+            if "://" not in place:  # it was made a moment ago, and holds nothing
+                for end in ("", "-wal", "-shm"):
+                    Path(place + end).unlink(missing_ok=True)
+            raise
     _registered(ledger, dataset, as_json)
 
 
@@ -94,11 +100,14 @@ def show(
 ) -> None:
     """What is spent and what is left of each dataset, and what an attacker can do with it.
 
-    [bold]Example:[/bold] mercer ledger show budgets.db -o budgets.png --attack attack.png
+    [bold]Example:[/bold] mercer ledger show budgets.db --dataset admissions -o budgets.png
+    --attack attack.png
     """
     ledger = _open(place)
     names = list(ledger.datasets) if dataset is None else [dataset]
     left = [ledger.remaining(name, delta=at_delta) for name in names]
+    if attack is not None and len(names) != 1:
+        raise ValueError(f"--attack draws one dataset; name one with --dataset: {', '.join(names)}")
     if output is not None:
         _draw(ledger, names, output)
     if attack is not None:
@@ -120,10 +129,10 @@ def show(
     for one in left:
         print(f"{one.dataset}: {one.offer}.")
         if one.releases:
+            found = ledger.power(one.dataset)
             print(
-                f"{one.dataset}: with all {one.releases} release(s) a test that is wrong in 5 % of "
-                f"the cases on one side finds the truth in at most {ledger.power(one.dataset):.1%} "
-                "on the other."
+                f"{one.dataset}: with all its releases ({one.releases}) a test that is wrong in "
+                f"5 % of the cases on one side finds the truth in at most {found:.1%} on the other."
             )
     if not left:
         print("No dataset yet: mercer ledger register")
@@ -181,8 +190,6 @@ def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
     from mercer.plotting import draw_attack
     from mercer.privacy import ApproximateEvent
 
-    if len(names) != 1:
-        raise ValueError(f"--attack draws one dataset; name one of {', '.join(names)}")
     one = ledger.dataset(names[0])
     total = (ApproximateEvent(one.epsilon, one.delta),)
     events = [event for charge in ledger.history(names[0]) for event in charge.events]

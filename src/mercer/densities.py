@@ -178,16 +178,21 @@ class DensityRelease(Release):
         """The bandwidth at which the noise was added; `smooth` can go up from here."""
         return self.basis.lengths * self.domain.widths
 
-    def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
+    def band(
+        self, x: object, level: float = 0.95, *, simultaneous: bool = True, raw: bool = False
+    ) -> Band:
         """Lower and upper ends of an error band for the noise, at points of the domain.
 
         It covers the same estimate without noise: with `simultaneous=True` (default) at all points
-        of the domain at once with probability `level`, otherwise at each single point.  It is
-        centred on the raw function, `release(x, raw=True)`, and never below zero.  Sampling error
-        is not in it.
+        of the domain at once with probability `level`, otherwise at each single point.  It belongs
+        to the density as `release(x)` gives it, projected by the same shift and never below zero;
+        `raw=True` to the function as released.  Sampling error is not in it.
         """
         band = super().band(x, level, simultaneous=simultaneous)
-        return Band(np.maximum(band.lower, 0.0), np.maximum(band.upper, 0.0), level)
+        if raw:
+            return band
+        lower, upper = (np.maximum(end - self._level, 0.0) for end in (band.lower, band.upper))
+        return Band(lower, upper, level)
 
     @property
     def filter(self) -> Floats:

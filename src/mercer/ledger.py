@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mercer.accountants import power
 from mercer.checks import check_epsilon, check_positive
 from mercer.claims import Claim, check_same, claim_on, note_of, write_claim
+from mercer.composition import power_of
 from mercer.filters import Cost, Filter
 from mercer.ledger_rows import (
     Charge,
@@ -160,12 +160,12 @@ class Ledger:
             return _remaining(dataset, charges_in(run, self.id, dataset, self.where), delta)
 
     def power(self, name: str, alpha: float = 0.05) -> float:
-        """What an attacker with all releases of a dataset can do: `mercer.accountants.power`.
+        """What an attacker with all releases of a dataset can do: `mercer.composition.power_of`.
 
         For the list as it stands, as if it had been fixed beforehand.  What holds however it was
         chosen is the total.
         """
-        return power([event for charge in self.history(name) for event in charge.events], alpha)
+        return power_of([event for charge in self.history(name) for event in charge.events], alpha)
 
     def holds(self, receipt: Receipt) -> bool:
         """Whether this ledger has the charge of a receipt: a lost or restored file may not."""

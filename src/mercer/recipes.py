@@ -78,6 +78,10 @@ class Recipe:
         wall = check_choice("boundary", boundary, ("reflect", "periodic", "open"))
         line = noise == shape == "gaussian" and basis in (None, "moments") and dimension != 2 and dimension != 3  # fmt: skip  # noqa: E501
         chosen = _mechanism(mechanism, delta=delta, line=line, wall=wall)
+        if isinstance(chosen, Orbitope) and dimension in (2, 3):
+            raise ValueError(
+                f"mechanism='orbitope' is for one column, got {dimension}; use 'l2' or leave it"
+            )
         if basis is None:
             if noise != "gaussian":
                 basis = "grid" if not chosen.pure else "eigenfunctions"

@@ -70,8 +70,12 @@ class Replay:
 
     @property
     def kept(self) -> bool:
-        """Whether the pair shows no fault."""
-        return self.same_noise and self.same_path and all(c.within for c in self.changes)
+        """Whether something was shown, and the pair shows no fault in it.
+
+        What leaves a function by another way than Mercer's door is not seen.
+        """
+        seen = bool(self.changes) and all(c.within for c in self.changes)
+        return seen and self.same_noise and self.same_path
 
     def __str__(self) -> str:
         lines = [

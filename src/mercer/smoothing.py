@@ -135,7 +135,7 @@ def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...
     if value.shape not in ((d,), (d, d)):
         raise ValueError(
             f"bandwidth must be a number, {d} number(s), a {d} x {d} matrix (the squared "
-            f"bandwidth) or one of 'auto', 'rule'; got {_shown(bandwidth)}"
+            f"bandwidth), 'auto', 'rule', 'private-scott' or 'private-cv'; got {_shown(bandwidth)}"
         )
     if value.ndim == 1:
         if not (np.all(np.isfinite(value)) and np.all(value > 0)):

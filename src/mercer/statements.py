@@ -49,6 +49,8 @@ class Statement:
 
         See `mercer.accountants.power`.
         """
+        if not self.secure:
+            return 1.0  # whoever knows the seed subtracts the noise
         return min(
             power(self.events, alpha),
             power((ApproximateEvent(self.epsilon, self.delta),), alpha),
@@ -57,6 +59,8 @@ class Statement:
     @property
     def attack(self) -> str:
         """What the promise means to somebody who knows everybody else."""
+        if not self.secure:
+            return "Whoever knows or guesses the seed can subtract the noise and see everything."
         whose = "row" if self.unit == "row" else self.unit
         return (
             f"Somebody who knows every other {whose} and tests whether the last is A or B, wrongly "

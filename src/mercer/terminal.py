@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,6 +66,8 @@ def target(output: Path | None, overwrite: bool) -> Path:
         raise ValueError(f"output must end in .json, got {output.name!r}")
     if not output.resolve().parent.is_dir():
         raise ValueError(f"output: there is no folder {str(output.parent)!r}; create it first")
+    if not os.access(output.resolve().parent, os.W_OK):
+        raise ValueError(f"output: the folder {str(output.parent)!r} cannot be written to")
     if output.exists() and not overwrite:
         raise ValueError(
             f"output {str(output)!r} exists; choose another name, or --overwrite to replace that "
