@@ -131,7 +131,7 @@ def ball_rule(*, n: int, epsilon: float, dimension: int, boundary: str) -> BallR
     expected error, in geometric mean, over normals of standard deviation 1/8 and 1/16.
     """
     rate, functions, length = CIRCLES[boundary]
-    side = {1: 400, 2: 28, 3: 10}[dimension]
+    side = {1: 400, 2: 40, 3: 12}[dimension]
     k = _lattice(side, dimension, signed=functions == 2)
     w2 = np.sum((np.pi * rate * k) ** 2, axis=1)
     # what is kept is a box of cosines (docs/proofs/cosine.md), or a ball of harmonics
@@ -142,7 +142,7 @@ def ball_rule(*, n: int, epsilon: float, dimension: int, boundary: str) -> BallR
     volume = length**dimension
     powers = np.stack([reference_power(angular * f) for f in (1.0, 0.5)], axis=1) / volume
     best: tuple[float, BallRule] | None = None
-    for h0, cut in itertools.product(np.geomspace(0.02, 1.0, 18), _CUTS):
+    for h0, cut in itertools.product(np.geomspace(0.006, 1.0, 22), _CUTS):
         own = np.exp(-w2 * h0**2 / 2)
         size = int(np.count_nonzero(np.exp(-reach * h0**2 / 2) >= cut))
         if size < 2 or reach[size - 1] >= (np.pi * rate * side) ** 2:
