@@ -207,3 +207,50 @@ def test_pictures_show_the_promise(folder, capsys):
     assert axes.get_xlabel() == "age"
     curve = axes.lines[0].get_ydata()
     assert np.all(curve >= 0)
+
+
+def test_pure_by_default_with_what_an_attacker_can_do(folder, capsys):
+    words = ["density", "people.csv", "--column", "age", "--bounds", "0", "100", "--epsilon", "1"]
+    code, out, err = run(capsys, *words, "-o", "pure.json")
+    assert (code, err) == (0, "")
+    assert "pure, no delta" in " ".join(out.split())
+    assert "at most 13.6 % of the cases of B" in " ".join(out.split())
+    code, out, _ = run(capsys, "inspect", "pure.json", "-o", "attack.png")
+    assert code == 0
+    assert (folder / "attack.png").stat().st_size > 5000
+    code, out, _ = run(capsys, *words, "--mechanism", "l2", "-o", "l2.json", "--json")
+    assert json.loads(out)["privacy"]["delta"] == 0
+    for method in ("private-scott", "private-cv"):
+        code, out, _ = run(
+            capsys, *words, "--bandwidth", method, "--choice-share", "0.3", "-o", f"{method}.json"
+        )
+        assert code == 0
+        assert "a part of the budget" in " ".join(out.split())
+    code, out, _ = run(capsys, *words, "--seed", "1", "-o", "seeded.json")
+    assert "Whoever knows or guesses the seed" in " ".join(out.split())
+    assert "13.6 %" not in out
+
+
+def test_folders_that_cannot_be_written_are_found_before_anything_is_spent(
+    folder, capsys, monkeypatch
+):
+    monkeypatch.setattr("os.access", lambda *_: False)
+    code, _, err = run(capsys, *AGE, "-o", "x.json")
+    assert code == 2
+    assert "cannot be written to" in err
+
+
+def test_audit(capsys):
+    code, out, _ = run(capsys, "audit", "laplace", "--samples", "20000")
+    assert code == 0
+    assert "kept" in out
+    code, out, _ = run(capsys, "audit", "geometric", "--samples", "20000", "--json")
+    (found,) = json.loads(out)["audits"]
+    assert found["verdict"] == "kept"
+    assert 0.5 < found["audited"] <= found["epsilon"] == 1
+    code, out, _ = run(capsys, "audit", "l2", "--samples", "300", "--exact", "--json")
+    assert code == 0
+    for wrong in (["audit", "nonsense"], ["audit", "laplace", "--all"]):
+        code, _, err = run(capsys, *wrong)
+        assert code == 2
+        assert "one" in err
