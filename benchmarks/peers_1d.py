@@ -38,8 +38,8 @@ class Silent(Entropy):
     def discrete_laplace(self, scale: float, size: int) -> list[int]:  # noqa: ARG002
         return [0] * size
 
-    def octets(self, count: int) -> bytes:
-        raise NotImplementedError("only lattice noise can be silenced")
+    def octets(self, count: int) -> bytes:  # noqa: ARG002
+        raise TypeError("only noise on a lattice can be silenced")
 
 
 def ages(n: int) -> np.ndarray:

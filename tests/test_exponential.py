@@ -26,12 +26,12 @@ class Scripted(entropy.Entropy):
         self.numbers = list(numbers)
 
     def discrete_gaussian(self, scale, size):
-        raise NotImplementedError
+        raise AssertionError("not drawn here")
 
     discrete_laplace = discrete_gaussian
 
     def octets(self, count):
-        raise NotImplementedError
+        raise AssertionError("not drawn here")
 
     def uniforms(self, size):
         assert size == 1

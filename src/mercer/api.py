@@ -122,7 +122,7 @@ def density(
         split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
     domain = Domain.of(bounds, rows.names)
-    recipe.given(domain)
+    recipe.check(domain)
     tally = _tally(rows, domain, progress)
     n = _count(tally, rows, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from mercer.accountants import delta_at
 from mercer.checks import Floats
+from mercer.composition import delta_of
 from mercer.entropy import Entropy
 from mercer.laws import Law
 from mercer.ledger import Ledger, account
@@ -134,5 +134,5 @@ def _covered(event: Event, paid: Statement, summary: Summary) -> bool:
         case GaussianEvent(), GaussianEvent() as most:
             return event.mu <= most.mu and event.distance <= most.distance
         case GaussianEvent(), ApproximateEvent() as most:
-            return delta_at((event,), epsilon=most.epsilon) <= most.delta
+            return delta_of((event,), epsilon=most.epsilon) <= most.delta
     return False

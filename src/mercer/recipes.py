@@ -76,7 +76,8 @@ class Recipe:
         if boundary is None:
             boundary = "periodic" if basis == "wavelet" else "open" if opened else "reflect"
         wall = check_choice("boundary", boundary, ("reflect", "periodic", "open"))
-        line = noise == shape == "gaussian" and basis in (None, "moments") and dimension != 2 and dimension != 3  # fmt: skip  # noqa: E501
+        plain = noise == shape == "gaussian" and basis in (None, "moments")
+        line = plain and dimension not in (2, 3)
         chosen = _mechanism(mechanism, delta=delta, line=line, wall=wall)
         if isinstance(chosen, Orbitope) and dimension in (2, 3):
             raise ValueError(
@@ -111,8 +112,8 @@ class Recipe:
         word = self.bandwidth
         return word if isinstance(word, str) and word in PRIVATE else None
 
-    def given(self, domain: Domain) -> tuple[float, ...] | None:
-        """Checks what follows from the bandwidth alone, before any record is read."""
+    def check(self, domain: Domain) -> None:
+        """Errors that follow from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
             covariance = unit_covariance(self.bandwidth, domain)
             if self.basis in _EXPANSIONS:
@@ -121,13 +122,17 @@ class Recipe:
                     "leave it out, and set size, the number of functions"
                 )
             if self.basis != "moments":  # they need n as well
-                self._kernels(covariance, CUT)
-            return tuple(np.sqrt(np.diag(np.array(covariance))))
+                self._kernels(covariance, self._given_cut)
+            return
         if self.private and self.basis in _EXPANSIONS:
             raise ValueError(f"bandwidth={self.bandwidth!r} has no meaning for {self.basis!r}")
         any_width = covariance_of(np.eye(domain.dimension) * 0.01)
         norms(KERNELS[self.smoother](any_width), KERNELS[self.kernel](any_width))
-        return None
+
+    @property
+    def _given_cut(self) -> float:
+        """Least eigenvalue kept for a given bandwidth."""
+        return _PURE_CUT if self.mechanism.pure else CUT
 
     def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
         """The public rule's bandwidth and what error it expects."""
@@ -148,8 +153,7 @@ class Recipe:
         if self.basis in ("moments", *_EXPANSIONS):
             return self._line(domain, n=n, **promise)
         if not isinstance(self.bandwidth, str):
-            cut = _PURE_CUT if self.mechanism.pure else CUT
-            return self._kernels(unit_covariance(self.bandwidth, domain), cut)
+            return self._kernels(unit_covariance(self.bandwidth, domain), self._given_cut)
         d, cut = domain.dimension, CUT
         if self.mechanism.pure and self.basis in SPECTRAL:
             ball = ball_rule(n=n, epsilon=epsilon, dimension=d, boundary=self.boundary)

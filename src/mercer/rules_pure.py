@@ -30,7 +30,7 @@ __all__ = [
 _PRICE = (0.15, 0.35)  # what keeping finer detail may add to the expected error: where the best
 _FEW = 6  # degree is below this, and else
 _DETAIL = 4  # at most so many times the degree of least expected error
-_MOST = 256  # coordinates of the rule; a given bandwidth may ask for more
+_MOST = 256  # degree of the rule; a given bandwidth may ask for more
 _LADDER = sorted({round(2 * 2 ** (step / 4)) for step in range(33)})
 _CUTS = (0.6, 0.45, 0.3, 0.2, 0.1, 0.03, 0.01, 1e-3)
 
@@ -41,8 +41,8 @@ def orbitope_variance(boundary: str, *, n: int, epsilon: float) -> Variance:
     """Noise of the orbitope mechanism in coefficients of orthonormal functions, nearly.
 
     E|u_j|^2 of a uniform point of the body is about (1/2 - 0.45 ln(1 - t + 2/m)) / m at t = j/m
-    (to 5 % from m = 8 on, by simulation); exact values need simulation at every m, and a rule
-    does not.
+    (by simulation: to 6 % reflecting from m = 8 on; periodic up to a fifth too low at m = 8 and a
+    tenth at m = 32); exact values need simulation at every m, and a rule does not.
     """
     real = boundary == "reflect"
     length = CIRCLES[boundary][2]

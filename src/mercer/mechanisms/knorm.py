@@ -160,6 +160,8 @@ class L2(Mechanism):
 
 def euclidean_ball(dimension: int) -> Body:
     """{|z|_2 <= 1}: normal numbers give the direction (Box and Muller), U^(1/d) the length."""
+    from flint import arb
+
     pairs = (dimension + 1) // 2
 
     def uniform(u: Sequence[Any]) -> list[Any]:
@@ -171,7 +173,7 @@ def euclidean_ball(dimension: int) -> Body:
         square = normals[0] * normals[0]
         for z in normals[1:]:
             square += z * z
-        reach = powered(u[-1], 1 / (square * 0 + dimension)) / square.sqrt()
+        reach = powered(u[-1], arb(1) / dimension) / square.sqrt()
         return [z * reach for z in normals]
 
     return Body(dimension, 2 * pairs + 1, lambda z: float(np.sqrt(np.sum(z**2))), uniform)
