@@ -25,12 +25,12 @@ class Scripted(entropy.Entropy):
     def __init__(self, *numbers):
         self.numbers = list(numbers)
 
-    def discrete_gaussian(self, scale, size):
+    def discrete_gaussian(self, _scale, _size):
         raise AssertionError("not drawn here")
 
     discrete_laplace = discrete_gaussian
 
-    def octets(self, count):
+    def octets(self, _count):
         raise AssertionError("not drawn here")
 
     def uniforms(self, size):
