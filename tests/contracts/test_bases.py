@@ -114,6 +114,8 @@ def test_rows_keep_their_bounds_and_their_values(basis, rng):
     d = basis.dimension
     corners = list(itertools.product(*[(0, n - 1) for n in features.shape]))
     inner = [tuple(int(rng.integers(n)) for n in features.shape) for _ in range(12 if d < 3 else 3)]
+    # and two that are far apart and away from the walls, where no basis is at its weakest
+    inner += [tuple(place * (n - 1) // 4 for n in features.shape) for place in (1, 3)]
     vectors = []
     for node in corners + inner:
         counts = np.zeros(features.shape, dtype=np.int64)
