@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,7 +25,8 @@ from scipy.special import ndtri
 
 from mercer import entropy
 from mercer.bases import Grid
-from mercer.bridges import fill
+from mercer.bridge_points import bridge_point
+from mercer.bridges import DETERMINED, fill
 from mercer.checks import Floats
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
@@ -46,6 +48,7 @@ class LiveRelease(ABC):
     route: ClassVar[str]
     sensitive: ClassVar[bool]  # whether the store holds what records say
     kind = "density"
+    _single = False  # whether `_answer_one` is there for questions on a line
     domain: Domain
     privacy: Statement
 
@@ -84,11 +87,19 @@ class LiveRelease(ABC):
     def _answer(self, rows: Floats) -> Floats:
         """Values at distinct increasing rows of the domain."""
 
+    def _answer_one(self, x: float) -> float:
+        """The value at one point of the only column."""
+        return float(self._answer(np.array([[x]]))[0])
+
     def ask(self, points: object) -> Floats:
         """The released function at these points; what was answered before is answered again.
 
         Raw values of the path: near zero they may be negative.
         """
+        if isinstance(points, float) and self._single:
+            (low, high), x = self.domain.bounds[0], points + 0.0
+            if low <= x <= high:
+                return np.asarray(self._answer_one(x))
         rows = self.domain.points(points)
         if len(rows) > _MOST:
             raise LiveError(f"points must be at most {_MOST} a question, got {len(rows)}")
@@ -188,6 +199,7 @@ class MarkovLive(_Standing):
     """Bridges between released states: O(log i) a question, i the number of those before it."""
 
     route = "markov"
+    _single = True
 
     def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
         super().__init__(store, record, release)
@@ -196,15 +208,17 @@ class MarkovLive(_Standing):
         self._kernel: MaternKernel = release.basis.kernel
         self._sigma = float(release.noise.deviations(release.basis.size)[0])
         self._normals = _Normals(self._kernel.states, self._sigma)
+        self._scale = release.scale
 
     @cached_property
-    def _nodes(self) -> tuple[Floats, Floats]:
-        """Nodes of the public grid, in the domain, and the released states there."""
+    def _nodes(self) -> tuple[list[float], list[list[float]], tuple[Floats, Floats]]:
+        """Nodes of the public grid, in the domain, and the released states; as arrays too."""
         basis = self.release.basis
         assert isinstance(basis, Grid)
         side = basis.sides[0]
         place = self.domain.from_unit(np.linspace(0, 1, side)[:, None])[:, 0]
-        return place, basis.states(self.release.coordinates).reshape(side, -1)
+        states = basis.states(self.release.coordinates).reshape(side, -1)
+        return place.tolist(), states.tolist(), (place, states)
 
     @property
     def accuracy(self) -> Accuracy:
@@ -224,7 +238,19 @@ class MarkovLive(_Standing):
         if not np.all(known):
             with self._store.writing(self.name) as pen:
                 values[~known] = self._draw(pen, rows[~known])
-        return values * self.release.scale
+        return values * self._scale
+
+    def _answer_one(self, x: float) -> float:
+        with self._store.reading(self.name) as pen:
+            value = pen.look(x)
+        if value is None:
+            with self._store.writing(self.name) as pen:
+                value = pen.look(x)
+                if value is None:
+                    state, knot = self._between_one(pen, x)
+                    pen.add_one(x, state, knot)
+                    value = state[0]
+        return value * self._scale
 
     def _draw(self, pen: Pen, rows: Floats) -> Floats:
         """Answers at points that were new a moment ago; somebody else may have been quicker."""
@@ -236,8 +262,24 @@ class MarkovLive(_Standing):
             values[~known] = states[:, 0]
         return values
 
+    def _between_one(self, pen: Pen, x: float) -> tuple[list[float], bool]:
+        nodes, at_nodes, _ = self._nodes
+        cell = min(max(bisect_right(nodes, x) - 1, 0), len(nodes) - 2)
+        left, right = (nodes[cell], at_nodes[cell]), (nodes[cell + 1], at_nodes[cell + 1])
+        known = pen.beside(x)
+        if known[0] is not None and known[0][0] > left[0]:
+            left = (known[0][0], list(known[0][1]))
+        if known[1] is not None and known[1][0] < right[0]:
+            right = (known[1][0], list(known[1][1]))
+        width, p = float(self.domain.widths[0]), self._kernel.states
+        state, variance = bridge_point(
+            self._kernel, (x - left[0]) / width, (right[0] - x) / width, left[1][:p], right[1][:p],
+            self._normals(1)[0].tolist(),
+        )  # fmt: skip
+        return state, variance > DETERMINED
+
     def _between(self, pen: Pen, x: Floats) -> tuple[Floats, Any]:
-        nodes, at_nodes = self._nodes
+        nodes, at_nodes = self._nodes[2]
         p = self._kernel.states
         cell = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
         known = pen.around(x)

@@ -14,11 +14,11 @@ import os
 import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from mercer.checks import Bools, Floats
 
 __all__ = [
     "Factor",
+    "Knot",
     "LiveError",
     "LiveFull",
     "LiveUnavailable",
@@ -89,6 +90,9 @@ class Factor:
     exact: int = field(repr=False)  # sensitive
 
 
+Knot: TypeAlias = tuple[float, Sequence[float]]  # a place on a line, and the state there
+
+
 class Pen(ABC):
     """Held by one writer of a live release at a time; points are rows of the domain."""
 
@@ -97,12 +101,24 @@ class Pen(ABC):
         """Which points are answered, and their values (NaN where not)."""
 
     @abstractmethod
+    def look(self, x: float) -> float | None:
+        """The answer at one point on a line, if there is one."""
+
+    @abstractmethod
     def around(self, x: Floats) -> Neighbours:
-        """The nearest knots on each side of points on a line."""
+        """The nearest knots on each side of increasing points on a line."""
+
+    @abstractmethod
+    def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
+        """The nearest knots on each side of one point on a line."""
 
     @abstractmethod
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
         """New answers: states (points, at most STATES), the first of which is the value."""
+
+    @abstractmethod
+    def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
+        """One new answer on a line."""
 
     @abstractmethod
     def factors(self, after: int) -> list[Factor]:
@@ -211,7 +227,7 @@ class _MemoryPen(Pen):
         return ~np.isnan(values), values
 
     def around(self, x: Floats) -> Neighbours:
-        found = [self._beside(v) for v in x.tolist()]
+        found = [self.beside(v) for v in x.tolist()]
         nothing = (float("nan"), (float("nan"),) * STATES)
         sides = [[pair[side] or nothing for pair in found] for side in (0, 1)]
         arrays: list[Floats] = []
@@ -220,12 +236,20 @@ class _MemoryPen(Pen):
         return Neighbours(*arrays)
 
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
-        for point, state, knot in zip(
-            points.tolist(), states.tolist(), knots.tolist(), strict=True
-        ):
-            self._values[tuple(point)] = state[0]
-            if knot and len(point) == 1:
-                self._insert(point[0], (*state, *(0.0,) * (STATES - len(state))))
+        rows = zip(points.tolist(), states.tolist(), knots.tolist(), strict=True)
+        for point, state, knot in rows:
+            if len(point) == 1:
+                self.add_one(point[0], state, knot)
+            else:
+                self._values[tuple(point)] = state[0]
+
+    def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
+        self._values[(x,)] = state[0]
+        if knot:
+            self._insert(x, (*state, *(0.0,) * (STATES - len(state))))
+
+    def look(self, x: float) -> float | None:
+        return self._values.get((x,))
 
     def factors(self, after: int) -> list[Factor]:
         return self._factors[after:]
@@ -233,7 +257,7 @@ class _MemoryPen(Pen):
     def add_factor(self, number: int, factor: Factor) -> None:  # noqa: ARG002
         self._factors.append(factor)
 
-    def _beside(self, x: float) -> tuple[Any, Any]:
+    def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
         if not self._blocks:
             return None, None
         b = max(bisect_left(self._starts, x) - 1, 0)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +25,7 @@ from mercer.checks import Bools, Floats
 from mercer.live_store import (
     STATES,
     Factor,
+    Knot,
     LiveError,
     LiveUnavailable,
     Neighbours,
@@ -81,6 +82,7 @@ class Tables(Store):
     """What both databases share."""
 
     durable = True
+    mark: str  # where a value goes in the driver's statements
     asked: str  # a relation with the points asked, as columns x, y, z
     engine: sa.Engine
 
@@ -93,7 +95,7 @@ class Tables(Store):
         """Make the tables where there are none."""
 
     @abstractmethod
-    def words(self, error: DBAPIError) -> str:
+    def words(self, error: BaseException) -> str:
         """What went wrong, for a person."""
 
     @abstractmethod
@@ -105,8 +107,8 @@ class Tables(Store):
         """Wait until no one else writes this live release."""
 
     @abstractmethod
-    def offer(self, connection: sa.Connection, points: Floats) -> dict[str, Any]:
-        """Make `asked` hold these points; parameters of the statements that read it."""
+    def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
+        """Make `asked` hold these points; the values that its marks stand for."""
 
     def names(self) -> tuple[str, ...]:
         with self.connected() as connection:
@@ -161,6 +163,11 @@ class Tables(Store):
             self.lock(connection, number)
             yield _SqlPen(self, connection, number)
 
+    @property
+    def driver_error(self) -> type[Exception]:
+        """What the driver raises."""
+        return self.engine.dialect.loaded_dbapi.Error
+
     def close(self) -> None:
         self.engine.dispose()
 
@@ -181,14 +188,17 @@ class Tables(Store):
         self.still_there()
         try:
             with self.engine.connect() as connection:
-                connection = connection.execution_options(mercer_write=write)
+                if write:
+                    connection = connection.execution_options(mercer_write=True)
                 with connection.begin():
                     yield connection
         except IntegrityError:
             raise
-        except DBAPIError as error:
+        except (DBAPIError, self.driver_error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            words = self.words(cause) if cause is not None else "the database failed"
             raise LiveUnavailable(
-                f"store {self.where!r}: {self.words(error)}; nothing new was answered"
+                f"store {self.where!r}: {words}; nothing new was answered"
             ) from error
         except SQLAlchemyError as error:
             raise LiveUnavailable(
@@ -197,53 +207,61 @@ class Tables(Store):
 
 
 class _SqlPen(Pen):
-    """The pen of a transaction."""
+    """The pen of a transaction.
+
+    Statements of a question go to the driver's cursor as they are: half the time of a durable
+    question would else be spent on wrapping them.
+    """
 
     def __init__(self, store: Tables, connection: sa.Connection, number: int) -> None:
         self._store, self._connection, self._live = store, connection, number
+        self._cursor = connection.connection.cursor()
 
     def find(self, points: Floats) -> tuple[Bools, Floats]:
         values = np.full(len(points), np.nan)
         if len(points) == 1:
-            parameters: dict[str, Any] = {"live": self._live, **_named(points[0])}
-            row = self._connection.execute(_FIND_ONE, parameters).one_or_none()
-            if row is not None:
-                values[0] = row[0]
+            rows = self._run(_FIND_ONE, self._live, *padded(points)[0].tolist())
+            if rows:
+                values[0] = rows[0][0]
             return ~np.isnan(values), values
-        parameters = self._store.offer(self._connection, points) | {"live": self._live}
-        rows = self._connection.execute(_find_many(self._store.asked), parameters).all()
+        offered = self._store.offer(self._cursor, points)
+        rows = self._run(_find_many(self._store.asked), *offered, self._live)
         answers = {tuple(row[:-1]): row[-1] for row in rows}
         if answers:
             nothing = float("nan")
             values = np.array([answers.get(tuple(p), nothing) for p in padded(points).tolist()])
         return ~np.isnan(values), values
 
+    def look(self, x: float) -> float | None:
+        rows = self._run(_FIND_ONE, self._live, x, 0.0, 0.0)
+        return rows[0][0] if rows else None
+
+    def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
+        sides = [self._run(statement, self._live, x) for statement in (_LEFT_ONE, _RIGHT_ONE)]
+        left, right = ((rows[0][0], rows[0][1:]) if rows else None for rows in sides)
+        return left, right
+
     def around(self, x: Floats) -> Neighbours:
+        offered = self._store.offer(self._cursor, x[:, None])
+        rows = self._run(_around_many(self._store.asked), *offered, *[self._live] * 4)
+        found = np.array(rows, dtype=float)[:, 1:]  # in order of x; None becomes NaN
         width = 1 + STATES
-        table = np.full((len(x), 2 * width), np.nan)
-        if len(x) == 1:
-            for side, statement in enumerate((_LEFT_ONE, _RIGHT_ONE)):
-                parameters: dict[str, Any] = {"live": self._live, "x": float(x[0])}
-                row = self._connection.execute(statement, parameters).one_or_none()
-                if row is not None:
-                    table[0, side * width : (side + 1) * width] = row
-        else:
-            parameters = self._store.offer(self._connection, x[:, None]) | {"live": self._live}
-            rows = self._connection.execute(_around_many(self._store.asked), parameters).all()
-            found = np.array([tuple(row) for row in rows], dtype=float)  # None becomes NaN
-            table[np.searchsorted(x, found[:, 0])] = found[:, 1:]
-        return Neighbours(table[:, 0], table[:, 1:width], table[:, width], table[:, width + 1 :])
+        return Neighbours(found[:, 0], found[:, 1:width], found[:, width], found[:, width + 1 :])
 
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
         full = np.zeros((len(states), STATES))
         full[:, : states.shape[1]] = states
+        table = np.column_stack([padded(points), full]).tolist()
         rows = [
-            {"live": self._live, **dict(zip(_COLUMNS, (*point, *state, knot), strict=True))}
-            for point, state, knot in zip(
-                padded(points).tolist(), full.tolist(), knots.astype(int).tolist(), strict=True
-            )
+            (self._live, *row, int(knot)) for row, knot in zip(table, knots.tolist(), strict=True)
         ]
-        self._connection.execute(_INSERT, rows)
+        self._cursor.executemany(self._marked(_INSERT), rows)
+
+    def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
+        rest = (0.0,) * (STATES - len(state))
+        self._cursor.execute(
+            self._marked(_INSERT), (self._live, x, 0.0, 0.0, *state, *rest, int(knot))
+        )
 
     def factors(self, after: int) -> list[Factor]:
         statement = (
@@ -263,42 +281,42 @@ class _SqlPen(Pen):
             sa.insert(_FACTORS), {"live": self._live, "number": number, **point, **values}
         )
 
+    def _run(self, statement: str, *values: Any) -> list[Any]:
+        self._cursor.execute(self._marked(statement), values)
+        return list(self._cursor.fetchall())
 
-_COLUMNS = (*AXES, *(f"s{i}" for i in range(STATES)), "knot")
-_INSERT = sa.text(
-    f"INSERT INTO mercer_answers (live, {', '.join(_COLUMNS)}) "
-    f"VALUES (:live, {', '.join(':' + c for c in _COLUMNS)})"
-)
-_FIND_ONE = sa.text(
-    "SELECT s0 FROM mercer_answers WHERE live = :live AND x = :x AND y = :y AND z = :z"
-)
-_LEFT_ONE = sa.text(
-    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = :live AND knot = 1 AND x <= :x "
+    def _marked(self, statement: str) -> str:
+        return statement if self._store.mark == "?" else statement.replace("?", self._store.mark)
+
+
+_INSERT = "INSERT INTO mercer_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_FIND_ONE = "SELECT s0 FROM mercer_answers WHERE live = ? AND x = ? AND y = ? AND z = ?"
+_LEFT_ONE = (
+    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x <= ? "
     "ORDER BY x DESC LIMIT 1"
 )
-_RIGHT_ONE = sa.text(
-    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = :live AND knot = 1 AND x >= :x "
+_RIGHT_ONE = (
+    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x >= ? "
     "ORDER BY x LIMIT 1"
 )
 
 
-def _find_many(asked: str) -> sa.TextClause:
-    return sa.text(
+def _find_many(asked: str) -> str:
+    return (
         f"SELECT a.x, a.y, a.z, m.s0 FROM {asked} JOIN mercer_answers m "
-        "ON m.live = :live AND m.x = a.x AND m.y = a.y AND m.z = a.z"
+        "ON m.live = ? AND m.x = a.x AND m.y = a.y AND m.z = a.z"
     )
 
 
-def _around_many(asked: str) -> sa.TextClause:
-    sides = []
-    for name, best, order in (("l", "max", "<="), ("r", "min", ">=")):
-        sides.append(
-            f"LEFT JOIN mercer_answers {name} ON {name}.live = :live AND {name}.knot = 1 AND "
-            f"{name}.x = (SELECT {best}(x) FROM mercer_answers WHERE live = :live AND knot = 1 "
-            f"AND x {order} a.x)"
-        )
+def _around_many(asked: str) -> str:
+    sides = [
+        f"LEFT JOIN mercer_answers {name} ON {name}.live = ? AND {name}.knot = 1 AND "
+        f"{name}.x = (SELECT {best}(x) FROM mercer_answers WHERE live = ? AND knot = 1 "
+        f"AND x {order} a.x)"
+        for name, best, order in (("l", "max", "<="), ("r", "min", ">="))
+    ]
     columns = ", ".join(f"{n}.{c}" for n in "lr" for c in ("x", *_STATES.split(", ")))
-    return sa.text(f"SELECT a.x, {columns} FROM {asked} {' '.join(sides)} ORDER BY a.x")
+    return f"SELECT a.x, {columns} FROM {asked} {' '.join(sides)} ORDER BY a.x"
 
 
 def padded(points: Floats) -> Floats:
@@ -306,7 +324,3 @@ def padded(points: Floats) -> Floats:
     full = np.zeros((len(points), len(AXES)))
     full[:, : points.shape[1]] = points
     return full
-
-
-def _named(point: Floats) -> dict[str, float]:
-    return dict(zip(AXES, padded(point[None])[0].tolist(), strict=True))
