@@ -137,9 +137,10 @@ class PostgreSQL(Tables):
     def __init__(self, url: str) -> None:
         super().__init__()
         rest = url.split("://", 1)[1]
-        settings = f"-c lock_timeout={WAIT}s -c synchronous_commit=on"
         try:
             address = sa.make_url(f"postgresql+psycopg://{rest}")
+            settings = f"{address.query.get('options', '')} -c lock_timeout={WAIT}s"
+            settings += " -c synchronous_commit=on"
             self.engine = sa.create_engine(
                 address, pool_pre_ping=True, pool_size=8, max_overflow=64,
                 isolation_level="READ COMMITTED",
