@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from mercer.checks import Floats
+from mercer.live_pens import METADATA, padded
 from mercer.live_store import LiveError, LiveUnavailable, Store
-from mercer.live_tables import METADATA, NAMES, WAIT, Tables, padded
+from mercer.live_tables import NAMES, WAIT, Tables
 
 __all__ = ["tables_of"]
 

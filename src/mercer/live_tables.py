@@ -12,70 +12,23 @@ from __future__ import annotations
 import json
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
-from mercer.checks import Bools, Floats
-from mercer.live_store import (
-    STATES,
-    Factor,
-    Knot,
-    LiveError,
-    LiveUnavailable,
-    Neighbours,
-    Pen,
-    Record,
-    Store,
-    missing,
-    taken,
-)
+from mercer.checks import Floats
+from mercer.live_pens import ANSWERS, LIVE, METADATA, SqlPen
+from mercer.live_store import LiveError, LiveUnavailable, Pen, Record, Store, missing, taken
 
-__all__ = ["AXES", "METADATA", "NAMES", "WAIT", "Tables", "padded"]
+__all__ = ["METADATA", "NAMES", "WAIT", "Tables"]
 
 VERSION = 1
 WAIT = 10  # seconds for another writer to finish
-AXES = ("x", "y", "z")
-METADATA = sa.MetaData()
-_LIVE = sa.Table(
-    "mercer_live", METADATA,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, nullable=False, unique=True),
-    sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("route", sa.Text, nullable=False),
-    sa.Column("fields", sa.Text, nullable=False),
-    sa.Column("secret", sa.LargeBinary),
-    sa.Column("digest", sa.Text, nullable=False),
-    sa.Column("time", sa.Text, nullable=False),
-)  # fmt: skip
-_ANSWERS = sa.Table(
-    "mercer_answers", METADATA,
-    sa.Column("live", sa.Integer, sa.ForeignKey("mercer_live.id"), primary_key=True),
-    *(sa.Column(axis, sa.Double, primary_key=True) for axis in AXES),
-    *(sa.Column(f"s{i}", sa.Double, nullable=False) for i in range(STATES)),
-    sa.Column("knot", sa.Integer, nullable=False),
-    sqlite_with_rowid=False,
-)  # fmt: skip
-_KNOTS = sa.Index(
-    "mercer_knots", _ANSWERS.c.live, _ANSWERS.c.x,
-    sqlite_where=_ANSWERS.c.knot == 1, postgresql_where=_ANSWERS.c.knot == 1,
-)  # fmt: skip
-_FACTORS = sa.Table(
-    "mercer_factors", METADATA,
-    sa.Column("live", sa.Integer, sa.ForeignKey("mercer_live.id"), primary_key=True),
-    sa.Column("number", sa.Integer, primary_key=True),
-    *(sa.Column(axis, sa.Double, nullable=False) for axis in AXES),
-    sa.Column("row", sa.LargeBinary, nullable=False),
-    sa.Column("noisy", sa.Double, nullable=False),
-    sa.Column("exact", sa.Text, nullable=False),
-)  # fmt: skip
 NAMES = ("mercer_live", "mercer_answers", "mercer_factors")
-_STATES = ", ".join(f"s{i}" for i in range(STATES))
 
 
 class Tables(Store):
@@ -112,7 +65,7 @@ class Tables(Store):
 
     def names(self) -> tuple[str, ...]:
         with self.connected() as connection:
-            rows = connection.execute(sa.select(_LIVE.c.name).order_by(_LIVE.c.id))
+            rows = connection.execute(sa.select(LIVE.c.name).order_by(LIVE.c.id))
             return tuple(rows.scalars())
 
     def create(self, record: Record) -> None:
@@ -124,13 +77,13 @@ class Tables(Store):
         }  # fmt: skip
         try:
             with self.connected(write=True) as connection:
-                connection.execute(sa.insert(_LIVE), values)
+                connection.execute(sa.insert(LIVE), values)
         except IntegrityError:
             raise LiveError(taken(record.name, self.where)) from None
 
     def load(self, name: str) -> Record:
         with self.connected() as connection:
-            row = connection.execute(sa.select(_LIVE).where(_LIVE.c.name == name)).one_or_none()
+            row = connection.execute(sa.select(LIVE).where(LIVE.c.name == name)).one_or_none()
         if row is None:
             raise LiveError(missing(name, self.names(), self.where))
         if row.version > VERSION:
@@ -146,7 +99,7 @@ class Tables(Store):
         return record
 
     def count(self, name: str) -> int:
-        statement = sa.select(sa.func.count()).where(_ANSWERS.c.live == self._number(name))
+        statement = sa.select(sa.func.count()).where(ANSWERS.c.live == self._number(name))
         with self.connected() as connection:
             return int(connection.execute(statement).scalar_one())
 
@@ -154,14 +107,14 @@ class Tables(Store):
     def reading(self, name: str) -> Iterator[Pen]:
         number = self._number(name)
         with self.connected() as connection:
-            yield _SqlPen(self, connection, number)
+            yield SqlPen(self, connection, number)
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Pen]:
         number = self._number(name)
         with self.connected(write=True) as connection:
             self.lock(connection, number)
-            yield _SqlPen(self, connection, number)
+            yield SqlPen(self, connection, number)
 
     @property
     def driver_error(self) -> type[Exception]:
@@ -204,123 +157,3 @@ class Tables(Store):
             raise LiveUnavailable(
                 f"store {self.where!r} cannot be reached now; nothing new was answered"
             ) from error
-
-
-class _SqlPen(Pen):
-    """The pen of a transaction.
-
-    Statements of a question go to the driver's cursor as they are: half the time of a durable
-    question would else be spent on wrapping them.
-    """
-
-    def __init__(self, store: Tables, connection: sa.Connection, number: int) -> None:
-        self._store, self._connection, self._live = store, connection, number
-        self._cursor = connection.connection.cursor()
-
-    def find(self, points: Floats) -> tuple[Bools, Floats]:
-        values = np.full(len(points), np.nan)
-        if len(points) == 1:
-            rows = self._run(_FIND_ONE, self._live, *padded(points)[0].tolist())
-            if rows:
-                values[0] = rows[0][0]
-            return ~np.isnan(values), values
-        offered = self._store.offer(self._cursor, points)
-        rows = self._run(_find_many(self._store.asked), *offered, self._live)
-        answers = {tuple(row[:-1]): row[-1] for row in rows}
-        if answers:
-            nothing = float("nan")
-            values = np.array([answers.get(tuple(p), nothing) for p in padded(points).tolist()])
-        return ~np.isnan(values), values
-
-    def look(self, x: float) -> float | None:
-        rows = self._run(_FIND_ONE, self._live, x, 0.0, 0.0)
-        return rows[0][0] if rows else None
-
-    def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
-        sides = [self._run(statement, self._live, x) for statement in (_LEFT_ONE, _RIGHT_ONE)]
-        left, right = ((rows[0][0], rows[0][1:]) if rows else None for rows in sides)
-        return left, right
-
-    def around(self, x: Floats) -> Neighbours:
-        offered = self._store.offer(self._cursor, x[:, None])
-        rows = self._run(_around_many(self._store.asked), *offered, *[self._live] * 4)
-        found = np.array(rows, dtype=float)[:, 1:]  # in order of x; None becomes NaN
-        width = 1 + STATES
-        return Neighbours(found[:, 0], found[:, 1:width], found[:, width], found[:, width + 1 :])
-
-    def add(self, points: Floats, states: Floats, knots: Bools) -> None:
-        full = np.zeros((len(states), STATES))
-        full[:, : states.shape[1]] = states
-        table = np.column_stack([padded(points), full]).tolist()
-        rows = [
-            (self._live, *row, int(knot)) for row, knot in zip(table, knots.tolist(), strict=True)
-        ]
-        self._cursor.executemany(self._marked(_INSERT), rows)
-
-    def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
-        rest = (0.0,) * (STATES - len(state))
-        self._cursor.execute(
-            self._marked(_INSERT), (self._live, x, 0.0, 0.0, *state, *rest, int(knot))
-        )
-
-    def factors(self, after: int) -> list[Factor]:
-        statement = (
-            sa.select(_FACTORS)
-            .where(_FACTORS.c.live == self._live, _FACTORS.c.number >= after)
-            .order_by(_FACTORS.c.number)
-        )
-        return [
-            Factor((row.x, row.y, row.z), row.row, row.noisy, int(row.exact, 16))
-            for row in self._connection.execute(statement)
-        ]
-
-    def add_factor(self, number: int, factor: Factor) -> None:
-        point = dict(zip(AXES, padded(np.array([factor.point]))[0].tolist(), strict=True))
-        values = {"row": factor.row, "noisy": factor.noisy, "exact": f"{factor.exact:x}"}
-        self._connection.execute(
-            sa.insert(_FACTORS), {"live": self._live, "number": number, **point, **values}
-        )
-
-    def _run(self, statement: str, *values: Any) -> list[Any]:
-        self._cursor.execute(self._marked(statement), values)
-        return list(self._cursor.fetchall())
-
-    def _marked(self, statement: str) -> str:
-        return statement if self._store.mark == "?" else statement.replace("?", self._store.mark)
-
-
-_INSERT = "INSERT INTO mercer_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_FIND_ONE = "SELECT s0 FROM mercer_answers WHERE live = ? AND x = ? AND y = ? AND z = ?"
-_LEFT_ONE = (
-    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x <= ? "
-    "ORDER BY x DESC LIMIT 1"
-)
-_RIGHT_ONE = (
-    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x >= ? "
-    "ORDER BY x LIMIT 1"
-)
-
-
-def _find_many(asked: str) -> str:
-    return (
-        f"SELECT a.x, a.y, a.z, m.s0 FROM {asked} JOIN mercer_answers m "
-        "ON m.live = ? AND m.x = a.x AND m.y = a.y AND m.z = a.z"
-    )
-
-
-def _around_many(asked: str) -> str:
-    sides = [
-        f"LEFT JOIN mercer_answers {name} ON {name}.live = ? AND {name}.knot = 1 AND "
-        f"{name}.x = (SELECT {best}(x) FROM mercer_answers WHERE live = ? AND knot = 1 "
-        f"AND x {order} a.x)"
-        for name, best, order in (("l", "max", "<="), ("r", "min", ">="))
-    ]
-    columns = ", ".join(f"{n}.{c}" for n in "lr" for c in ("x", *_STATES.split(", ")))
-    return f"SELECT a.x, {columns} FROM {asked} {' '.join(sides)} ORDER BY a.x"
-
-
-def padded(points: Floats) -> Floats:
-    """Points of any dimension as rows of three numbers."""
-    full = np.zeros((len(points), len(AXES)))
-    full[:, : points.shape[1]] = points
-    return full
