@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+import sys
+import tempfile
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
@@ -33,7 +36,13 @@ def tables_of(place: str | os.PathLike[str]) -> Store:
 
 
 class SQLite(Tables):
-    """A file that only its owner may read."""
+    """A file that only its owner may read.
+
+    Its locks belong to the process: they are lost once the process closes the file by any other
+    way than SQLite, and a fork does not have them though SQLite's own notes, copied, say so.
+    Without them somebody else who closes the store takes the log away, with all that is written
+    to it later.  So the file is never opened here by hand, and is let go of before a fork.
+    """
 
     mark, asked = "?", "temp.mercer_asked a"
 
@@ -45,6 +54,7 @@ class SQLite(Tables):
             "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=8, max_overflow=64
         )
         sa.event.listen(self.engine, "begin", _begin)
+        _OPEN.add(self)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -74,17 +84,42 @@ class SQLite(Tables):
         if self._path.is_dir():
             raise LiveError(f"store {self.where!r} is a folder; name a file in it")
         try:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+            if not self._path.exists():
+                self._make()
+            elif self._path.stat().st_size == 0:
+                self._path.chmod(0o600)
+                self._begin_log(self._path)
         except OSError as error:
             raise LiveUnavailable(f"store {self.where!r}: {error.strerror}") from error
-        if self._path.stat().st_size == 0:
-            self._path.chmod(0o600)  # whatever the umask is
-            with closing(self._connect()) as plain:
-                plain.execute("PRAGMA journal_mode = WAL")
         with self.connected(write=True) as connection:
             METADATA.create_all(connection)
             for statement in _sqlite_triggers():
                 connection.execute(sa.text(statement))
+
+    def _make(self) -> None:
+        """A new file, complete when it gets its name."""
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        try:
+            os.fchmod(handle, 0o600)  # whatever the umask is
+            os.close(handle)
+            self._begin_log(Path(name))
+            with suppress(FileExistsError):  # somebody else was quicker: theirs counts
+                os.link(name, self._path)
+        finally:
+            for end in ("", "-wal", "-shm"):
+                Path(name + end).unlink(missing_ok=True)
+
+    def _begin_log(self, path: Path) -> None:
+        with self.explained(), closing(sqlite3.connect(path, timeout=WAIT)) as plain:
+            plain.execute("PRAGMA journal_mode = WAL")
+
+    def leave_parent(self) -> None:
+        if self.engine.pool.checkedout():  # type: ignore[attr-defined]
+            raise LiveUnavailable(
+                f"store {self.where!r} was in use when this process was forked; nothing was "
+                "answered. Start processes by 'spawn', or fork when no thread asks"
+            )
+        self.engine.dispose()
 
     def still_there(self) -> None:
         try:
@@ -119,6 +154,18 @@ class SQLite(Tables):
     def words(self, error: BaseException) -> str:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         return _SQLITE_WORDS.get(code, "the database failed")
+
+
+_OPEN: WeakSet[SQLite] = WeakSet()
+
+
+def _before_fork() -> None:
+    for store in list(_OPEN):
+        store.close()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_before_fork)
 
 
 def _begin(connection: sa.Connection) -> None:
@@ -165,6 +212,9 @@ class PostgreSQL(Tables):
 
     def still_there(self) -> None:
         pass  # a lost connection says so itself
+
+    def leave_parent(self) -> None:
+        self.engine.dispose(close=False)
 
     def lock(self, connection: sa.Connection, number: int) -> None:
         # what is read after this statement includes all that the last holder wrote

@@ -56,6 +56,10 @@ class Tables(Store):
         """LiveUnavailable if the database was moved away under our hands."""
 
     @abstractmethod
+    def leave_parent(self) -> None:
+        """In a forked process: use none of the parent's connections."""
+
+    @abstractmethod
     def lock(self, connection: sa.Connection, number: int) -> None:
         """Wait until no one else writes this live release."""
 
@@ -135,16 +139,21 @@ class Tables(Store):
 
     @contextmanager
     def connected(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        if os.getpid() != self._process:  # a fork must not share its parent's connections
-            self.engine.dispose(close=False)
+        if os.getpid() != self._process:
+            self.leave_parent()
             self._process = os.getpid()
         self.still_there()
+        with self.explained(), self.engine.connect() as connection:
+            if write:
+                connection = connection.execution_options(mercer_write=True)
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """What the database says, in words for a person."""
         try:
-            with self.engine.connect() as connection:
-                if write:
-                    connection = connection.execution_options(mercer_write=True)
-                with connection.begin():
-                    yield connection
+            yield
         except IntegrityError:
             raise
         except (DBAPIError, self.driver_error) as error:
