@@ -195,6 +195,7 @@ def _begin(connection: sa.Connection) -> None:
 
 
 _SQLITE_WORDS = {
+    1: "it holds no live releases",
     5: f"another process held it for more than {WAIT} seconds; try again",
     6: "another process holds it; try again",
     8: "it is read-only; make the file and its folder writable",
