@@ -8,6 +8,7 @@ import sys
 import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from weakref import WeakSet
 
@@ -190,10 +191,28 @@ if sys.platform != "win32":
 
 
 def _begin(connection: sa.Connection) -> None:
-    if connection.get_execution_options().get("mercer_write", False):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # a single read needs no transaction
+    """Wait for the pen; a single read needs no transaction.
+
+    SQLite looks ever less often whether it is free, and among many writers might never find it so:
+    it is made to look often.
+    """
+    if not connection.get_execution_options().get("mercer_write", False):
+        return
+    run, end = connection.connection.cursor().execute, monotonic() + WAIT
+    run(f"PRAGMA busy_timeout = {_TURN}")
+    try:
+        while True:
+            try:
+                run("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > end:
+                    raise
+    finally:
+        run(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
 
 
+_TURN = 30  # milliseconds
 _SQLITE_WORDS = {
     1: "it holds no live releases",
     5: f"another process held it for more than {WAIT} seconds; try again",
