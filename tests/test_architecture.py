@@ -46,6 +46,7 @@ LAYERS = {
         "live_memory",
         "live_pens",
         "live_tables",
+        "live_sqlite",
         "live_databases",
         "live_releases",
         "live_markov",
@@ -84,7 +85,8 @@ ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(n
 SAME_LAYER = {
     ("cli", "cli_live"), ("cli_live", "cli_plan"), ("cli_live", "terminal"), ("cli_live", "lives"), ("bridge_points", "kernels"), ("bridge_points", "bridges"), ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_store", "live_memory"),
     ("live_memory", "live_store"), ("live_tables", "live_store"), ("live_pens", "live_store"), ("live_tables", "live_pens"), ("live_databases", "live_pens"),
-    ("live_markov", "live_releases"), ("live_markov", "live_store"),
+    ("live_markov", "live_releases"), ("live_markov", "live_store"), ("live_databases", "live_sqlite"),
+    ("live_sqlite", "live_pens"), ("live_sqlite", "live_store"), ("live_sqlite", "live_tables"),
     ("live_databases", "live_store"), ("live_databases", "live_tables"), ("live_releases", "live_store"),
     ("live_cholesky", "live_releases"), ("live_cholesky", "live_store"), ("lives", "api"),
     ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),
