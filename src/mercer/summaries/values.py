@@ -69,7 +69,8 @@ class PointValues(Sensitive):
         total = 0
         for k, limb in enumerate(self._limbs):
             block = np.ascontiguousarray(limb[tuple(window)]).reshape(-1)
-            total += ((int(block @ high) << 15) + int(block @ low)) << (_LIMB * k)
+            upper, lower = (int(np.add.reduce(block * part)) for part in (high, low))  # exact
+            total += ((upper << 15) + lower) << (_LIMB * k)
         return total
 
     def to_bytes(self) -> bytes:
