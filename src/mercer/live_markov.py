@@ -69,7 +69,7 @@ class MarkovLive(Standing):
         with self._store.reading(self.name) as pen:
             known, values = pen.find(rows)
         if not np.all(known):
-            self._nodes  # noqa: B018: while nobody waits for the pen
+            _ = self._nodes  # worked out while nobody waits for the pen
             with self._store.writing(self.name) as pen:
                 values[~known] = self._draw(pen, rows[~known])
         return values * self._scale
@@ -78,7 +78,7 @@ class MarkovLive(Standing):
         with self._store.reading(self.name) as pen:
             value = pen.look(x)
         if value is None:
-            self._nodes  # noqa: B018: while nobody waits for the pen
+            _ = self._nodes  # worked out while nobody waits for the pen
             with self._store.writing(self.name) as pen:
                 value = pen.look(x)
                 if value is None:
