@@ -79,18 +79,19 @@ class PostgreSQL(Tables):
     def leave_parent(self) -> None:
         self.engine.dispose(close=False)
 
-    def lock(self, connection: sa.Connection, number: int) -> str | None:
+    def lock(self, connection: sa.Connection, number: int) -> tuple[str, str] | None:
         # what is read after this statement includes all that the last holder wrote
         cursor = connection.connection.cursor()
         cursor.execute(
-            "SELECT digest, current_setting('fsync') FROM mercer_live WHERE id = %s FOR UPDATE",
+            "SELECT digest, time, current_setting('fsync') FROM mercer_live WHERE id = %s "
+            "FOR UPDATE",
             (number,),
         )
         row = cursor.fetchone()
         if row is None:
             return None
-        self._check_sync(row[1])
-        return str(row[0])
+        self._check_sync(row[2])
+        return row[0], row[1]
 
     def _check_sync(self, setting: object) -> None:
         if setting != "on":

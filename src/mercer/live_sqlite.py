@@ -104,7 +104,7 @@ class SQLite(Tables):
             plain.execute("PRAGMA journal_mode = WAL")
 
     def leave_parent(self) -> None:
-        if self.engine.pool.checkedout():  # type: ignore[attr-defined]
+        if self._using:
             raise LiveUnavailable(
                 f"store {self.where!r} was in use when this process was forked; nothing was "
                 "answered. Start processes by 'spawn', or fork when no thread asks"
@@ -147,18 +147,22 @@ class SQLite(Tables):
     def check_written(self, connection: sa.Connection, before: object) -> None:
         raw = connection.connection.driver_connection
         assert isinstance(raw, _Connection)
-        if self.still_there() != before or self._log() != raw.log:
-            self.engine.dispose()
+        try:
+            if self.still_there() == before and self._log() == raw.log:
+                return
             raise LiveUnavailable(
                 f"store {self.where!r}: the file or its log was taken away while a question was "
                 "answered, and the answer with it; nothing new was answered"
             )
+        except LiveError:
+            connection.invalidate()  # it writes to nowhere
+            self.engine.dispose()
+            raise
 
-    def lock(self, connection: sa.Connection, number: int) -> str | None:
+    def lock(self, connection: sa.Connection, number: int) -> tuple[str, str] | None:
         cursor = connection.connection.cursor()  # BEGIN IMMEDIATE has waited
-        cursor.execute("SELECT digest FROM mercer_live WHERE id = ?", (number,))
-        row = cursor.fetchone()
-        return row[0] if row else None
+        cursor.execute("SELECT digest, time FROM mercer_live WHERE id = ?", (number,))
+        return cursor.fetchone()
 
     def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
         cursor.execute("DELETE FROM temp.mercer_asked")

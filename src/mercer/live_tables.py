@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from threading import get_ident
 from typing import Any
 
 import sqlalchemy as sa
@@ -41,8 +42,9 @@ class Tables(Store):
 
     def __init__(self) -> None:
         self._process = os.getpid()
+        self._using: set[int] = set()  # threads that have a connection now
         self._ids: dict[str, int] = {}
-        self._digests: dict[str, str] = {}  # of what was opened here
+        self._opened: dict[str, tuple[str, str]] = {}  # digest and time of what was opened here
 
     @abstractmethod
     def prepare(self) -> None:
@@ -65,8 +67,8 @@ class Tables(Store):
         """In a forked process: use none of the parent's connections."""
 
     @abstractmethod
-    def lock(self, connection: sa.Connection, number: int) -> str | None:
-        """Wait until no one else writes this live release; its digest, if it is there."""
+    def lock(self, connection: sa.Connection, number: int) -> tuple[str, str] | None:
+        """Wait until no one else writes this live release; its digest and time, if it is there."""
 
     @abstractmethod
     def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
@@ -107,7 +109,8 @@ class Tables(Store):
                 "does not fit its data or parameters. Going on would draw from another function; "
                 "restore the store from a copy"
             )
-        if self._digests.setdefault(name, row.digest) != row.digest:
+        found = (row.digest, row.time)
+        if self._opened.setdefault(name, found) != found:
             raise LiveError(_exchanged(name, self.where))
         self._ids[name] = row.id
         return record
@@ -127,7 +130,7 @@ class Tables(Store):
     def writing(self, name: str) -> Iterator[Pen]:
         number = self._number(name)
         with self.connected(write=True) as connection:
-            if self.lock(connection, number) != self._digests[name]:
+            if self.lock(connection, number) != self._opened[name]:
                 self.forget()
                 raise LiveError(_exchanged(name, self.where))
             yield SqlPen(self, connection, number)
@@ -154,14 +157,18 @@ class Tables(Store):
         if os.getpid() != self._process:
             self.leave_parent()
             self._process = os.getpid()
-        before = self.still_there()
-        with self.explained(), self.engine.connect() as connection:
-            if write:
-                connection = connection.execution_options(mercer_write=True)
-            with connection.begin():
-                yield connection
-            if write:
-                self.check_written(connection, before)
+        before, thread = self.still_there(), get_ident()
+        self._using.add(thread)
+        try:
+            with self.explained(), self.engine.connect() as connection:
+                if write:
+                    connection = connection.execution_options(mercer_write=True)
+                with connection.begin():
+                    yield connection
+                if write:
+                    self.check_written(connection, before)
+        finally:
+            self._using.discard(thread)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
