@@ -100,9 +100,9 @@ class SQLite(Store):
                         connection.execute(statement)
                     self._begin(lambda text, *values: list(connection.execute(text, values)))
                     connection.execute("COMMIT")
+            _sync(Path(name))  # not later: closing a file takes away this process's locks on it
             with contextlib.suppress(FileExistsError):  # somebody else was quicker: theirs counts
                 os.link(name, self._path)
-            _sync(self._path)
             _sync(folder)
         finally:
             for end in ("", "-wal", "-shm"):
