@@ -17,6 +17,7 @@ import uvicorn
 
 import mercer
 from mercer.server import Settings, create_app
+from mercer.server.running import config_of
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
@@ -59,9 +60,7 @@ def serving(settings: Settings, app: Any = None) -> Iterator[Service]:
     app = create_app(settings) if app is None else app
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=10)
-    )
+    server = uvicorn.Server(config_of(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -54,6 +54,7 @@ def serve_command(
         import uvicorn
 
         from mercer.server import Settings, create_app
+        from mercer.server.running import config_of
         from mercer.server.settings import read_token
     except ModuleNotFoundError as error:
         raise ValueError(
@@ -77,14 +78,10 @@ def serve_command(
     _log_to_stderr(log)
     app = create_app(settings)
     listener = _listen(host, port)
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_keep_alive=15,
-        timeout_graceful_shutdown=30, limit_concurrency=2_000,
-    )  # fmt: skip
     _say(app, listener, host, token is not None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # after the requests under way
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        uvicorn.Server(config_of(app)).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

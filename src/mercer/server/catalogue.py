@@ -191,8 +191,8 @@ class Catalogue:
             if store is not None:
                 store.close()
             known, store = {}, store_of(place)
+            self._stores[place] = (inode, store)
         names = store.names()
-        self._stores[place] = (inode, store)
         return [
             known.get(name) or LiveEntry(name, reopened(store, name), place)
             for name in names
