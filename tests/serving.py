@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -72,6 +74,18 @@ def serving(settings: Settings, app: Any = None) -> Iterator[Service]:
         thread.join(30)
         listener.close()
         assert not thread.is_alive()
+
+
+def start(arguments: list[Any], env: dict[str, str] | None = None) -> tuple[Any, int, str]:
+    """`mercer serve` in a process: the process, its port and what it said."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mercer", "serve", *map(str, arguments), "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = "".join(process.stdout.readline() for _ in range(3))
+    assert "http://" in said, said + process.communicate()[1]
+    return process, int(said.splitlines()[0].rsplit(":", 1)[1].strip(" /")), said
 
 
 def until(condition: Any, seconds: float = 30) -> None:

@@ -5,8 +5,6 @@ import logging
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from contextlib import ExitStack
 
@@ -15,7 +13,7 @@ import pytest
 
 from mercer.server import Settings
 from mercer.server.running import Protocol
-from tests.serving import make_releases, refusal, serving, until
+from tests.serving import make_releases, refusal, serving, start, until
 
 SMALL = {"body_bytes": 20_000, "body_seconds": 0.4, "workers": 1, "queue": 2}
 
@@ -244,19 +242,9 @@ def test_large_questions_go_to_threads_and_are_the_same(folder, rng):
             assert service.values(points=x.tolist()).json()["values"] == release(x).tolist()
 
 
-def start(folder, *options):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mercer", "serve", str(folder), "--port", "0", *options],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    said = "".join(process.stdout.readline() for _ in range(3))
-    assert "http://127.0.0.1:" in said, said + process.stderr.read()
-    return process, int(said.splitlines()[0].rsplit(":", 1)[1].strip(" /")), said
-
-
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_finishes_what_is_under_way(folder, sign):
-    process, port, said = start(folder)
+    process, port, said = start([folder])
     assert "serves 4 releases" in said
     assert "Owner side: off" in said
     assert "Stop with Ctrl+C" in said

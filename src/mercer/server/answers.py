@@ -45,7 +45,7 @@ class Values:
     def __post_init__(self) -> None:
         for part in (self.values, self.lower, self.upper):
             if part is not None and not np.isfinite(part).all():
-                raise ArithmeticError("an answer must be finite")  # a bug, answered with 500
+                raise RuntimeError("an answer must be finite")  # a bug, answered with 500
 
 
 @final
