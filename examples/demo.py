@@ -1,4 +1,4 @@
-"""The main job on made-up records: release a density, evaluate it, draw it, say what was promised.
+"""The main job on made-up records: release densities, evaluate and draw them, ask a live one.
 
 `make demo` runs this.  It writes to demo-output/ (or the folder given as an argument) and uses
 the command line only, as a person would.
@@ -40,13 +40,21 @@ def mercer(*arguments: str) -> str:
     return done.stdout
 
 
+def _program() -> str:
+    """The command as it can be typed here."""
+    beside = Path(sys.executable).with_name("mercer")
+    return str(beside.relative_to(Path.cwd())) if beside.is_relative_to(Path.cwd()) else "mercer"
+
+
 def main() -> None:
     """The tour."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "demo-output")
-    folder.mkdir(parents=True, exist_ok=True)
-    records, release, picture = (
-        folder / name for name in ("admissions.csv", "ages.json", "ages.png")
-    )
+    public = folder / "releases"  # what `mercer serve` shows; the records are not in it
+    public.mkdir(parents=True, exist_ok=True)
+    records, picture = folder / "admissions.csv", folder / "ages.png"
+    release, plane, path = (public / name for name in ("ages.json", "stays.json", "live.db"))
+    for old in public.glob("live.db*"):
+        old.unlink()
     sample_records(records)
     print(f"Made {RECORDS} sample records: {records}")
     mercer(
@@ -59,11 +67,23 @@ def main() -> None:
     )  # fmt: skip
     mercer("eval", str(release), "--at", "20", "40", "60", "80")
     mercer("plot", str(release), "-o", str(picture))
+    mercer(
+        "density", str(records), "--column", "age", "--column", "days",
+        "--bounds", "0", "100", "0", "20", "--epsilon", "1", "--delta", "1e-6",
+        "-o", str(plane), "--overwrite",
+    )  # fmt: skip
+    mercer(
+        "live", str(records), "--column", "age", "--bounds", "0", "100", "--epsilon", "1",
+        "--delta", "1e-6", "--kernel", "matern32", "--store", str(path), "--name", "live-ages",
+    )  # fmt: skip
+    mercer("ask", str(path), "--at", "42")
     promise = json.loads(release.read_text())["privacy"]["sentence"]
     print(f"\nDone. Promised: {promise}")
     print(f"Records (sensitive in real life): {records}")
     print(f"The release, public for ever:     {release}")
     print(f"Its picture:                      {picture}")
+    print(f"One of two columns, a live one:   {plane}, {path}")
+    print(f"Look at them in a browser:        {_program()} serve {public}")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ LAYERS = {
         "live_memory",
         "live_pens",
         "live_tables",
+        "live_sqlite",
         "live_databases",
         "live_releases",
         "live_markov",
@@ -63,6 +64,7 @@ LAYERS = {
         "cli_audit",
         "cli_choices",
         "cli_ledger",
+        "cli_live",
         "cli_plan",
         "server",
         "cli_serve",
@@ -83,9 +85,10 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("bridge_points", "kernels"), ("bridge_points", "bridges"), ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_store", "live_memory"),
+    ("cli", "cli_live"), ("cli_live", "cli_plan"), ("cli_live", "terminal"), ("cli_live", "lives"), ("bridge_points", "kernels"), ("bridge_points", "bridges"), ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_store", "live_memory"),
     ("live_memory", "live_store"), ("live_tables", "live_store"), ("live_pens", "live_store"), ("live_tables", "live_pens"), ("live_databases", "live_pens"),
-    ("live_markov", "live_releases"), ("live_markov", "live_store"),
+    ("live_markov", "live_releases"), ("live_markov", "live_store"), ("live_databases", "live_sqlite"),
+    ("live_sqlite", "live_pens"), ("live_sqlite", "live_store"), ("live_sqlite", "live_tables"),
     ("live_databases", "live_store"), ("live_databases", "live_tables"), ("live_releases", "live_store"),
     ("live_cholesky", "live_releases"), ("live_cholesky", "live_store"), ("lives", "api"),
     ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),

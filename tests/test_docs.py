@@ -37,7 +37,9 @@ def test_readme_commands(admissions, capsys):
     text = "\n".join(blocks("console"))
     Ledger("budgets.db").register("admissions", epsilon=3, delta=1e-5)
     commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ mercer")]
-    assert len(commands) == 9
+    assert len(commands) == 11
+    commands.remove(["serve", "releases"])  # stays until it is stopped: tests/test_serve_cli.py
+    exec(compile(blocks("python")[-1], "README.md", "exec"), {"mercer": mercer})  # makes live.db
     for arguments in commands:
         try:
             main(arguments)
@@ -51,6 +53,18 @@ def test_readme_python(admissions):
     exec(compile("\n".join(blocks("python")), "README.md", "exec"), {})
     assert (admissions / "smoother.png").exists()
     assert (admissions / "copy.json").exists()
+
+
+@pytest.mark.parametrize("page", ["live"])
+def test_pages_with_examples(page, admissions, capsys):
+    text = (ROOT / "docs" / f"{page}.md").read_text()
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.S):
+        exec(compile(block, page, "exec"), {})
+    for line in re.findall(r"^\$ mercer (.*)$", text, flags=re.M):
+        try:
+            main(shlex.split(line))
+        except SystemExit as stop:
+            assert not stop.code, (line, capsys.readouterr().err)
 
 
 def test_tour_is_short_and_links_exist():
@@ -154,11 +168,17 @@ def test_demo_runs_and_says_what_it_made(tmp_path):
         [sys.executable, str(ROOT / "examples" / "demo.py"), str(tmp_path)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    last = done.stdout.strip().splitlines()[-4:]
+    last = done.stdout.strip().splitlines()[-6:]
     assert last[0].startswith("Done. Promised: Differentially private with epsilon = 1")
-    for name in ("admissions.csv", "ages.json", "ages.png"):
-        assert (tmp_path / name).stat().st_size > 1000
-        assert any(name in line for line in last)
+    for name in ("admissions.csv", "ages.png", "ages.json", "stays.json", "live.db"):
+        path = (
+            tmp_path / name
+            if name in ("admissions.csv", "ages.png")
+            else tmp_path / "releases" / name
+        )
+        assert path.stat().st_size > 1000
+        assert any(str(path) in line for line in last)
+    assert f"serve {tmp_path / 'releases'}" in last[-1]
 
 
 STUDIES = sorted((ROOT / "studies").glob("*.py")) + sorted((ROOT / "benchmarks").glob("*.py"))

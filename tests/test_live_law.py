@@ -146,7 +146,7 @@ def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
     )  # fmt: skip
     for row in answers:
         live._store._pens["live"] = type(live._store._pens["live"])()  # another path
-        live._forget()
+        live._kept = 0
         for part in np.split(rng.permutation(6), [1, 3]):
             row[part] = live.ask(points[part])
         assert np.array_equal(row, live.ask(points))

@@ -211,7 +211,7 @@ def test_audit_stays_below_the_claim_and_comes_near(rng):
         )  # fmt: skip
         out = np.empty(runs)
         for i in range(runs):
-            path._forget()
+            path._kept = 0
             answer = path.ask(points)
             out[i] = answer[0] - answer[1]
         return out

@@ -71,7 +71,8 @@ class CholeskyLive(LiveRelease):
         self.domain = Domain.of(record.fields["bounds"], record.fields["columns"])
         self.privacy = statement_from(record.fields["privacy"])
         self._kernel, self._values, self._noise, self._entropy = kernel, values, noise, entropy
-        self._forget()
+        self._knots = _Knots(self.domain.dimension)
+        self._kept = 0  # of the knots, how many are in the store for sure
 
     @classmethod
     def start(
@@ -127,26 +128,34 @@ class CholeskyLive(LiveRelease):
         with self._store.reading(self.name) as pen:
             known, values = pen.find(rows)
         if not np.all(known):
-            try:
-                with self._store.writing(self.name) as pen:
-                    values[~known] = self._draw(pen, rows[~known])
-            except BaseException:
-                self._forget()  # what was not kept was never drawn
-                raise
+            with self._store.writing(self.name) as pen:
+                values[~known], drawn = self._draw(pen, rows[~known])
+            self._kept = drawn  # not before: what was not kept was never drawn
         return values / self.domain.volume
 
-    def _draw(self, pen: Pen, rows: Floats) -> Floats:
+    def _draw(self, pen: Pen, rows: Floats) -> tuple[Floats, int]:
+        """Answers, and the number of knots that they stand on."""
         known, values = pen.find(rows)
         if np.all(known):
-            return values
-        for factor in pen.factors(len(self._knots)):  # what other processes drew meanwhile
-            self._knots.keep(factor)
+            return values, self._kept
+        self._catch_up(pen)
         new = np.flatnonzero(~known)
         knots = np.zeros(len(new), dtype=bool)
         for j, i in enumerate(new):
             values[i], knots[j] = self._next(pen, rows[i])
         pen.add(rows[new], values[new, None], knots)
-        return values
+        return values, len(self._knots)
+
+    def _catch_up(self, pen: Pen) -> None:
+        """The knots as the store has them, whatever failed here and was drawn elsewhere."""
+        kept = min(self._kept, len(self._knots))
+        self._knots.cut(kept)
+        factors = pen.factors(max(kept - 1, 0))
+        if kept and not (factors and self._knots.ends_with(factors.pop(0))):
+            self._knots.cut(0)  # the store was exchanged for a copy
+            factors = pen.factors(0)
+        for factor in factors:
+            self._knots.keep(factor)
 
     def _next(self, pen: Pen, row: Floats) -> tuple[float, bool]:
         """Answer at one new point, and whether it is a knot."""
@@ -179,9 +188,6 @@ class CholeskyLive(LiveRelease):
         total -= sum(a * b for a, b in zip(whole, self._knots.exact, strict=False))
         return total // whole[-1]
 
-    def _forget(self) -> None:
-        self._knots = _Knots(self.domain.dimension)
-
 
 class _Knots:
     """The factor, row after row, with points and coordinates: what all draws stand on."""
@@ -209,6 +215,19 @@ class _Knots:
             return right
         rows = self._rows[: count * (count + 1) // 2]
         return np.asarray(dtpsv(count, rows, right, lower=0, trans=1))  # packed U = L'
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first."""
+        del self.exact[count:]
+
+    def ends_with(self, factor: Factor) -> bool:
+        """Whether this is the last one."""
+        last, d = len(self) - 1, self._points.shape[1]
+        return (
+            self._noisy[last] == factor.noisy
+            and self.exact[last] == factor.exact
+            and tuple(self._points[last].tolist()) == factor.point[:d]
+        )
 
     def keep(self, factor: Factor) -> None:
         count = len(self)

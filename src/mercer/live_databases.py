@@ -1,19 +1,17 @@
-"""The two databases of live releases: a SQLite file, PostgreSQL by URL.  Layer 5."""
+"""Live releases in PostgreSQL, and the choice between it and a file.  Layer 5."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.pool import QueuePool
 
 from mercer.checks import Floats
 from mercer.live_pens import METADATA, padded
-from mercer.live_store import LiveError, LiveUnavailable, Store
+from mercer.live_sqlite import SQLite
+from mercer.live_store import LiveError, Store
 from mercer.live_tables import NAMES, WAIT, Tables
 
 __all__ = ["tables_of"]
@@ -30,100 +28,6 @@ def tables_of(place: str | os.PathLike[str]) -> Store:
             + (f"a {text.split('://')[0]}:// URL" if text else "''")
         )
     return SQLite(Path(text))
-
-
-class SQLite(Tables):
-    """A file that only its owner may read."""
-
-    mark, asked = "?", "temp.mercer_asked a"
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path, self.where = path.absolute(), str(path)
-        self._file: tuple[int, int] | None = None  # device and number of the file in use
-        self.engine = sa.create_engine(
-            "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=8, max_overflow=64
-        )
-        sa.event.listen(self.engine, "begin", _begin)
-
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{self._path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=WAIT,
-            check_same_thread=False,
-        )  # fmt: skip
-        try:
-            for setting in (
-                "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY",
-                "recursive_triggers = ON",
-            ):  # fmt: skip
-                connection.execute(f"PRAGMA {setting}")
-            connection.execute(
-                "CREATE TEMP TABLE mercer_asked (x DOUBLE, y DOUBLE, z DOUBLE, "
-                "PRIMARY KEY (x, y, z)) WITHOUT ROWID"
-            )
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def prepare(self) -> None:
-        if not self._path.parent.is_dir():
-            raise LiveError(
-                f"store: there is no folder {str(self._path.parent)!r}; create it first"
-            )
-        if self._path.is_dir():
-            raise LiveError(f"store {self.where!r} is a folder; name a file in it")
-        try:
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        except OSError as error:
-            raise LiveUnavailable(f"store {self.where!r}: {error.strerror}") from error
-        if self._path.stat().st_size == 0:
-            self._path.chmod(0o600)  # whatever the umask is
-            with closing(self._connect()) as plain:
-                plain.execute("PRAGMA journal_mode = WAL")
-        with self.connected(write=True) as connection:
-            METADATA.create_all(connection)
-            for statement in _sqlite_triggers():
-                connection.execute(sa.text(statement))
-
-    def still_there(self) -> None:
-        try:
-            status = self._path.stat()
-        except OSError as error:
-            self.engine.dispose()
-            raise LiveUnavailable(
-                f"store {self.where!r} is not there ({error.strerror}); nothing new was answered. "
-                "Bring the same file back: a copy that is older would answer points anew"
-            ) from error
-        if status.st_mode & 0o077:
-            raise LiveError(
-                f"store {self.where!r} can be read by others, and a live release may hold counts "
-                f"of records: chmod 600 {self.where}"
-            )
-        file = (status.st_dev, status.st_ino)
-        if self._file not in (None, file):  # another file took its place: look at it afresh
-            self.engine.dispose()
-            self.forget()
-        self._file = file
-
-    def lock(self, connection: sa.Connection, number: int) -> None:
-        pass  # BEGIN IMMEDIATE has done it
-
-    def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
-        cursor.execute("DELETE FROM temp.mercer_asked")
-        cursor.executemany(
-            "INSERT INTO temp.mercer_asked VALUES (?, ?, ?)", padded(points).tolist()
-        )
-        return ()
-
-    def words(self, error: BaseException) -> str:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        return _SQLITE_WORDS.get(code, "the database failed")
-
-
-def _begin(connection: sa.Connection) -> None:
-    if connection.get_execution_options().get("mercer_write", False):
-        connection.exec_driver_sql("BEGIN IMMEDIATE")  # a single read needs no transaction
 
 
 class PostgreSQL(Tables):
@@ -159,20 +63,37 @@ class PostgreSQL(Tables):
     def prepare(self) -> None:
         with self.connected(write=True) as connection:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:n)"), {"n": 0x6D65_7263_6C76})
+            self._check_sync(
+                connection.execute(sa.text("SELECT current_setting('fsync')")).scalar()
+            )
             METADATA.create_all(connection)
             for statement in _postgres_triggers():
                 connection.execute(sa.text(statement))
 
-    def still_there(self) -> None:
-        pass  # a lost connection says so itself
+    def still_there(self) -> object:
+        return None  # a lost connection says so itself
 
-    def lock(self, connection: sa.Connection, number: int) -> None:
+    def check_written(self, connection: sa.Connection, before: object) -> None:
+        pass
+
+    def leave_parent(self) -> None:
+        self.engine.dispose(close=False)
+
+    def lock(self, connection: sa.Connection, number: int) -> str | None:
         # what is read after this statement includes all that the last holder wrote
         cursor = connection.connection.cursor()
         cursor.execute(
-            "SELECT current_setting('fsync') FROM mercer_live WHERE id = %s FOR UPDATE", (number,)
+            "SELECT digest, current_setting('fsync') FROM mercer_live WHERE id = %s FOR UPDATE",
+            (number,),
         )
-        if cursor.fetchone() != ("on",):
+        row = cursor.fetchone()
+        if row is None:
+            return None
+        self._check_sync(row[1])
+        return str(row[0])
+
+    def _check_sync(self, setting: object) -> None:
+        if setting != "on":
             raise LiveError(
                 f"store {self.where!r}: the server runs with fsync off, so a crash may lose "
                 "answers and draw them anew; turn it on. Nothing was answered"
@@ -188,16 +109,6 @@ class PostgreSQL(Tables):
         return "the database cannot be reached" if not state else "the database failed"
 
 
-_SQLITE_WORDS = {
-    5: f"another process held it for more than {WAIT} seconds; try again",
-    6: "another process holds it; try again",
-    8: "it is read-only; make the file and its folder writable",
-    10: "it could not be written or read: the disk failed or a limit on file sizes was met",
-    11: "it is damaged: its pages do not fit together; restore it from a copy",
-    13: "the disk is full; make room and try again",
-    14: "it cannot be opened; check that the file and its folder may be read and written",
-    26: "it is not a SQLite database",
-}
 _POSTGRES_WORDS = {
     "53100": "the disk of the server is full; make room and try again",
     "25006": "the database is read-only",
@@ -207,15 +118,6 @@ _POSTGRES_WORDS = {
     "57P01": "the database is shutting down; try again",
     "57P03": "the database is starting; try again",
 }
-
-
-def _sqlite_triggers() -> list[str]:
-    return [
-        f"CREATE TRIGGER IF NOT EXISTS {name}_{action.lower()} BEFORE {action} ON {name} BEGIN "
-        f"SELECT RAISE(ABORT, '{name}: rows are never changed or removed'); END"
-        for name in NAMES
-        for action in ("UPDATE", "DELETE")
-    ]
 
 
 def _postgres_triggers() -> list[str]:

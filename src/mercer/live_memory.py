@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -35,6 +36,7 @@ class Memory(Store):
         self._records: dict[str, Record] = {}
         self._pens: dict[str, _MemoryPen] = {}
         self._locks: dict[str, Lock] = {}
+        self._process = os.getpid()
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._records)
@@ -58,6 +60,11 @@ class Memory(Store):
 
     @contextmanager
     def writing(self, name: str) -> Iterator[Pen]:
+        if os.getpid() != self._process:  # both would draw at the same points
+            raise LiveError(
+                f"live release {name!r} is in the memory of the process that made it, and this "
+                "one is a fork; give store= a file to share it"
+            )
         with self._locks[name]:
             yield self._pens[name]
 

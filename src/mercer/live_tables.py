@@ -22,7 +22,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from mercer.checks import Floats
 from mercer.live_pens import ANSWERS, LIVE, METADATA, SqlPen
-from mercer.live_store import LiveError, LiveUnavailable, Pen, Record, Store, missing, taken
+from mercer.live_store import LiveError, LiveUnavailable, Pen, Record, Store, missing
 
 __all__ = ["METADATA", "NAMES", "WAIT", "Tables"]
 
@@ -42,6 +42,7 @@ class Tables(Store):
     def __init__(self) -> None:
         self._process = os.getpid()
         self._ids: dict[str, int] = {}
+        self._digests: dict[str, str] = {}  # of what was opened here
 
     @abstractmethod
     def prepare(self) -> None:
@@ -52,12 +53,20 @@ class Tables(Store):
         """What went wrong, for a person."""
 
     @abstractmethod
-    def still_there(self) -> None:
-        """LiveUnavailable if the database was moved away under our hands."""
+    def still_there(self) -> object:
+        """What database this is; LiveUnavailable if it was moved away or exchanged."""
 
     @abstractmethod
-    def lock(self, connection: sa.Connection, number: int) -> None:
-        """Wait until no one else writes this live release."""
+    def check_written(self, connection: sa.Connection, before: object) -> None:
+        """LiveUnavailable if what was committed went to a database that is there no longer."""
+
+    @abstractmethod
+    def leave_parent(self) -> None:
+        """In a forked process: use none of the parent's connections."""
+
+    @abstractmethod
+    def lock(self, connection: sa.Connection, number: int) -> str | None:
+        """Wait until no one else writes this live release; its digest, if it is there."""
 
     @abstractmethod
     def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
@@ -79,7 +88,10 @@ class Tables(Store):
             with self.connected(write=True) as connection:
                 connection.execute(sa.insert(LIVE), values)
         except IntegrityError:
-            raise LiveError(taken(record.name, self.where)) from None
+            raise LiveError(
+                f"somebody else has just made a live release {record.name!r} in "
+                f"{self.where!r}; choose another name. What a ledger was charged stays charged"
+            ) from None
 
     def load(self, name: str) -> Record:
         with self.connected() as connection:
@@ -95,6 +107,8 @@ class Tables(Store):
                 "does not fit its data or parameters. Going on would draw from another function; "
                 "restore the store from a copy"
             )
+        if self._digests.setdefault(name, row.digest) != row.digest:
+            raise LiveError(_exchanged(name, self.where))
         self._ids[name] = row.id
         return record
 
@@ -113,7 +127,9 @@ class Tables(Store):
     def writing(self, name: str) -> Iterator[Pen]:
         number = self._number(name)
         with self.connected(write=True) as connection:
-            self.lock(connection, number)
+            if self.lock(connection, number) != self._digests[name]:
+                self.forget()
+                raise LiveError(_exchanged(name, self.where))
             yield SqlPen(self, connection, number)
 
     @property
@@ -135,16 +151,23 @@ class Tables(Store):
 
     @contextmanager
     def connected(self, *, write: bool = False) -> Iterator[sa.Connection]:
-        if os.getpid() != self._process:  # a fork must not share its parent's connections
-            self.engine.dispose(close=False)
+        if os.getpid() != self._process:
+            self.leave_parent()
             self._process = os.getpid()
-        self.still_there()
+        before = self.still_there()
+        with self.explained(), self.engine.connect() as connection:
+            if write:
+                connection = connection.execution_options(mercer_write=True)
+            with connection.begin():
+                yield connection
+            if write:
+                self.check_written(connection, before)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """What the database says, in words for a person."""
         try:
-            with self.engine.connect() as connection:
-                if write:
-                    connection = connection.execution_options(mercer_write=True)
-                with connection.begin():
-                    yield connection
+            yield
         except IntegrityError:
             raise
         except (DBAPIError, self.driver_error) as error:
@@ -157,3 +180,11 @@ class Tables(Store):
             raise LiveUnavailable(
                 f"store {self.where!r} cannot be reached now; nothing new was answered"
             ) from error
+
+
+def _exchanged(name: str, where: str) -> str:
+    return (
+        f"live release {name!r} of store {where!r} is not the one that was opened here: another "
+        "store took its place. Bring the first one back, or open this one afresh; nothing was "
+        "answered"
+    )

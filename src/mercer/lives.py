@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -85,26 +86,26 @@ def live(
 
     """
     way = _route(route, kernel, dimension_of(bounds), delta)
-    keeper = store_of(store)
     check_name(name)
-    keeper.prepare()
-    if name in keeper.names():
-        raise LiveError(taken(name, keeper.where))
-    options: dict[str, Any] = {
-        "bounds": bounds, "epsilon": epsilon, "delta": delta, "bandwidth": bandwidth,
-        "kernel": kernel, "smoother": smoother, "columns": columns, "unit": unit,
-        "missing": missing, "rng": rng, "ledger": ledger, "dataset": dataset,
-        "progress": progress,
-    }  # fmt: skip
-    if way == "cholesky":
-        if boundary not in (None, "open"):
-            raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
-        return _cholesky(data, keeper, name, **options)
-    if way == "coordinates":
-        release = density(data, **options, boundary=boundary)
-        return CoordinatesLive.start(keeper, name, release)
-    release = density(data, **options, boundary=boundary, basis="grid")
-    return MarkovLive.start(keeper, name, release)
+    with _opened(store) as keeper:
+        keeper.prepare()
+        if name in keeper.names():
+            raise LiveError(taken(name, keeper.where))
+        options: dict[str, Any] = {
+            "bounds": bounds, "epsilon": epsilon, "delta": delta, "bandwidth": bandwidth,
+            "kernel": kernel, "smoother": smoother, "columns": columns, "unit": unit,
+            "missing": missing, "rng": rng, "ledger": ledger, "dataset": dataset,
+            "progress": progress,
+        }  # fmt: skip
+        if way == "cholesky":
+            if boundary not in (None, "open"):
+                raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
+            return _cholesky(data, keeper, name, **options)
+        if way == "coordinates":
+            release = density(data, **options, boundary=boundary)
+            return CoordinatesLive.start(keeper, name, release)
+        release = density(data, **options, boundary=boundary, basis="grid")
+        return MarkovLive.start(keeper, name, release)
 
 
 @np.errstate(all="ignore")  # as in `density`
@@ -191,18 +192,34 @@ def open_live(store: str | os.PathLike[str] | Store, name: str | None = None) ->
 
     `name` may be left out where the store has one.
     """
-    keeper = store_of(store)
-    if name is None:
-        names = keeper.names()
-        if len(names) != 1:
-            have = ", ".join(map(repr, names)) if names else "none"
-            raise LiveError(
-                f"name must say which live release of {keeper.where!r} to open; it has {have}"
-            )
-        name = names[0]
-    return reopened(keeper, check_name(name))
+    with _opened(store) as keeper:
+        if name is None:
+            names = keeper.names()
+            if len(names) != 1:
+                have = ", ".join(map(repr, names)) if names else "none"
+                raise LiveError(
+                    f"name must say which live release of {keeper.where!r} to open; it has {have}"
+                )
+            name = names[0]
+        return reopened(keeper, check_name(name))
 
 
 def live_names(store: str | os.PathLike[str] | Store) -> tuple[str, ...]:
     """Names of the live releases in a store."""
-    return store_of(store).names()
+    with _opened(store) as keeper:
+        names = keeper.names()
+    if keeper is not store:
+        keeper.close()
+    return names
+
+
+@contextmanager
+def _opened(store: str | os.PathLike[str] | Store | None) -> Iterator[Store]:
+    """A store; one that was opened here is closed if nothing comes of it."""
+    keeper = store_of(store)
+    try:
+        yield keeper
+    except BaseException:
+        if keeper is not store:
+            keeper.close()
+        raise

@@ -3,6 +3,8 @@
 `create_app(Settings(folder=...))` is an ASGI application; `mercer serve` runs it.
 """
 
+from __future__ import annotations
+
 from mercer.server.app import create_app
 from mercer.server.settings import Settings
 

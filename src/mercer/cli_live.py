@@ -1,0 +1,154 @@
+"""`mercer live` and `mercer ask`: a path that answers at any point, the same for ever.  Layer 6."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer import terminal
+from mercer.cli_plan import Bounds, Delta, Json
+
+__all__ = ["ask_command", "live_command"]
+
+
+def live_command(
+    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
+    column: Annotated[
+        list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
+    ] = None,
+    bounds: Bounds = None,
+    epsilon: Annotated[float | None, typer.Option(help="The epsilon of the promise.")] = None,
+    delta: Delta = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Where answers are kept: a file or a postgresql:// URL. Required."),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Name of this live release in the store.")] = "live",
+    bandwidth: Annotated[
+        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="gaussian (from coordinates), exponential, matern32 or matern52.")
+    ] = "gaussian",
+    route: Annotated[str, typer.Option(help="auto, coordinates, markov or cholesky.")] = "auto",
+    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
+    ] = None,
+    missing: Annotated[
+        str, typer.Option(help="zero: rows without values count. drop: their number is public.")
+    ] = "zero",
+    ledger: Annotated[
+        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a live release: pay once, answer at any point for ever.
+
+    [bold]Example:[/bold] mercer live admissions.csv --column age --bounds 0 100 --epsilon 1
+    --delta 1e-6 --kernel matern32 --store ages.db
+
+    Then ask: mercer ask ages.db --at 42. The same point always gets the same answer.
+    """
+    from mercer.lives import live
+
+    place = terminal.required("store", store)
+    with terminal.progress(not as_json) as tick:
+        made = live(
+            file,
+            bounds=terminal.pairs(bounds),
+            epsilon=epsilon,
+            delta=delta,
+            columns=column or None,
+            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
+            kernel=kernel,
+            route=route,
+            boundary=boundary,
+            unit=unit,
+            missing=missing,
+            store=place,
+            name=name,
+            ledger=ledger,
+            dataset=dataset,
+            progress=tick,
+        )
+    with made:
+        if as_json:
+            terminal.print_json(_summary(made))
+            return
+        print(f"Live release {made.name!r}: the density of {made.domain.describe()}")
+        print(f"  promise   {made.privacy}")
+        print(f"  accuracy  {made.accuracy}")
+        kept = "holds counts of the records: keep it as safe as them" if made.sensitive else (
+            "holds the release and its answers, and no records"
+        )  # fmt: skip
+        print(f"  store     {made.store} {kept}")
+        option = "" if name == "live" else f" --name {name}"
+        print(f"Ask it: mercer ask {made.store}{option} --at {_somewhere(made)}")
+
+
+def ask_command(
+    store: Annotated[str, typer.Argument(help="A file or a postgresql:// URL.")],
+    at: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X…", help="Points: X for one column, X Y for two, and so on."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Which live release, where the store has several.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Ask a live release at points; what was answered before is answered again.
+
+    [bold]Example:[/bold] mercer ask ages.db --at 20 40 60
+    """
+    import numpy as np
+
+    from mercer.lives import open_live
+
+    with open_live(store, name) as opened:
+        if not at:
+            raise ValueError("at is missing: give the points with --at X…")
+        d = opened.domain.dimension
+        if len(at) % d:
+            raise ValueError(f"--at needs {d} numbers a point ({', '.join(opened.domain.names)})")
+        points = np.array(at).reshape(-1, d)
+        band, value = opened.band(points, level), opened.ask(points)
+        rows: list[dict[str, Any]] = [
+            {"at": point.tolist(), "value": float(v), "lower": float(low), "upper": float(high)}
+            for point, v, low, high in zip(points, value, band.lower, band.upper, strict=True)
+        ]
+        if as_json:
+            terminal.print_json({"name": opened.name, "level": level, "values": rows})
+            return
+        table = terminal.table(
+            *opened.domain.names, "value", f"{level:.0%} interval for the noise, at each point"
+        )
+        for row in rows:
+            table.add_row(
+                *(f"{x:g}" for x in row["at"]),
+                f"{row['value']:.6g}",
+                f"{row['lower']:.6g} to {row['upper']:.6g}",
+            )
+        terminal.console().print(table)
+
+
+def _summary(live: Any) -> dict[str, Any]:
+    return {
+        "name": live.name,
+        "kind": live.kind,
+        "route": live.route,
+        "domain": live.domain.to_dict(),
+        "privacy": live.privacy.to_dict(),
+        "standard_error": live.accuracy.pointwise,
+        "store": live.store,
+        "sensitive": live.sensitive,
+    }
+
+
+def _somewhere(live: Any) -> str:
+    return " ".join(f"{(low + high) / 2:g}" for low, high in live.domain.bounds)
