@@ -1,0 +1,39 @@
+// What was charged against a dataset, and what is left.
+
+import { h, s, section, table } from "./dom.js";
+import { count, short } from "./numbers.js";
+
+export function ledgerSection(name, ledger) {
+  const charges = ledger.charges ?? [];
+  const share = used(ledger, charges);
+  return section("Privacy budget",
+    h("p", {}, `This release was charged to the dataset “${name}”. `, ledger.words ?? ""),
+    share === null ? null : bar(share),
+    charges.length
+      ? table(`${count(charges.length, "charge")} so far; total epsilon ${short(ledger.epsilon)}, delta ${short(ledger.delta)}`,
+          ["time", "what", "epsilon", "delta"],
+          charges.map((charge) => [when(charge.time), charge.what, short(charge.epsilon), short(charge.delta)]))
+      : h("p", {}, "Nothing was charged so far."));
+}
+
+function used(ledger, charges) {
+  const share = ledger.share ?? ledger.left?.share ?? ledger.remaining?.share;
+  if (Number.isFinite(share)) return Math.min(Math.max(share, 0), 1);
+  if (!(ledger.epsilon > 0)) return null;
+  return Math.min(charges.reduce((sum, { epsilon }) => sum + epsilon, 0) / ledger.epsilon, 1);
+}
+
+function bar(share) {
+  const text = `${Math.round(100 * share)} % of the budget is used, ${Math.round(100 * (1 - share))} % is left.`;
+  return h("div", { class: "budget", "data-part": "budget" },
+    s("svg", { class: "bar", role: "img", "aria-label": text, viewBox: "0 0 100 6", preserveAspectRatio: "none" },
+      s("rect", { class: "left", width: 100, height: 6 }),
+      s("rect", { class: "used", width: 100 * share, height: 6 })),
+    h("p", { class: "quiet small" }, text));
+}
+
+function when(time) {
+  const date = new Date(time);
+  if (Number.isNaN(date.getTime())) return String(time);
+  return h("time", { datetime: time }, date.toISOString().slice(0, 16).replace("T", " ") + " UTC");
+}
