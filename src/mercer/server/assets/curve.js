@@ -1,7 +1,7 @@
 // Paints a curve with its band, as SVG.
 
 import { newId, s } from "./dom.js";
-import { place, short, ticks } from "./numbers.js";
+import { levels, place, short, ticks } from "./numbers.js";
 
 export function curvePainter(column) {
   const clip = newId("clip");
@@ -22,7 +22,7 @@ export function curvePainter(column) {
       const height = Math.round(Math.min(Math.max(width * 0.5, 250), 400));
       const seen = data ? shown(data, low, high) : [];
       const top = Math.max(...seen.map((i) => Math.max(data.upper?.[i] ?? 0, data.values[i])), 0) * 1.06 || 1;
-      const upwards = ticks(0, top, height / 60);
+      const { places: upwards, unit } = levels(top, height / 60);
       const left = 14 + 7.2 * Math.max(...upwards.map((tick) => tick.text.length));
       const area = { left, top: 30, width: Math.max(width - left - 14, 40), height: height - 30 - 48 };
       const x = (value) => area.left + ((value - low) / (high - low)) * area.width;
@@ -35,7 +35,7 @@ export function curvePainter(column) {
           s("line", { class: "grid", x1: area.left, x2: area.left + area.width, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 7, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
         ...across(ticks(low, high, area.width / 85), x, area, column),
-        s("text", { class: "label", x: 4, y: 16 }, `density per unit of ${column}`),
+        s("text", { class: "label", x: 4, y: 16 }, `density per unit of ${column}${unit}`),
         ...(seen.length ? curves(data, x, y, clip) : []),
       );
     },

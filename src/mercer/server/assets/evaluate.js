@@ -23,9 +23,9 @@ export function evaluateSection({ name, live, columns, bounds }, bandwidth, answ
   const send = latest((body, signal) => ask(name, body, signal));
   let last = null; // points in the table, so that a new smoothing can refresh it
 
-  const fail = (error) => {
+  const fail = (error, asked = []) => {
     area.setAttribute("aria-invalid", "true");
-    alert.replaceChildren(h("b", {}, "Not evaluated. "), kindly(error.message));
+    alert.replaceChildren(h("b", {}, "Not evaluated. "), kindly(error, asked, columns, bounds));
   };
   const evaluate = async (asked) => {
     alert.replaceChildren();
@@ -40,7 +40,7 @@ export function evaluateSection({ name, live, columns, bounds }, bandwidth, answ
         ? `Density ${short(answer.values[0], 6)}` : `${count(asked.length, "value")} in the table below.`;
       answered?.();
     } catch (error) {
-      fail(error);
+      fail(error, asked);
     }
   };
   const submit = (event) => {
@@ -107,8 +107,17 @@ function example(bounds) {
 const ranges = (columns, bounds) =>
   columns.map((column, k) => `${column} from ${short(bounds[k][0], 6)} to ${short(bounds[k][1], 6)}`).join(", ");
 
-/** The service's words as a sentence. */
-function kindly(message) {
-  const text = message.trim();
+/** The service's words as a sentence; a point outside the bounds is named as it was typed. */
+function kindly(error, asked, columns, bounds) {
+  if (error.code === "out_of_domain") {
+    const beyond = (point) => [point].flat().findIndex((value, k) => value < bounds[k][0] || value > bounds[k][1]);
+    const point = asked.find((one) => beyond(one) >= 0);
+    if (point !== undefined) {
+      const k = beyond(point);
+      return `${[point].flat()[k]} lies outside: ${ranges([columns[k]], [bounds[k]])}, and a release ` +
+        "says nothing beyond its bounds.";
+    }
+  }
+  const text = error.message.trim();
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }

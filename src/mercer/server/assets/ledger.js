@@ -7,7 +7,7 @@ export function ledgerSection(name, ledger) {
   const charges = ledger.charges ?? [];
   const share = used(ledger, charges);
   return section("Privacy budget",
-    h("p", {}, `This release was charged to the dataset “${name}”. `, ledger.words ?? ""),
+    h("p", {}, `Charged to the dataset “${name}”. `, ledger.words ?? ""),
     share === null ? null : bar(share),
     charges.length
       ? table(`${count(charges.length, "charge")} so far; total epsilon ${short(ledger.epsilon)}, delta ${short(ledger.delta)}`,

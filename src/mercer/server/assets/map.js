@@ -2,7 +2,7 @@
 
 import { h, newId, s } from "./dom.js";
 import { across, size } from "./curve.js";
-import { place, short, ticks } from "./numbers.js";
+import { levels, place, short, ticks } from "./numbers.js";
 
 // from dark to light: the lightness grows evenly, the hue goes from blue over grey to straw
 const SHADES = [
@@ -101,9 +101,9 @@ export function mapPainter([across_, up]) {
       const error = data.standard_error?.[i]?.[j] ?? data.standard_error;
       const noise = Number.isFinite(error) ? short(error, 2) : null;
       return {
-        parts: [[across_, at[0]], [up, at[1]], ["density", value], ...(noise ? [["noise ±", noise]] : [])],
+        parts: [[across_, at[0]], [up, at[1]], ["density", value], ...(noise ? [["noise ± at most", noise]] : [])],
         words: `${across_} ${at[0]}, ${up} ${at[1]}: density ${value}` +
-          (noise ? `, standard error of the noise ${noise}` : ""),
+          (noise ? `, standard error of the noise at most ${noise}` : ""),
         exact: { x: data.x[i], y: data.y[j], value: data.values[i][j] },
       };
     },
@@ -160,10 +160,11 @@ function legend(area, most, gradient, columns) {
   const width = Math.min(LEGEND, area.width);
   const top = area.top + area.height + 70;
   const at = (value) => area.left + (value / most) * width;
+  const { places, unit } = levels(most, width / 48);
   return [
-    s("text", { class: "tick", x: area.left, y: top - 7 }, `density per unit of ${columns.join(" and ")}`),
+    s("text", { class: "tick", x: area.left, y: top - 7 }, `density per unit of ${columns.join(" and ")}${unit}`),
     s("rect", { class: "frame", x: area.left, y: top, width, height: 12, fill: `url(#${gradient})` }),
-    ...ticks(0, most, width / 75).map((tick) =>
+    ...places.map((tick) =>
       s("text", { class: "tick", x: at(tick.value), y: top + 27, "text-anchor": tick.value === 0 ? "start" : "middle" }, tick.text)),
   ];
 }

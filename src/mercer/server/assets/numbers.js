@@ -17,10 +17,11 @@ export function group(text) {
 }
 
 /** A place on an axis, with the digits that a window of this width can tell apart. */
-export function place(value, width) {
+export function place(value, width, trimmed = false) {
   const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(width / 500))));
   if (Math.abs(value) >= 1e9 || width < 1e-9) return short(value, 6);
-  return group(value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1"));
+  const text = value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1");
+  return group(trimmed ? String(Number(text)) : text);
 }
 
 /** Round places in [low, high], about `count` of them, with their texts. */
@@ -37,8 +38,21 @@ export function ticks(low, high, count) {
   const plain = largest < 1e7 && decimals <= 6;
   return out.map((value) => ({
     value,
-    text: plain ? group(value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1")) : scientific(value, step),
+    text: plain ? tidy(value.toFixed(decimals)) : scientific(value, step),
   }));
+}
+
+const tidy = (text) => (Number(text) === 0 ? "0" : group(text));
+
+/** Ticks from zero to `high`; very small or large ones in a unit, which belongs in the label. */
+export function levels(high, count) {
+  const power = Math.floor(Math.log10(high) + 1e-9);
+  if (power > -4 && power < 6) return { places: ticks(0, high, count), unit: "" };
+  const places = ticks(0, high / 10 ** power, count);
+  return {
+    places: places.map(({ value, text }) => ({ value: value * 10 ** power, text })),
+    unit: `, in 1e${power}`,
+  };
 }
 
 function scientific(value, step) {

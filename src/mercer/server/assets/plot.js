@@ -1,7 +1,6 @@
 // A picture that can be zoomed and read off, by pointer and by keyboard.  What is drawn is the
 // painter's business (curve.js, map.js); windows, modes and words are decided here.
 
-import { latest } from "./api.js";
 import { eachFrame, h, newId, rested } from "./dom.js";
 import { place } from "./numbers.js";
 import { inside, isWhole, panned, same, zoomed } from "./windows.js";
@@ -21,7 +20,10 @@ export class Plot {
     this.sample = null; // what is read off
     this.reading = false; // whether arrows read
     this.selection = null; // [[u0, u1], [v0, v1]] while dragging
-    this.load = latest(load);
+    this.load = load;
+    this.stopping = new AbortController();
+    this.busy = false;
+    this.outdated = false;
     this.touched = 0; // when the page itself was last scrolled
     this.build(title);
     this.draw = eachFrame(() => this.paint());
@@ -74,21 +76,35 @@ export class Plot {
     on("dblclick", () => this.show(this.bounds));
   }
 
-  /** Fetch again, for a new smoothing or a new window. */
+  /**
+   * Fetch again, for a new smoothing or a new window.  One question at a time: what changes while
+   * the service computes is asked for next, and only the newest.
+   */
   async reload() {
-    const wanted = this.windows.map((pair) => [...pair]);
+    this.outdated = true;
+    if (this.busy) return;
+    this.busy = true;
     this.surface.setAttribute("aria-busy", "true");
-    try {
-      const data = await this.load(wanted);
-      if (data === null) return;
-      this.data = data;
-      if (this.sample) this.sample = this.painter.again(data, this.sample, this.windows);
-      this.loaded?.(data);
-      this.draw();
-    } catch (error) {
-      this.failed(error, () => this.reload());
+    const { signal } = this.stopping;
+    while (this.outdated && !signal.aborted) {
+      this.outdated = false;
+      try {
+        this.take(await this.load(this.windows, signal));
+      } catch (error) {
+        if (!signal.aborted) this.failed(error, () => this.reload());
+        break;
+      }
     }
+    this.busy = false;
     this.surface.removeAttribute("aria-busy");
+  }
+
+  take(data) {
+    if (this.stopping.signal.aborted) return;
+    this.data = data;
+    if (this.sample) this.sample = this.painter.again(data, this.sample, this.windows);
+    this.loaded?.(data);
+    this.draw();
   }
 
   show(windows) {
@@ -112,7 +128,10 @@ export class Plot {
 
   words() {
     return this.windows
-      .map(([low, high], axis) => `${this.columns[axis]} ${place(low, high - low)} to ${place(high, high - low)}`)
+      .map(([low, high], axis) => {
+        const [from, to] = [low, high].map((end) => place(end, high - low, true));
+        return `${this.columns[axis]} ${from} to ${to}`;
+      })
       .join(", ");
   }
 
@@ -138,7 +157,7 @@ export class Plot {
         [h("span", { class: "what" }, label), " ", h("b", {}, value), " "]));
       this.readout.dataset.exact = JSON.stringify(found.exact);
     } else {
-      this.readout.textContent = this.reading ? "" : "Point at the picture to read it; drag to zoom.";
+      this.readout.textContent = this.reading ? "" : "Point at the picture to read it. Drag over it to zoom.";
       delete this.readout.dataset.exact;
     }
     return found;
@@ -248,7 +267,7 @@ export class Plot {
 
   /** Let go of everything outside the picture itself. */
   stop() {
-    this.load.stop();
+    this.stopping.abort();
     this.observer.disconnect();
     removeEventListener("scroll", this.scrolled);
   }

@@ -7,7 +7,7 @@ import { evaluateSection } from "./evaluate.js";
 import { save } from "./files.js";
 import { ledgerSection } from "./ledger.js";
 import { mapPainter } from "./map.js";
-import { count, csv, listed, place, short } from "./numbers.js";
+import { count, csv, group, listed, place, short } from "./numbers.js";
 import { Plot } from "./plot.js";
 import { allowed, smoothingSection } from "./smoothing.js";
 
@@ -45,6 +45,7 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
   }
 
   if (live && Number.isFinite(details.answers)) tell(details.answers);
+  const accuracy = section("Accuracy", h("p", {}, details.accuracy.words));
   const ledger = h("div", {});
   if (details.dataset) {
     api.dataset(details.dataset, signal)
@@ -58,17 +59,16 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
       h("code", {}, name), ` · ${columns.map((column, k) => `${column} from ${short(bounds[k][0], 6)} to ${short(bounds[k][1], 6)}`).join(", ")}`),
     promise(details),
     h("div", { class: "two" },
-      h("div", { class: "wide" },
-        drawing ? drawing.element : section("Picture", h("p", {},
-          "This release has three columns: it can be evaluated below, but not drawn.")),
-        box.element),
+      drawing ? drawing.element : h("div", {}, section("Picture", h("p", {},
+        "This release has three columns: it can be evaluated, but not drawn.")), box.element),
       h("div", { class: "side" },
         smoothingSection(details, state.bandwidth, smoothed),
         live ? section("A live release", answers, h("p", {},
           "Each point is answered when somebody asks for it, and the answer is stored: the same " +
           "question gets the same answer for ever, whoever asks. Asking costs no further privacy.")) : null,
         downloads(details, drawing),
-        section("Accuracy", h("p", {}, details.accuracy.words)))),
+        drawing ? null : accuracy)),
+    drawing ? h("div", { class: "two" }, box.element, h("div", { class: "side" }, accuracy)) : null,
     statement(details),
     ledger);
   drawing?.plot.reload();
@@ -85,7 +85,8 @@ export function promise({ promise: words, private: kept }) {
   return kept
     ? h("p", { class: "promise" }, h("span", { class: "badge" }, "Private"), ` ${words}`)
     : h("p", { class: "promise broken" }, h("strong", { class: "badge" }, "Not private"),
-        ` Made with a seed, for trials: whoever knows the seed can take the noise away. ${words}`);
+        " Made with a seed, for trials: whoever knows the seed can take the noise away. Drawn without a " +
+        `seed it would promise ${words.replace(/^not private[^:]*:\s*/i, "")}.`);
 }
 
 function pictureOf(details, state, failed) {
@@ -106,7 +107,7 @@ function pictureOf(details, state, failed) {
   });
   const words = flat
     ? `Line: the released density. Shaded: where the same estimate without noise lies, everywhere at once with ${100 * LEVEL} % probability; sampling error is not in it.`
-    : "Light is dense, dark is not. “Noise ±” is the standard error due to privacy; sampling error is not in it.";
+    : "Light is dense, dark is not. “Noise ±” is the standard error due to privacy, anywhere on the map; sampling error is not in it.";
   return {
     plot,
     element: section("Picture",
@@ -146,17 +147,16 @@ function downloads({ name, live, columns, downloads: offered }, drawing) {
 function statement({ statement: said, columns }) {
   const fact = (term, words) => [h("dt", {}, term), h("dd", {}, words)];
   const who = said.unit === "row" ? "one row" : `all rows of one ${said.unit}`;
-  return section("What was promised",
-    h("p", {}, said.words),
-    said.attack ? h("p", {}, said.attack) : null,
+  return section("What was promised", h("div", { class: "two" },
+    h("div", {}, h("p", {}, said.words), said.attack ? h("p", {}, said.attack) : null),
     h("dl", {},
       fact("epsilon", short(said.epsilon)),
       fact("delta", said.delta === 0 ? "none: pure" : short(said.delta)),
       fact("who is protected", who),
-      fact("records", count(said.n, "").trim()),
+      fact("records", group(String(said.n))),
       fact("columns", listed(columns)),
       fact("mechanism", said.mechanism),
-      fact("made by", `Mercer ${said.version}`)));
+      fact("made by", `Mercer ${said.version}`))));
 }
 
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
