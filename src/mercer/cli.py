@@ -13,6 +13,7 @@ from mercer import cli_choices, terminal
 from mercer.cli_audit import audit_command
 from mercer.cli_ledger import ledger_app
 from mercer.cli_plan import Bounds, Delta, Json, MechanismName, plan_app
+from mercer.cli_serve import serve_command
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.add_typer(plan_app, name="plan")
 app.command("audit", no_args_is_help=True)(audit_command)
 app.add_typer(ledger_app, name="ledger")
+app.command("serve", no_args_is_help=True)(serve_command)
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 

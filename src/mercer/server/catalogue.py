@@ -1,0 +1,209 @@
+"""The releases there are: files and live stores of a folder, looked at again and again.  Layer 6.
+
+A file that cannot be read is named in the log and leaves the others alone.  A name that two
+releases carry is answered by neither.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import final
+
+from mercer.densities import DensityRelease
+from mercer.server import live
+from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
+from mercer.server.errors import Refusal
+from mercer.server.records import FolderRecords, Records, is_name
+from mercer.server.settings import Settings
+from mercer.storage import load
+
+__all__ = ["Catalogue"]
+
+_LOG = logging.getLogger("mercer.server")
+
+
+@final
+class Catalogue:
+    """All releases by name.  `refresh` blocks and may be called from any thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder, self._store = settings.folder, settings.store
+        self._ledger = settings.ledger_place
+        self._age = settings.refresh_seconds
+        self.records = None if self._folder is None else FolderRecords(self._folder)
+        self.lock = Lock()  # held while entries or records change
+        self._entries: dict[str, Entry] = {}
+        self._twice: frozenset[str] = frozenset()
+        self._reported: dict[str, Signature] = {}  # files already complained about
+        self._inodes: dict[str, int] = {}  # of the live stores that are files
+        self._lost: dict[str, str] = {}  # stores that do not answer, and why
+        self._looked = -float("inf")
+        self.refresh()
+        if self._twice:
+            names = ", ".join(sorted(self._twice))
+            raise ValueError(f"two releases have the name {names}; rename one of them")
+
+    @property
+    def known(self) -> Records:
+        """Datasets and retired names."""
+        return Records() if self.records is None else self.records.now
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is time to look again."""
+        return monotonic() - self._looked >= self._age
+
+    @property
+    def lost(self) -> bool:
+        """Whether a store does not answer."""
+        return bool(self._lost)
+
+    def entries(self) -> list[Entry]:
+        """All that can be asked, by name."""
+        return [self._entries[name] for name in sorted(self._entries)]
+
+    def has(self, name: str) -> bool:
+        """Whether a request for this name can be answered without looking again."""
+        return name in self._entries
+
+    def get(self, name: str) -> Entry:
+        """One release, or a refusal that says why there is none."""
+        entry = self._entries.get(name)
+        if entry is not None:
+            return entry
+        if name in self._twice:
+            raise Refusal(409, "ambiguous", f"two releases have the name {name!r}; rename one")
+        if name in self.known.retired:
+            raise Refusal(410, "retired", f"release {name!r} was retired and is not answered")
+        shown = repr(name) if is_name(name) else "of this name"
+        raise Refusal(404, "no_release", f"there is no release {shown}; GET /api/releases lists")
+
+    def refresh(self) -> None:
+        """Look at the folder and the stores again."""
+        with self.lock:
+            self.look()
+
+    def look(self) -> None:
+        """The same for a caller that holds the lock."""
+        entries: dict[str, Entry] = {}
+        twice: set[str] = set()
+        retired = self.known.retired
+        for name, entry in (*self._files(retired), *self._lives(retired)):
+            if name in entries or name in twice:
+                if name not in self._twice:
+                    _LOG.error("two releases have the name %s; neither is answered", name)
+                twice.add(name)
+                entries.pop(name, None)
+            else:
+                entries[name] = entry
+        self._entries, self._twice = entries, frozenset(twice)
+        self._looked = monotonic()
+
+    def close(self) -> None:
+        """Close the live releases."""
+        with self.lock:
+            for entry in self._entries.values():
+                if isinstance(entry, LiveEntry):
+                    entry.release.close()
+            self._entries = {}
+
+    def _files(self, retired: frozenset[str]) -> Iterator[tuple[str, Entry]]:
+        for path in self._paths(".json"):
+            try:
+                about = path.stat()
+            except OSError:
+                continue  # removed in this moment
+            mark = (about.st_ino, about.st_size, about.st_mtime_ns)
+            name = path.stem
+            if name in retired:
+                continue
+            known = self._entries.get(name)
+            if isinstance(known, StoredEntry) and (known.path, known.signature) == (path, mark):
+                yield name, known
+            elif self._reported.get(path.name) != mark:
+                entry = self._read(name, path, mark)
+                if entry is not None:
+                    yield name, entry
+
+    def _read(self, name: str, path: Path, mark: Signature) -> StoredEntry | None:
+        try:
+            if not is_name(name):
+                raise ValueError(f"{path.name}: its name is no name for a release; rename it")
+            if mark[1] == 0:
+                raise ValueError(
+                    f"{path.name} is empty: a release is being made, or its making was cut off"
+                )
+            release = load(path)
+            if not isinstance(release, DensityRelease):
+                raise ValueError(f"{path.name}: releases of this kind are not served")
+            entry = stored_entry(name, release, path, mark)
+        except (ValueError, OSError, ArithmeticError, MemoryError) as error:
+            _LOG.warning("left out: %s", error)
+            self._reported[path.name] = mark
+            return None
+        self._reported.pop(path.name, None)
+        return entry
+
+    def _lives(self, retired: frozenset[str]) -> Iterator[tuple[str, Entry]]:
+        places = [] if self._store is None else [self._store]
+        for path in self._paths(".db"):
+            if self._ledger is not None and path.resolve() == Path(self._ledger).resolve():
+                continue
+            places.append(str(path))
+        before: dict[str, list[LiveEntry]] = {place: [] for place in places}
+        for entry in self._entries.values():
+            if isinstance(entry, LiveEntry):
+                before.setdefault(entry.store, []).append(entry)
+        self._lost = {}
+        for place, known in before.items():
+            for entry in self._store_entries(place, known, retired):
+                yield entry.name, entry
+
+    def _store_entries(
+        self, place: str, known: list[LiveEntry], retired: frozenset[str]
+    ) -> list[LiveEntry]:
+        """The live releases of a store; those known already, where it does not answer."""
+        by_name = {entry.name: entry for entry in known}
+        try:
+            inode = Path(place).stat().st_ino if "://" not in place else 0
+            mark = (inode, 0, 0)
+            if self._reported.get(place) == mark:
+                return []
+            if self._inodes.get(place, inode) != inode:  # another file in its place
+                for entry in known:
+                    entry.release.close()
+                by_name = {}
+            out = [
+                by_name.get(name) or LiveEntry(name, live.open_named(place, name), place)
+                for name in live.names_in(place)
+                if is_name(name) and name not in retired
+            ]
+            self._inodes[place] = inode
+        except (live.LiveUnavailable, OSError) as error:
+            if known or place == self._store:
+                self._lost[place] = str(error)
+                _LOG.warning("a store of live releases does not answer: %s", error)
+            return known
+        except live.LiveError as error:
+            if place == self._store and not known:
+                raise
+            _LOG.warning("left out: %s", error)
+            if not known:
+                self._reported[place] = mark
+            else:
+                self._lost[place] = str(error)
+            return known
+        return out
+
+    def _paths(self, end: str) -> list[Path]:
+        if self._folder is None:
+            return []
+        return sorted(
+            path
+            for path in self._folder.iterdir()
+            if path.suffix == end and not path.name.startswith(".") and path.is_file()
+        )
