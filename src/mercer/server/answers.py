@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Lock
@@ -58,6 +59,7 @@ class Answers:
         self._questions: dict[LiveEntry, Questions] = {}
         self._smoothed: OrderedDict[tuple[Any, ...], DensityRelease] = OrderedDict()
         self._lock = Lock()
+        self._closers: list[Callable[[], None]] = []
         self._look: asyncio.Task[None] | None = None
 
     async def find(self, name: str) -> Entry:
@@ -153,8 +155,14 @@ class Answers:
             )  # fmt: skip
         return self._questions[entry]
 
+    def on_close(self, call: Callable[[], None]) -> None:
+        """Have something else finished before the stores are closed."""
+        self._closers.append(call)
+
     def close(self) -> None:
         """Finish what is under way, then close the stores."""
+        for call in self._closers:
+            call()
         self.work.close()
         self._writers.shutdown(wait=True)
         self.catalogue.close()

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from mercer.server import errors
 from mercer.server.answers import Answers
 from mercer.server.guard import Guard
+from mercer.server.owner import owner_routes
 from mercer.server.pages import page_routes
 from mercer.server.public import public_routes
 from mercer.server.settings import Settings
@@ -41,6 +42,7 @@ def create_app(settings: Settings) -> FastAPI:
         description=_ABOUT,
         lifespan=lifespan,
         docs_url=None,
+        openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
@@ -48,6 +50,8 @@ def create_app(settings: Settings) -> FastAPI:
     errors.install(app)
     app.router.routes.extend(values_routes(answers))  # first: they are asked most
     app.include_router(public_routes(answers))
+    if settings.token is not None:
+        app.include_router(owner_routes(answers))
     app.router.routes.extend(page_routes(app))
     app.add_middleware(Guard, settings=settings)
     _describe(app)

@@ -70,6 +70,10 @@ class Catalogue:
         """Whether a request for this name can be answered without looking again."""
         return name in self._entries
 
+    def uses(self, name: str) -> bool:
+        """Whether a name is or was a release's."""
+        return name in self._entries or name in self._twice or name in self.known.retired
+
     def get(self, name: str) -> Entry:
         """One release, or a refusal that says why there is none."""
         entry = self._entries.get(name)

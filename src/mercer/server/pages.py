@@ -10,6 +10,7 @@ import os
 from importlib import resources
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,9 +35,9 @@ _TYPES = {
 
 
 def page_routes(app: FastAPI) -> list[PlainRoute]:
-    """`/`, `/assets/…` and `/docs`."""
+    """`/`, `/assets/…`, `/docs` and `/openapi.json`."""
     files = _assets()
-    described: list[bytes] = []
+    pages: dict[str, bytes] = {}  # made when they are first asked for
 
     async def index(_request: Request) -> Response:
         if "index.html" not in files:
@@ -50,14 +51,20 @@ def page_routes(app: FastAPI) -> list[PlainRoute]:
         return _file(path, files[path])
 
     async def docs(_request: Request) -> Response:
-        if not described:
-            described.append(_docs(app.openapi()).encode())
-        return Response(described[0], media_type="text/html; charset=utf-8")
+        if "docs" not in pages:
+            pages["docs"] = _docs(app.openapi()).encode()
+        return Response(pages["docs"], media_type=_TYPES[".html"])
+
+    async def description(_request: Request) -> Response:
+        if "openapi" not in pages:
+            pages["openapi"] = orjson.dumps(app.openapi())
+        return Response(pages["openapi"], media_type=_TYPES[".json"])
 
     return [
         PlainRoute("/", index, methods=["GET"]),
         PlainRoute("/assets/{path:path}", asset, methods=["GET"]),
         PlainRoute("/docs", docs, methods=["GET"]),
+        PlainRoute("/openapi.json", description, methods=["GET"]),
     ]
 
 

@@ -13,13 +13,14 @@ from starlette.responses import Response, StreamingResponse
 
 from mercer.server import schemas
 from mercer.server.answers import Answers, Values
+from mercer.server.budgets import Budgets
 from mercer.server.entries import Entry, LiveEntry, StoredEntry, summary_of
 from mercer.server.errors import Refusal, mercer_errors
 from mercer.server.questions import Question, widths_of
 from mercer.server.schemas import errors
 from mercer.version import __version__
 
-__all__ = ["details_of", "public_routes"]
+__all__ = ["details_of", "json_response", "public_routes"]
 
 _LIVE_POINTS = 401
 Level = Annotated[float, Query(gt=0, lt=1, allow_inf_nan=False)]
@@ -30,6 +31,7 @@ _TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 def public_routes(answers: Answers) -> APIRouter:
     """Everything that needs no token, but for values and pages."""
     router = APIRouter(tags=["releases"])
+    budgets = Budgets(answers.settings.ledger_place)
 
     @router.get("/health", response_model=schemas.Health, responses=errors(), tags=["service"])
     async def health() -> Response:
@@ -41,20 +43,22 @@ def public_routes(answers: Answers) -> APIRouter:
                 {"Retry-After": "5"},
             )  # fmt: skip
         count = len(answers.catalogue.entries())
-        return _json({"status": "ok", "version": __version__, "releases": count})
+        return json_response({"status": "ok", "version": __version__, "releases": count})
 
     @router.get("/api/releases", response_model=schemas.ReleaseList, responses=errors())
     async def releases() -> Response:
         """All releases, by name."""
         await answers.look()
-        return _json({"releases": [summary_of(entry) for entry in answers.catalogue.entries()]})
+        return json_response(
+            {"releases": [summary_of(entry) for entry in answers.catalogue.entries()]}
+        )
 
     @router.get(
         "/api/releases/{name}", response_model=schemas.Details, responses=errors(404, 409, 410)
     )
     async def release(name: str) -> Response:
         """What a release is, what it promises and how accurate it is."""
-        return _json(await details_of(answers, await answers.find(name)))
+        return json_response(await details_of(answers, await answers.find(name)))
 
     @router.get(
         "/api/releases/{name}/statement",
@@ -66,7 +70,7 @@ def public_routes(answers: Answers) -> APIRouter:
         with mercer_errors():
             fields = await answers.work.run(lambda: _fields(entry)["statement"])
         if "application/json" in request.headers.get("accept", "").lower():
-            return _json(fields)
+            return json_response(fields)
         return Response(f"{fields['words']}\n{fields['attack']}\n", media_type="text/plain")
 
     @router.get(
@@ -119,7 +123,7 @@ def public_routes(answers: Answers) -> APIRouter:
         found = await answers.values(entry, question)
         assert found.lower is not None
         assert found.upper is not None
-        return _json(
+        return json_response(
             {
                 "x": x.tolist(),
                 "values": found.values.tolist(),
@@ -162,7 +166,22 @@ def public_routes(answers: Answers) -> APIRouter:
                 lambda: _grid(answers, stored, x, y, widths)
             )
         fields = {"x": x.tolist(), "y": y.tolist(), "values": values.tolist()}
-        return _json({**fields, "standard_error": spread, "bandwidth": used})
+        return json_response({**fields, "standard_error": spread, "bandwidth": used})
+
+    @router.get(
+        "/api/datasets/{name}",
+        response_model=schemas.DatasetView,
+        responses=errors(404),
+        tags=["datasets"],
+    )
+    async def dataset(name: str) -> Response:
+        """What was charged to a dataset, and what is left of its total."""
+
+        def view() -> dict[str, Any]:
+            with mercer_errors():
+                return budgets.view(name)
+
+        return json_response(await answers.work.run(view))
 
     return router
 
@@ -240,5 +259,6 @@ def _open(entry: StoredEntry) -> Iterator[bytes]:
     return chunks()
 
 
-def _json(fields: Any) -> Response:
-    return Response(orjson.dumps(fields), media_type="application/json")
+def json_response(fields: Any, status: int = 200) -> Response:
+    """Fields as JSON."""
+    return Response(orjson.dumps(fields), status, media_type="application/json")

@@ -13,24 +13,27 @@ __all__ = [
     "ErrorBody",
     "Health",
     "MapView",
+    "Out",
     "ReleaseList",
     "Summary",
     "errors",
 ]
 
 
-class _Out(BaseModel):
+class Out(BaseModel):
+    """What goes out has these fields and no others."""
+
     model_config = ConfigDict(extra="forbid")
 
 
-class ErrorFields(_Out):
+class ErrorFields(Out):
     """A word for programs and a sentence for people."""
 
     code: str
     message: str
 
 
-class ErrorBody(_Out):
+class ErrorBody(Out):
     """The shape of every error."""
 
     error: ErrorFields
@@ -60,7 +63,7 @@ def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-class Health(_Out):
+class Health(Out):
     """Whether the service works."""
 
     status: Literal["ok"]
@@ -68,7 +71,7 @@ class Health(_Out):
     releases: int
 
 
-class Summary(_Out):
+class Summary(Out):
     """A release in a list."""
 
     name: str
@@ -82,13 +85,13 @@ class Summary(_Out):
     private: bool
 
 
-class ReleaseList(_Out):
+class ReleaseList(Out):
     """All releases, by name."""
 
     releases: list[Summary]
 
 
-class StatementView(_Out):
+class StatementView(Out):
     """What was promised."""
 
     words: str
@@ -102,7 +105,7 @@ class StatementView(_Out):
     attack: str
 
 
-class AccuracyView(_Out):
+class AccuracyView(Out):
     """Error due to privacy."""
 
     words: str
@@ -112,7 +115,7 @@ class AccuracyView(_Out):
     resolution: float | None
 
 
-class SmoothingView(_Out):
+class SmoothingView(Out):
     """Whether the bandwidth can be chosen, and between which ends."""
 
     free: bool
@@ -121,7 +124,7 @@ class SmoothingView(_Out):
     widest: list[float] | None
 
 
-class Downloads(_Out):
+class Downloads(Out):
     """Addresses of files."""
 
     release: str | None
@@ -138,7 +141,7 @@ class Details(Summary):
     downloads: Downloads
 
 
-class Curve(_Out):
+class Curve(Out):
     """A curve with its band, for drawing."""
 
     x: list[float]
@@ -149,7 +152,7 @@ class Curve(_Out):
     bandwidth: float | None
 
 
-class MapView(_Out):
+class MapView(Out):
     """A map of two columns: values[i][j] at x[i], y[j]."""
 
     x: list[float]
@@ -159,7 +162,7 @@ class MapView(_Out):
     bandwidth: list[float] | None
 
 
-class ChargeView(_Out):
+class ChargeView(Out):
     """A release as the ledger remembers it."""
 
     number: int
@@ -169,7 +172,7 @@ class ChargeView(_Out):
     delta: float
 
 
-class Left(_Out):
+class Left(Out):
     """What would still be accepted."""
 
     share_used: float = Field(description="0: nothing is used, 1: all is used")
@@ -180,7 +183,7 @@ class Left(_Out):
     at_delta: float
 
 
-class DatasetView(_Out):
+class DatasetView(Out):
     """A dataset's total, what was charged to it, and what is left."""
 
     name: str
