@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.browser import Browser, missing, serving
 
 ALPHA = 1e-9
 
@@ -49,3 +52,40 @@ def place(request: pytest.FixtureRequest, tmp_path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "budgets.db")
     return request.getfixturevalue("postgres")
+
+
+@pytest.fixture(scope="module")
+def page_folder(tmp_path_factory) -> Path:
+    """A folder of releases of every shape the page knows."""
+    import mercer
+
+    folder = tmp_path_factory.mktemp("releases")
+    generator = np.random.default_rng()
+    ages = np.concatenate([generator.normal(38, 11, 12_000), generator.normal(71, 8, 8_000)])
+    weights = 55 + 0.4 * ages + generator.normal(0, 9, ages.size)
+    heights = generator.normal(170, 9, ages.size)
+    one = {"bounds": (0, 100), "epsilon": 1, "columns": "age"}
+    mercer.density(ages, **one).save(folder / "ages.json")
+    mercer.density(ages[:500], **one, rng=1).save(folder / "trial.json")
+    both = [(0, 100), (30, 130)]
+    mercer.density(
+        np.c_[ages, weights], bounds=both, epsilon=1, delta=1e-6, columns=("age", "weight")
+    ).save(folder / "body.json")
+    mercer.density(
+        np.c_[ages, weights, heights][:2000], bounds=[*both, (130, 210)], epsilon=2, delta=1e-6,
+        columns=("age", "weight", "height"),
+    ).save(folder / "cube.json")  # fmt: skip
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser(page_folder, tmp_path_factory) -> Iterator[Browser]:
+    """Chromium at a running service."""
+    if words := missing():
+        if os.environ.get("CI"):
+            pytest.fail(words)
+        pytest.skip(words)
+    with serving(page_folder) as service:
+        window = Browser(service.url, tmp_path_factory.mktemp("browser"))
+        yield window
+        window.close()

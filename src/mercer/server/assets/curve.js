@@ -31,6 +31,7 @@ export function curvePainter(column) {
       size(svg, width, height);
       size(frame, area.width, area.height, area.left, area.top);
       back.replaceChildren(
+        ground(area),
         ...upwards.map((tick) => s("g", {},
           s("line", { class: "grid", x1: area.left, x2: area.left + area.width, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 7, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
@@ -96,6 +97,11 @@ export function curvePainter(column) {
     },
   };
   return painter;
+}
+
+/** The drawing area itself, without a colour: what a pointer is measured by. */
+export function ground({ left, top, width, height }) {
+  return s("rect", { "data-part": "area", fill: "none", x: left, y: top, width, height });
 }
 
 /** Ticks and the name of the axis below a drawing area. */

@@ -32,8 +32,15 @@ export function newId(stem) {
 
 /** A section with its heading, which names it. */
 export function section(title, ...children) {
+  return sectionWith(title, null, ...children);
+}
+
+/** The same with something beside the heading. */
+export function sectionWith(title, beside, ...children) {
   const id = newId("section");
-  return h("section", { "aria-labelledby": id }, h("h2", { id }, title), ...children);
+  const heading = h("h2", { id }, title);
+  return h("section", { "aria-labelledby": id },
+    beside ? h("div", { class: "tools" }, heading, beside) : heading, ...children);
 }
 
 /** A table inside a box that scrolls by itself where the screen is narrow. */

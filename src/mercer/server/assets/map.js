@@ -1,7 +1,7 @@
 // Paints a function of two columns as a map in shades that keep their order in grey.
 
 import { h, newId, s } from "./dom.js";
-import { across, size } from "./curve.js";
+import { across, ground, size } from "./curve.js";
 import { levels, place, short, ticks } from "./numbers.js";
 
 // from dark to light: the lightness grows evenly, the hue goes from blue over grey to straw
@@ -38,6 +38,7 @@ export function mapPainter([across_, up]) {
       size(svg, width, height);
       const most = data ? largest(data.values) : 0;
       back.replaceChildren(
+        ground(area),
         ...upwards.map((tick) => s("g", {},
           s("line", { class: "axis", x1: area.left - 5, x2: area.left, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 8, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),

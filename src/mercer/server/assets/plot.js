@@ -51,11 +51,11 @@ export class Plot {
     this.whole = button("All", "Show the whole range", () => this.show(this.bounds));
     this.reader = button("Read", "Read values with the arrow keys", () => this.setReading(!this.reading, true));
     this.reader.setAttribute("aria-pressed", "false");
+    this.buttons = h("div", { role: "group", "aria-label": "Zoom and read", class: "buttons" },
+      this.closer, this.wider, this.whole, this.reader);
+    // the reading is below: it may need two lines, and must not move what is pointed at
     this.element = h("div", { class: "plot" },
-      h("div", { class: "tools" }, this.readout,
-        h("div", { role: "group", "aria-label": "Zoom and read", class: "buttons" },
-          this.closer, this.wider, this.whole, this.reader)),
-      this.surface, this.range, this.spoken,
+      this.surface, this.readout, this.range, this.spoken,
       h("p", { id: help, class: "unseen" }, HELP));
     this.listen();
     this.tell();
@@ -115,7 +115,9 @@ export class Plot {
     this.tell();
     this.say(`Showing ${this.words()}`);
     this.draw();
-    if (this.refetch) this.fetch();
+    if (!this.refetch) return;
+    this.surface.setAttribute("aria-busy", "true");
+    this.fetch();
   }
 
   zoom(factor, shares = []) {

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { curvePainter } from "./curve.js";
-import { h, rested, section, table } from "./dom.js";
+import { h, rested, section, sectionWith, table } from "./dom.js";
 import { evaluateSection } from "./evaluate.js";
 import { save } from "./files.js";
 import { ledgerSection } from "./ledger.js";
@@ -110,7 +110,7 @@ function pictureOf(details, state, failed) {
     : "Light is dense, dark is not. “Noise ±” is the standard error due to privacy, anywhere on the map; sampling error is not in it.";
   return {
     plot,
-    element: section("Picture",
+    element: sectionWith("Picture", plot.buttons,
       h("figure", {}, plot.element, h("figcaption", { class: "quiet small" }, words,
         live ? " A live release is drawn from the same points at every zoom." : "")),
       flat ? h("details", {}, h("summary", {}, "The same as a table"), numbers) : null),
