@@ -176,7 +176,9 @@ class Browser:
 
     def requests(self) -> list[str]:
         """Addresses asked for since the last call."""
-        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
+        events = [
+            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
+        ]
         return [
             event["params"]["request"]["url"]
             for event in events
@@ -197,6 +199,18 @@ class Browser:
             entry["message"] for entry in self.driver.get_log("browser")
             if entry["level"] not in ("INFO", "DEBUG")
         ]  # fmt: skip
+
+    @contextmanager
+    def elsewhere(self, url: str) -> Iterator[None]:
+        """Look at another service for a while."""
+        assert self.foreign() == []
+        here, self.url = self.url, url
+        try:
+            yield
+            assert self.foreign() == []
+        finally:
+            self.driver.get("about:blank")
+            self.url = here
 
     def close(self) -> None:
         self.driver.quit()

@@ -89,3 +89,20 @@ def browser(page_folder, tmp_path_factory) -> Iterator[Browser]:
         window = Browser(service.url, tmp_path_factory.mktemp("browser"))
         yield window
         window.close()
+
+
+@pytest.fixture
+def quiet(browser, request):
+    """No request leaves the service's own address, and the console stays empty."""
+    browser.size(1200, 900)
+    browser.scheme("light")
+    browser.requests(), browser.complaints()
+    yield
+    assert browser.foreign() == []
+    allowed = "Failed to load" if "refused" in request.fixturenames else "nothing"
+    assert [words for words in browser.complaints() if allowed not in words] == []
+
+
+@pytest.fixture
+def refused():
+    """Marks a test in which the service refuses something: Chromium logs that."""

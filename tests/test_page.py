@@ -5,29 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
+import urllib.request
 
 import numpy as np
 import pytest
 
 import mercer
-from tests.browser import Browser, serving
+from tests.browser import PATIENCE, Browser, serving
 
-
-@pytest.fixture(autouse=True)
-def quiet(browser, request):
-    """No request leaves the service's own address, and the console stays empty."""
-    browser.size(1200, 900)
-    browser.scheme("light")
-    browser.requests(), browser.complaints()
-    yield
-    assert browser.foreign() == []
-    allowed = "Failed to load" if "refused" in request.fixturenames else "nothing"
-    assert [words for words in browser.complaints() if allowed not in words] == []
-
-
-@pytest.fixture
-def refused():
-    """Marks a test in which the service refuses something: Chromium logs that."""
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +28,9 @@ def body(page_folder):
 
 def shown(number, text, digits=4):
     """Whether a number in the page is this one, rounded."""
-    return float(text.replace(",", "")) == pytest.approx(number, rel=0.6 * 10.0 ** (1 - digits), abs=1e-12)
+    return float(text.replace(",", "")) == pytest.approx(
+        number, rel=0.6 * 10.0 ** (1 - digits), abs=1e-12
+    )
 
 
 def rows_of(browser):
@@ -64,7 +52,9 @@ def evaluate(browser, text):
 
 def test_the_list_shows_what_is_promised(browser):
     browser.open("", ".card")
-    cards = {card.find_element("css selector", "h2").text: card.text for card in browser.all(".card")}
+    cards = {
+        card.find_element("css selector", "h2").text: card.text for card in browser.all(".card")
+    }
     assert list(cards) == ["ages", "body", "cube", "trial"]
     assert "density of age" in cards["ages"]
     assert "epsilon = 1, pure, one row" in cards["ages"]
@@ -113,10 +103,14 @@ def test_the_curve_is_read_off_by_pointer(browser, ages):
     assert found["value"] == pytest.approx(float(ages(found["x"])), rel=1e-12)
     band = ages.band([found["x"]])
     assert [found["lower"], found["upper"]] == pytest.approx([*band.lower, *band.upper], rel=1e-9)
-    words = re.match(r"age ([\d.]+) density (\S+) band (\S+) to (\S+)", browser.text("[data-part=reading]"))
+    words = re.match(
+        r"age ([\d.]+) density (\S+) band (\S+) to (\S+)", browser.text("[data-part=reading]")
+    )
     for text, number in zip(words.groups(), found.values(), strict=True):
         assert shown(number, text, 3)
-    browser.until(lambda: browser.text("[data-part=spoken]").startswith(f"age {words[1]}: density {words[2]}"))
+    browser.until(
+        lambda: browser.text("[data-part=spoken]").startswith(f"age {words[1]}: density {words[2]}")
+    )
     browser.do.move_to_element(browser.one("h1")).perform()
     assert browser.reading() is None
 
@@ -204,6 +198,19 @@ def test_keys_zoom_pan_and_read(browser, ages):
     assert browser.reading() is None
 
 
+def test_the_read_button_starts_and_ends_the_reading(browser):
+    browser.open_release("ages")
+    button = browser.button("Read values with the arrow keys")
+    button.click()
+    first = browser.until(browser.reading)
+    assert browser.driver.switch_to.active_element == browser.one(".surface")
+    browser.do.send_keys("\ue012").perform()
+    browser.until(lambda: browser.reading()["x"] < first["x"])
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    browser.until(lambda: browser.reading() is None)
+
+
 # smoothing
 
 
@@ -244,6 +251,21 @@ def test_the_ends_of_the_slider_are_answered(browser):
         browser.until(lambda before=before: browser.driver.current_url != before)
         browser.settled()
         assert not browser.one("#notice").is_displayed()
+
+
+def test_leaving_at_once_does_not_bring_the_release_back(browser):
+    browser.open_release("ages")
+    browser.js(
+        """const slider = document.querySelector('input[type=range]');
+        slider.value = 200;
+        slider.dispatchEvent(new Event('input'));
+        location.hash = '#/trial';"""
+    )
+    browser.until(lambda: "trial" in browser.text(".facts"))
+    browser.driver.execute_async_script(
+        "setTimeout(arguments[0], 400)"
+    )  # longer than the page waits
+    assert browser.driver.current_url.endswith("#/trial")
 
 
 def test_smoothing_again_refreshes_the_values(browser):
@@ -300,7 +322,9 @@ def test_values_are_copied_and_kept(browser, ages):
     browser.open_release("ages")
     evaluate(browser, "20 40")
     browser.until(lambda: rows_of(browser))
-    browser.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite"], origin=browser.url[:-1])
+    browser.cdp(
+        "Browser.grantPermissions", permissions=["clipboardReadWrite"], origin=browser.url[:-1]
+    )
     browser.button("Copy as CSV").click()
     browser.until(lambda: "Copied." in browser.text("[data-part=results]"))
     text = browser.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
@@ -343,7 +367,9 @@ def check_csv(text, release, count):
     x, value, lower, upper = np.array(rows, dtype=float).T
     assert len(x) == count
     band = release.band(x)
-    assert np.allclose([value, lower, upper], [release(x), band.lower, band.upper], rtol=1e-9, atol=1e-15)
+    assert np.allclose(
+        [value, lower, upper], [release(x), band.lower, band.upper], rtol=1e-9, atol=1e-15
+    )
 
 
 # two and three columns
@@ -389,9 +415,13 @@ def test_values_at_pairs(browser, body):
     for row, value in zip(rows_of(browser), body([[40, 70], [60, 90]]), strict=True):
         assert shown(value, row[2], 6)
     evaluate(browser, "40 70 1")
-    browser.until(lambda: "A point needs 2 numbers (age, weight)" in browser.text("[data-part=problem]"))
+    browser.until(
+        lambda: "A point needs 2 numbers (age, weight)" in browser.text("[data-part=problem]")
+    )
     evaluate(browser, "40 700")
-    browser.until(lambda: "700 lies outside: weight from 30 to 130" in browser.text("[data-part=problem]"))
+    browser.until(
+        lambda: "700 lies outside: weight from 30 to 130" in browser.text("[data-part=problem]")
+    )
 
 
 def test_three_columns_are_evaluated_but_not_drawn(browser, page_folder):
@@ -402,6 +432,47 @@ def test_three_columns_are_evaluated_but_not_drawn(browser, page_folder):
     cube = mercer.load(page_folder / "cube.json")
     browser.until(lambda: rows_of(browser))
     assert shown(float(cube([[40, 70, 170]])[0]), rows_of(browser)[0][3], 6)
+
+
+# the ledger
+
+
+def test_the_ledger_of_a_release(browser, tmp_path):
+    """Made by the owner through the service, charged to a dataset, shown with what is left."""
+    folder, data, token = tmp_path / "releases", tmp_path / "data", tmp_path / "token"
+    folder.mkdir()
+    data.mkdir()
+    token.touch(mode=0o600)
+    token.write_text("0123456789abcdef" * 4)
+    ages = np.random.default_rng().normal(40, 10, 2000)
+    (data / "ages.csv").write_text("age\n" + "\n".join(f"{age:.1f}" for age in ages))
+    with serving(folder, "--token-file", str(token), "--data", str(data)) as service:
+        asked = {"name": "admissions", "epsilon": 4, "delta": 0, "data": "ages.csv"}
+        post(service, "datasets", asked)
+        release = {"kind": "density", "data": "ages.csv", "dataset": "admissions",
+                   "columns": ["age"], "bounds": [[0, 100]]}  # fmt: skip
+        post(service, "releases", {**release, "name": "first", "epsilon": 1})
+        post(service, "releases", {**release, "name": "second", "epsilon": 0.5})
+        with browser.elsewhere(service.url):
+            browser.open_release("second")
+            browser.until(lambda: browser.all("[data-part=budget]"))
+            assert "admissions" in browser.text("main")
+            assert "38 % of the budget is used, 62 % is left" in browser.text("[data-part=budget]")
+            cells = browser.js(
+                """const table = document.querySelector('[data-part=budget] ~ .scroll');
+                return [...table.querySelectorAll('tbody tr')].map((row) => row.cells[2].textContent)"""
+            )
+            assert cells == ["1", "0.5"]
+
+
+def post(service, what, body):
+    request = urllib.request.Request(
+        f"{service.url}api/owner/{what}",
+        json.dumps(body).encode(),
+        {"Authorization": "Bearer " + "0123456789abcdef" * 4, "Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        assert answer.status == 201
 
 
 # what goes wrong
@@ -441,29 +512,21 @@ def test_names_are_text_and_nothing_else(browser, tmp_path):
     name = '<img src=x onerror="alert(1)">,"b"'
     release = mercer.density([1.0, 2.0], bounds=(0, 3), epsilon=1, columns=name)
     release.save(folder / "odd.json")
-    with serving(folder) as service:
-        here, browser.url = browser.url, service.url
-        try:
-            browser.open_release("odd")
-            assert name in browser.text("main")
-            assert not browser.all("main img")
-            evaluate(browser, "1")
-            browser.until(lambda: rows_of(browser))
-            browser.button("Download CSV").click()
-            head, _ = csv.reader(downloaded(browser, "odd-values.csv").splitlines())
-            assert head[0] == name
-            assert browser.foreign() == []
-        finally:
-            browser.url = here
+    with serving(folder) as service, browser.elsewhere(service.url):
+        browser.open_release("odd")
+        assert name in browser.text("main")
+        assert not browser.all("main img")
+        evaluate(browser, "1")
+        browser.until(lambda: rows_of(browser))
+        browser.button("Download CSV").click()
+        head, _ = csv.reader(downloaded(browser, "odd-values.csv").splitlines())
+        assert head[0] == name
 
 
 def test_an_empty_folder(browser, tmp_path):
-    with serving(tmp_path) as service:
-        here, browser.url = browser.url, service.url
+    with serving(tmp_path) as service, browser.elsewhere(service.url):
         browser.open("")
         assert "no release here yet" in browser.text("main")
-        browser.requests()
-        browser.url = here
 
 
 # the scripts by themselves
@@ -478,7 +541,14 @@ def module(browser, name, code):
 
 def test_ticks_are_round_and_inside(browser):
     browser.open("")
-    for low, high in [(0, 100), (-3.2e-7, 9.1e-7), (0.1, 0.30001), (1e9, 1e9 + 50), (-5, 1e12), (37.123, 37.124)]:
+    for low, high in [
+        (0, 100),
+        (-3.2e-7, 9.1e-7),
+        (0.1, 0.30001),
+        (1e9, 1e9 + 50),
+        (-5, 1e12),
+        (37.123, 37.124),
+    ]:
         found = json.loads(module(browser, "numbers", f"m.ticks({low!r}, {high!r}, 6)"))
         values = [tick["value"] for tick in found]
         slack = 1e-9 * (high - low)
@@ -506,13 +576,26 @@ def test_windows_stay_inside(browser, rng):
 def test_the_slider_goes_over_the_automatic_bandwidths(browser):
     browser.open("")
     made = "new m.Way({bandwidth: [2, 9], finest: [1, 3], widest: [400, 400]}, [[0, 100], [0, 50]])"
-    ends = json.loads(module(browser, "smoothing", f"((w) => [w.at(0), w.at(w.middle), w.at(1), w.find(w.at(0.3))])({made})"))
+    ends = json.loads(
+        module(
+            browser,
+            "smoothing",
+            f"((w) => [w.at(0), w.at(w.middle), w.at(1), w.find(w.at(0.3))])({made})",
+        )
+    )
     assert ends[:3] == [[1, 3], pytest.approx([2, 9]), pytest.approx([100, 50])]
     assert ends[3] == pytest.approx(0.3)
 
 
 def test_points_are_parsed(browser):
     browser.open("")
-    assert json.loads(module(browser, "numbers", "m.points(' 1,2\\n-3e2;\\u22124 ', ['a'])")) == [1, 2, -300, -4]
-    assert json.loads(module(browser, "numbers", "m.points('1 2\\n\\n3,4;', ['a', 'b'])")) == [[1, 2], [3, 4]]
-
+    assert json.loads(module(browser, "numbers", "m.points(' 1,2\\n-3e2;\\u22124 ', ['a'])")) == [
+        1,
+        2,
+        -300,
+        -4,
+    ]
+    assert json.loads(module(browser, "numbers", "m.points('1 2\\n\\n3,4;', ['a', 'b'])")) == [
+        [1, 2],
+        [3, 4],
+    ]

@@ -21,12 +21,12 @@ export function curvePainter(column) {
       const width = surface.clientWidth;
       const height = Math.round(Math.min(Math.max(width * 0.5, 250), 400));
       const seen = data ? shown(data, low, high) : [];
-      const top = Math.max(...seen.map((i) => Math.max(data.upper?.[i] ?? 0, data.values[i])), 0) * 1.06 || 1;
-      const { places: upwards, unit } = levels(top, height / 60);
+      const [bottom, top] = heights(data, seen);
+      const { places: upwards, unit } = levels(bottom, top, height / 60);
       const left = 14 + 7.2 * Math.max(...upwards.map((tick) => tick.text.length));
       const area = { left, top: 30, width: Math.max(width - left - 14, 40), height: height - 30 - 48 };
       const x = (value) => area.left + ((value - low) / (high - low)) * area.width;
-      const y = (value) => area.top + area.height * (1 - value / top);
+      const y = (value) => area.top + area.height * (1 - (value - bottom) / (top - bottom));
       Object.assign(painter, { area, scale: { x, y } });
       size(svg, width, height);
       size(frame, area.width, area.height, area.left, area.top);
@@ -127,6 +127,14 @@ const found = (data, i) => ({ i, x: data.x[i] });
 function shown(data, low, high) {
   const slack = 1e-9 * (high - low);
   return [...data.x.keys()].filter((i) => data.x[i] >= low - slack && data.x[i] <= high + slack);
+}
+
+/** From zero, or below it where answers are (live ones may be), to a little above the band. */
+function heights(data, seen) {
+  const all = seen.flatMap((i) => [data.values[i], data.lower?.[i] ?? 0, data.upper?.[i] ?? 0]);
+  const [least, most] = [Math.min(0, ...all), Math.max(0, ...all)];
+  const spare = 0.06 * (most - least);
+  return most > least ? [least < 0 ? least - spare : 0, most + spare] : [0, 1];
 }
 
 function curves(data, x, y, clip) {

@@ -3,12 +3,11 @@
 import { h, s, section, table } from "./dom.js";
 import { count, short } from "./numbers.js";
 
-export function ledgerSection(name, ledger) {
-  const charges = ledger.charges ?? [];
-  const share = used(ledger, charges);
+export function ledgerSection(ledger) {
+  const { name, charges, left } = ledger;
   return section("Privacy budget",
-    h("p", {}, `Charged to the dataset “${name}”. `, ledger.words ?? ""),
-    share === null ? null : bar(share),
+    h("p", {}, `Charged to the dataset “${name}”. `, ledger.words.replace(`${name}: t`, "T")),
+    bar(left.share_used),
     charges.length
       ? table(`${count(charges.length, "charge")} so far; total epsilon ${short(ledger.epsilon)}, delta ${short(ledger.delta)}`,
           ["time", "what", "epsilon", "delta"],
@@ -16,15 +15,9 @@ export function ledgerSection(name, ledger) {
       : h("p", {}, "Nothing was charged so far."));
 }
 
-function used(ledger, charges) {
-  const share = ledger.share ?? ledger.left?.share ?? ledger.remaining?.share;
-  if (Number.isFinite(share)) return Math.min(Math.max(share, 0), 1);
-  if (!(ledger.epsilon > 0)) return null;
-  return Math.min(charges.reduce((sum, { epsilon }) => sum + epsilon, 0) / ledger.epsilon, 1);
-}
-
 function bar(share) {
-  const text = `${Math.round(100 * share)} % of the budget is used, ${Math.round(100 * (1 - share))} % is left.`;
+  const used = Math.round(100 * share);
+  const text = `${used} % of the budget is used, ${100 - used} % is left.`;
   return h("div", { class: "budget", "data-part": "budget" },
     s("svg", { class: "bar", role: "img", "aria-label": text, viewBox: "0 0 100 6", preserveAspectRatio: "none" },
       s("rect", { class: "left", width: 100, height: 6 }),

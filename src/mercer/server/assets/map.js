@@ -161,7 +161,7 @@ function legend(area, most, gradient, columns) {
   const width = Math.min(LEGEND, area.width);
   const top = area.top + area.height + 70;
   const at = (value) => area.left + (value / most) * width;
-  const { places, unit } = levels(most, width / 48);
+  const { places, unit } = levels(0, most, width / 48);
   return [
     s("text", { class: "tick", x: area.left, y: top - 7 }, `density per unit of ${columns.join(" and ")}${unit}`),
     s("rect", { class: "frame", x: area.left, y: top, width, height: 12, fill: `url(#${gradient})` }),

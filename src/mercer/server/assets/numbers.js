@@ -44,11 +44,11 @@ export function ticks(low, high, count) {
 
 const tidy = (text) => (Number(text) === 0 ? "0" : group(text));
 
-/** Ticks from zero to `high`; very small or large ones in a unit, which belongs in the label. */
-export function levels(high, count) {
-  const power = Math.floor(Math.log10(high) + 1e-9);
-  if (power > -4 && power < 6) return { places: ticks(0, high, count), unit: "" };
-  const places = ticks(0, high / 10 ** power, count);
+/** Ticks about zero; very small or large ones in a unit, which belongs in the label. */
+export function levels(low, high, count) {
+  const power = Math.floor(Math.log10(Math.max(-low, high)) + 1e-9);
+  if (power > -4 && power < 6) return { places: ticks(low, high, count), unit: "" };
+  const places = ticks(low / 10 ** power, high / 10 ** power, count);
   return {
     places: places.map(({ value, text }) => ({ value: value * 10 ** power, text })),
     unit: `, in 1e${power}`,

@@ -51,6 +51,8 @@ export class Plot {
     this.whole = button("All", "Show the whole range", () => this.show(this.bounds));
     this.reader = button("Read", "Read values with the arrow keys", () => this.setReading(!this.reading, true));
     this.reader.setAttribute("aria-pressed", "false");
+    // a press would take the focus first, which ends the reading, and then start it again
+    this.reader.addEventListener("mousedown", (event) => event.preventDefault());
     this.buttons = h("div", { role: "group", "aria-label": "Zoom and read", class: "buttons" },
       this.closer, this.wider, this.whole, this.reader);
     // the reading is below: it may need two lines, and must not move what is pointed at

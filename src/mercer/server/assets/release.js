@@ -26,6 +26,7 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
   const box = evaluateSection(details, () => state.bandwidth, live ? refreshAnswers : null);
   const drawing = dimension < 3 ? pictureOf(details, state, failed) : null;
   const settled = rested(250, () => {
+    if (signal.aborted) return; // another page is shown by now
     remember(state.bandwidth);
     box.refresh();
   });
@@ -49,7 +50,7 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
   const ledger = h("div", {});
   if (details.dataset) {
     api.dataset(details.dataset, signal)
-      .then((found) => ledger.replaceChildren(ledgerSection(details.dataset, found)))
+      .then((found) => ledger.replaceChildren(ledgerSection(found)))
       .catch(() => {}); // a ledger that is not shown here is no fault of the release
   }
   const element = h("article", {},
