@@ -30,7 +30,7 @@ median of the turns, and so are the quantiles of the time from request to answer
 validated*: the question is a Pydantic model and so is the answer.  Client and server share {cores}
 cores, so both are slower than they would be alone."""
 
-BARE = '''
+BARE = """
 import json, sys
 from fastapi import FastAPI
 from pydantic import BaseModel
@@ -59,7 +59,7 @@ import socket, uvicorn
 sockets = [socket.socket(fileno=int(sys.argv[1]))]
 config = uvicorn.Config(app, log_config=None, access_log=False, loop="uvloop", http="httptools")
 uvicorn.Server(config).run(sockets=sockets)
-'''
+"""
 
 
 @contextmanager

@@ -95,6 +95,6 @@ def make_releases(folder: Path) -> None:
         ("three", 3, {"delta": 1e-6}),
         ("rough", 1, {"delta": 1e-6, "kernel": "exponential", "bandwidth": 5}),
     ):
-        mercer.density(
-            data[:, :d], bounds=box[:d], epsilon=1, columns=columns[:d], **options
-        ).save(folder / f"{name}.json")
+        mercer.density(data[:, :d], bounds=box[:d], epsilon=1, columns=columns[:d], **options).save(
+            folder / f"{name}.json"
+        )

@@ -17,6 +17,7 @@ LAYERS = {
         "series",
         "kernels",
         "markov",
+        "bridges",
         "accountants",
         "statements",
         "exact",
@@ -40,9 +41,15 @@ LAYERS = {
         "draws",
         "bandwidths",
         "selection",
+        "live_store",
+        "live_tables",
+        "live_databases",
+        "live_releases",
+        "live_cholesky",
     ],
     6: [
         "api",
+        "lives",
         "planning",
         "estimators",
         "worst",
@@ -72,6 +79,9 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
+    ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_tables", "live_store"),
+    ("live_databases", "live_store"), ("live_databases", "live_tables"), ("live_releases", "live_store"),
+    ("live_cholesky", "live_releases"), ("live_cholesky", "live_store"), ("lives", "api"),
     ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),
     ("statements", "accountants"), ("laws", "orbitope"), ("rules_pure", "rules"),
     ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),
@@ -89,7 +99,7 @@ SAME_LAYER = {
     ("storage", "release"), ("plotting", "release"), ("recipes", "publish"),
     ("draws", "publish"), ("draws", "recipes"), ("bandwidths", "draws"), ("bandwidths", "publish"), ("selection", "bandwidths"),
     ("selection", "draws"), ("selection", "publish"), ("cli", "cli_choices"), ("cli_choices", "terminal"),
-    ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"),
+    ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"), ("server", "lives"),
 }  # fmt: skip
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
     from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
+    from mercer.live_releases import LiveRelease
+    from mercer.live_store import LiveError, LiveFull, LiveUnavailable
+    from mercer.lives import live, live_names, open_live
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
     from mercer.replays import Replay, replay
@@ -31,6 +34,10 @@ __all__ = [
     "Domain",
     "Ledger",
     "LedgerError",
+    "LiveError",
+    "LiveFull",
+    "LiveRelease",
+    "LiveUnavailable",
     "PrivateKernelDensity",
     "Receipt",
     "Release",
@@ -40,7 +47,10 @@ __all__ = [
     "density",
     "density_plan",
     "iqr",
+    "live",
+    "live_names",
     "load",
+    "open_live",
     "quantiles",
     "replay",
     "select",
@@ -55,6 +65,10 @@ _HOMES = {
     "Domain": "domain",
     "Ledger": "ledger",
     "LedgerError": "ledger",
+    "LiveError": "live_store",
+    "LiveFull": "live_store",
+    "LiveRelease": "live_releases",
+    "LiveUnavailable": "live_store",
     "PrivateKernelDensity": "estimators",
     "Receipt": "ledger",
     "Release": "release",
@@ -64,7 +78,10 @@ _HOMES = {
     "density": "api",
     "density_plan": "planning",
     "iqr": "selection",
+    "live": "lives",
+    "live_names": "lives",
     "load": "storage",
+    "open_live": "lives",
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",

@@ -22,7 +22,7 @@ from mercer.recipes import Recipe, dimension_of
 from mercer.statements import Statement
 from mercer.summaries import DensitySummary, Tally, tally_rows
 
-__all__ = ["density"]
+__all__ = ["count_of", "density", "tally_of"]
 
 
 @np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
@@ -123,8 +123,8 @@ def density(
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
-    tally = _tally(rows, domain, progress)
-    n = _count(tally, rows, missing)
+    tally = tally_of(rows, domain, progress)
+    n = count_of(tally, rows, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
     paid, alone = None, promise
     if split is not None:
@@ -152,13 +152,14 @@ def _choice(recipe: Recipe) -> str:
     return "rule" if isinstance(recipe.bandwidth, str) else "given"
 
 
-def _tally(rows: Rows, domain: Domain, progress: Callable[[int], None] | None) -> Tally:
+def tally_of(rows: Rows, domain: Domain, progress: Callable[[int], None] | None) -> Tally:
+    """All rows, counted."""
     if progress is not None:
         rows.progress(progress)
     return tally_rows(rows, domain)
 
 
-def _count(tally: Tally, rows: Rows, missing: str) -> int:
+def count_of(tally: Tally, rows: Rows, missing: str) -> int:
     """n: public.  The number of rows, of persons, or of complete rows if that is public."""
     if rows.unit is not None:
         if missing == "drop":

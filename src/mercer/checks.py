@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Bools",
     "Floats",
     "Ints",
     "check_choice",
@@ -23,6 +24,7 @@ __all__ = [
     "check_positive",
 ]
 
+Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -17,14 +17,14 @@ from mercer.entropy import Entropy
 from mercer.laws import Law
 from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
-from mercer.mechanisms.base import Promise
-from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent
+from mercer.mechanisms.base import Noise, Promise
+from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
 from mercer.release import Release
 from mercer.statements import Statement
 from mercer.summaries import Summary
 from mercer.version import __version__
 
-__all__ = ["LedgerLike", "Purse", "publish", "spend"]
+__all__ = ["LedgerLike", "Purse", "commit", "publish", "spend"]
 
 R = TypeVar("R", bound=Release)
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
@@ -91,6 +91,26 @@ def spend(
             secure=statement.secure,
         )  # fmt: skip
     return statement
+
+
+def commit(
+    sensitivity: Sensitivity,
+    mechanism: Mechanism,
+    size: int,
+    purse: Purse,
+    *,
+    promise: Promise,
+    n: int,
+    unit: str,
+    what: str,
+) -> tuple[Noise, Statement]:
+    """Calibrate and charge for `size` coordinates that will come one at a time (M7)."""
+    noise = mechanism.calibrate(sensitivity, size, **promise)
+    statement = spend(
+        (noise.event,), purse, **promise, n=n, unit=unit, words=mechanism.words,
+        calibration=mechanism.calibration, what=what,
+    )  # fmt: skip
+    return noise, statement
 
 
 def publish(

@@ -13,7 +13,7 @@ from mercer.bases.moments import MOST_DEGREE
 from mercer.bases.spectral import CUT
 from mercer.checks import Floats, check_choice, check_count
 from mercer.domain import Domain
-from mercer.kernels import KERNELS, Kernel, norms
+from mercer.kernels import KERNELS, Kernel, MaternKernel, norms
 from mercer.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.mechanisms.base import no_delta
 from mercer.rules import CIRCLES, ExpectedError, noise_bandwidth, rule_bandwidth
@@ -37,8 +37,11 @@ _PURE_CUT = 0.03  # of the eigenvalues, for a given bandwidth: every function ke
 _SIZES = {
     "landmarks": {1: 64, 2: 144, 3: 343},
     "eigenfunctions": {1: 32, 2: 100, 3: 200},
-    "grid": {1: 513, 2: 33**2, 3: 11**3},
+    "grid": {2: 33**2, 3: 11**3},
 }
+_A_BANDWIDTH = 32  # points of a grid on one column in a bandwidth: f_D between them is known to
+# 1/8000 of its peak (exponential kernel) or better
+_MOST_NODES = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -221,8 +224,14 @@ class Recipe:
             return Fourier.spanning(noise, periodic=periodic, cut=cut), shape
         if self.basis == "cosine":
             return Cosine.spanning(noise, cut=cut), shape
-        size = self.size or _SIZES.get(self.basis, {}).get(len(covariance), 0)
-        return REGISTRY[self.basis].spanning(noise, size), shape
+        return REGISTRY[self.basis].spanning(noise, self.size or self._size(noise)), shape
+
+    def _size(self, noise: Kernel) -> int:
+        """How many points or functions, where the caller does not say."""
+        if isinstance(noise, MaternKernel) and self.basis == "grid" and noise.dimension == 1:
+            most = _MOST_NODES // noise.states
+            return max(513, min(most, math.ceil(_A_BANDWIDTH / noise.lengths[0]) + 1))
+        return _SIZES.get(self.basis, {}).get(noise.dimension, 0)
 
 
 def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechanism:
@@ -255,7 +264,7 @@ def _checked_size(size: object, basis: str) -> int:
             f"size cannot be set for the basis {basis!r}: the bandwidth sets it; choose "
             "basis='moments', 'landmarks', 'eigenfunctions' or 'grid'"
         )
-    most = 2 * MOST_DEGREE + 1 if basis == "moments" else 4096
+    most = {"moments": 2 * MOST_DEGREE + 1, "grid": 1 << 14}.get(basis, 4096)
     return check_count("size", size, least=2, most=most, hint="points or functions")
 
 

@@ -24,7 +24,7 @@ from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import Release
 from mercer.statements import Statement
 
-__all__ = ["FORMAT", "VERSION", "load", "write"]
+__all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
 
 FORMAT = "mercer-release"
 VERSION = 2
@@ -149,6 +149,11 @@ class _Fields:
         if value <= 0:
             raise ValueError(f"{key!r} in {self._what} must be above 0")
         return value
+
+
+def statement_from(fields: object) -> Statement:
+    """A statement from what its `to_dict` wrote."""
+    return _statement(_Fields(fields, "the statement"))
 
 
 def _statement(fields: _Fields) -> Statement:

@@ -30,6 +30,7 @@ from mercer.markov import derivative_row, innovation, state_of, transition, unwh
 __all__ = ["Grid"]
 
 _MOST_COORDINATES = 1 << 18
+_TABLE = 1 << 22  # entries of a table of feature vectors that are worked on at once
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Grid(Basis):
     def evaluate(
         self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
     ) -> Floats:
-        states, d, p = self._states(coordinates), len(self.sides), self.kernel.states
+        states, d, p = self.states(coordinates), len(self.sides), self.kernel.states
         places = [
             self._bridge(axis, x[:, axis], 0 if orders is None else orders[axis])
             for axis in range(d)
@@ -93,17 +94,13 @@ class Grid(Basis):
             raise ValueError("bandwidth must be a number or one number a column with this kernel")
         bound = norms(smoother, self.kernel)
         shape = nodes_for(smoother.lengths)
-        tables, rounding = [], 0.0
-        for axis, (side, nodes) in enumerate(zip(self.sides, shape, strict=True)):
-            top = bound.axes[axis]
-            vectors = self._axis_rows(smoother, axis, np.linspace(0, 1, nodes))
-            length = np.sqrt(np.sum(vectors**2, axis=0))
-            tables.append(vectors * np.minimum(1.0, top / np.maximum(length, top / 2)))
+        rounding = 0.0
+        for side, nodes in zip(self.sides, shape, strict=True):
             rounding += 2 * UNIT_ROUNDOFF * nodes * math.sqrt(side * self.kernel.states)
 
         def project(weights: Floats) -> Floats:
-            for table in tables:  # each contracts the first axis and appends its own
-                weights = np.tensordot(weights, table, axes=(0, 1))
+            for axis, top in enumerate(bound.axes):  # contracts the first axis, appends its own
+                weights = self._contract(smoother, axis, top, weights)
             return weights.reshape(-1)
 
         return Features(
@@ -137,7 +134,7 @@ class Grid(Basis):
     def _gap(self, axis: int) -> float:
         return 1 / (self.sides[axis] - 1)
 
-    def _states(self, coordinates: Floats) -> Floats:
+    def states(self, coordinates: Floats) -> Floats:
         """Values and further states on the grid: shape (side * p, ...)."""
         p = self.kernel.states
         value = coordinates.reshape([side * p for side in self.sides])
@@ -147,6 +144,18 @@ class Grid(Basis):
             split = unwhiten(self.kernel, split, self._gap(axis), axis)
             value = np.moveaxis(split.reshape(lead.shape), 0, axis)
         return value
+
+    def _contract(self, smoother: Kernel, axis: int, top: float, weights: Floats) -> Floats:
+        """Sum over the nodes of one axis of weight times node vector, clipped to norm `top`."""
+        nodes, size = np.linspace(0, 1, len(weights)), self.sides[axis] * self.kernel.states
+        total, block = np.zeros((*weights.shape[1:], size)), max(1, _TABLE // size)
+        for start in range(0, len(nodes), block):
+            part = slice(start, start + block)
+            vectors = self._axis_rows(smoother, axis, nodes[part])
+            length = np.sqrt(np.sum(vectors**2, axis=0))
+            vectors *= np.minimum(1.0, top / np.maximum(length, top / 2))
+            total += np.tensordot(weights[part], vectors, axes=(0, 1))
+        return total
 
     def _axis_rows(self, smoother: Kernel, axis: int, nodes: Floats) -> Floats:
         """Whitened states of s(. - g) along one axis, g the nodes: (side * p, nodes)."""
@@ -159,11 +168,24 @@ class Grid(Basis):
         return white.reshape(-1, nodes.size)
 
     def _axis_features(self, axis: int, u: Floats, order: int) -> Floats:
-        side, p = self.sides[axis], self.kernel.states
-        eye = np.eye(side * p).reshape(side, p, side * p)
-        states = unwhiten(self.kernel, eye, self._gap(axis), axis).reshape(side * p, -1)
+        """The transpose of `unwhiten`, applied to each point's weights on its two neighbours.
+
+        State k is A(k - j) times what was new at j <= k, so coordinate j gets A(left - j)'r times
+        the innovation's factor, r the weights on both neighbours brought to the left one.
+        """
+        kernel, gap, side, p = self.kernel, self._gap(axis), self.sides[axis], self.kernel.states
         left, weights = self._bridge(axis, u, order)
-        return np.sum([weights[:, j, None] * states[left * p + j] for j in range(2 * p)], axis=0)
+        first = np.linalg.cholesky(innovation(kernel, math.inf, axis))
+        later = np.linalg.cholesky(innovation(kernel, gap, axis))
+        brought = weights[:, :p] + weights[:, p:] @ transition(kernel, gap, axis)
+        steps = transition(kernel, gap * np.arange(float(side)), axis)  # A of 0, 1, ... gaps
+        out = np.zeros((len(u), side, p))
+        for i, k in enumerate(left):
+            out[i, : k + 1] = brought[i] @ steps[k::-1]
+            out[i, k + 1] = weights[i, p:]
+        out[:, 1:] = out[:, 1:] @ later
+        out[:, 0] = out[:, 0] @ first
+        return out.reshape(len(u), side * p)
 
     def _bridge(self, axis: int, u: Floats, order: int) -> tuple[Ints, Floats]:
         """Left neighbour of each point, and the weights of both neighbours' states."""

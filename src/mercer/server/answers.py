@@ -31,6 +31,7 @@ __all__ = ["Answers", "Values"]
 
 _MOST_TOGETHER = 100_000  # points of one durable write
 _LIGHT_COST = 500_000  # points times coordinates
+_PATIENCE = 3.0  # seconds that a request waits for a store to say what it holds
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Answers:
         self.settings = settings
         self.catalogue = Catalogue(settings)
         self.work = Work(settings.workers, settings.queue)
-        self._writers = ThreadPoolExecutor(8, thread_name_prefix="mercer-live")
+        self._lookout = ThreadPoolExecutor(1, thread_name_prefix="mercer-look")
         self._questions: dict[LiveEntry, Questions] = {}
         self._smoothed: OrderedDict[tuple[Any, ...], DensityRelease] = OrderedDict()
         self._lock = Lock()
@@ -71,11 +72,18 @@ class Answers:
                 self._begin_look()
         return self.catalogue.get(name)
 
-    async def look(self) -> None:
-        """Look at the folder again, unless that was done a moment ago."""
+    async def look(self) -> bool:
+        """Look at the folder again, unless that was done a moment ago.
+
+        False if a store keeps us waiting: what is known is then as it was.
+        """
         if self.catalogue.stale:
             with mercer_errors():
-                await asyncio.shield(self._begin_look())
+                done, _ = await asyncio.wait([self._begin_look()], timeout=_PATIENCE)
+                for task in done:
+                    task.result()
+                return bool(done)
+        return True
 
     def _begin_look(self) -> asyncio.Task[None]:
         """One look at a time, however many wait for it."""
@@ -85,7 +93,7 @@ class Answers:
         return self._look
 
     async def _do_look(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._writers, self.catalogue.refresh)
+        await asyncio.get_running_loop().run_in_executor(self._lookout, self.catalogue.refresh)
 
     async def values(self, entry: Entry, question: Question) -> Values:
         """Values at points, with a band if one is asked for."""
@@ -148,11 +156,10 @@ class Answers:
     def _queue(self, entry: LiveEntry) -> Questions:
         if entry not in self._questions:
             for old in [one for one in self._questions if one.name == entry.name]:
-                del self._questions[old]
+                self._questions.pop(old).close()
             self._questions[entry] = Questions(
-                entry.release.ask, self._writers, most=self.settings.waiting,
-                together=_MOST_TOGETHER,
-            )  # fmt: skip
+                entry.release.ask, most=self.settings.waiting, together=_MOST_TOGETHER
+            )
         return self._questions[entry]
 
     def on_close(self, call: Callable[[], None]) -> None:
@@ -164,5 +171,7 @@ class Answers:
         for call in self._closers:
             call()
         self.work.close()
-        self._writers.shutdown(wait=True)
+        for queue in self._questions.values():
+            queue.close()
+        self._lookout.shutdown(wait=True)
         self.catalogue.close()

@@ -14,7 +14,8 @@ from time import monotonic
 from typing import final
 
 from mercer.densities import DensityRelease
-from mercer.server import live
+from mercer.live_releases import reopened
+from mercer.live_store import LiveError, LiveUnavailable, Store, store_of
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.errors import Refusal
 from mercer.server.records import FolderRecords, Records, is_name
@@ -39,8 +40,9 @@ class Catalogue:
         self._entries: dict[str, Entry] = {}
         self._twice: frozenset[str] = frozenset()
         self._reported: dict[str, Signature] = {}  # files already complained about
-        self._inodes: dict[str, int] = {}  # of the live stores that are files
-        self._lost: dict[str, str] = {}  # stores that do not answer, and why
+        self._stores: dict[str, tuple[int, Store]] = {}  # by place, with the file's inode
+        self._lost: frozenset[str] = frozenset()  # stores that do not answer
+        self._complained: set[str] = set()  # those the log has named
         self._looked = -float("inf")
         self.refresh()
         if self._twice:
@@ -110,10 +112,9 @@ class Catalogue:
     def close(self) -> None:
         """Close the live releases."""
         with self.lock:
-            for entry in self._entries.values():
-                if isinstance(entry, LiveEntry):
-                    entry.release.close()
-            self._entries = {}
+            for _, store in self._stores.values():
+                store.close()
+            self._entries, self._stores = {}, {}
 
     def _files(self, retired: frozenset[str]) -> Iterator[tuple[str, Entry]]:
         for path in self._paths(".json"):
@@ -162,46 +163,41 @@ class Catalogue:
         for entry in self._entries.values():
             if isinstance(entry, LiveEntry):
                 before.setdefault(entry.store, []).append(entry)
-        self._lost = {}
+        lost = set()
         for place, known in before.items():
-            for entry in self._store_entries(place, known, retired):
+            try:
+                found = self._store_entries(place, {entry.name: entry for entry in known}, retired)
+                self._complained.discard(place)
+            except (LiveError, OSError) as error:
+                if place == self._store and not known and not isinstance(error, LiveUnavailable):
+                    raise
+                if place not in self._complained:
+                    _LOG.warning("a store of live releases cannot be used: %s", error)
+                    self._complained.add(place)
+                if known or place == self._store:
+                    lost.add(place)
+                found = known
+            for entry in found:
                 yield entry.name, entry
+        self._lost = frozenset(lost)
 
     def _store_entries(
-        self, place: str, known: list[LiveEntry], retired: frozenset[str]
+        self, place: str, known: dict[str, LiveEntry], retired: frozenset[str]
     ) -> list[LiveEntry]:
-        """The live releases of a store; those known already, where it does not answer."""
-        by_name = {entry.name: entry for entry in known}
-        try:
-            inode = Path(place).stat().st_ino if "://" not in place else 0
-            mark = (inode, 0, 0)
-            if self._reported.get(place) == mark:
-                return []
-            if self._inodes.get(place, inode) != inode:  # another file in its place
-                for entry in known:
-                    entry.release.close()
-                by_name = {}
-            out = [
-                by_name.get(name) or LiveEntry(name, live.open_named(place, name), place)
-                for name in live.names_in(place)
-                if is_name(name) and name not in retired
-            ]
-            self._inodes[place] = inode
-        except (live.LiveUnavailable, OSError) as error:
-            if known or place == self._store:
-                self._lost[place] = str(error)
-                _LOG.warning("a store of live releases does not answer: %s", error)
-            return known
-        except live.LiveError as error:
-            if place == self._store and not known:
-                raise
-            _LOG.warning("left out: %s", error)
-            if not known:
-                self._reported[place] = mark
-            else:
-                self._lost[place] = str(error)
-            return known
-        return out
+        """The live releases of a store; opened anew where another file has taken its place."""
+        inode = 0 if "://" in place else Path(place).stat().st_ino
+        before, store = self._stores.get(place, (inode, None))
+        if store is None or before != inode:
+            if store is not None:
+                store.close()
+            known, store = {}, store_of(place)
+        names = store.names()
+        self._stores[place] = (inode, store)
+        return [
+            known.get(name) or LiveEntry(name, reopened(store, name), place)
+            for name in names
+            if is_name(name) and name not in retired
+        ]
 
     def _paths(self, end: str) -> list[Path]:
         if self._folder is None:

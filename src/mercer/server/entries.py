@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from mercer.bases import SpectralBasis
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
-from mercer.server.live import Live
+from mercer.live_releases import LiveRelease
 from mercer.statements import Statement
 
 __all__ = ["Entry", "LiveEntry", "Signature", "StoredEntry", "stored_entry", "summary_of"]
@@ -43,7 +43,7 @@ class LiveEntry:
     """A live release, open."""
 
     name: str
-    release: Live
+    release: LiveRelease
     store: str
 
     live = True

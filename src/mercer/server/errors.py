@@ -19,6 +19,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import Response
 
+from mercer.ledger import BudgetExceeded, LedgerError
+from mercer.live_store import LiveError, LiveFull, LiveUnavailable
+
 __all__ = ["Refusal", "busy", "error_body", "install", "log_unexpected", "mercer_errors"]
 
 _LOG = logging.getLogger("mercer.server")
@@ -60,9 +63,6 @@ def mercer_errors(code: str = "invalid", *, public: bool = True) -> Iterator[Non
 
     `public`: the reader is anybody, so the message must not name a path of this machine.
     """
-    from mercer.ledger import BudgetExceeded, LedgerError
-    from mercer.server.live import LiveError, LiveFull, LiveUnavailable
-
     try:
         yield
     except Refusal:

@@ -9,72 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import Executor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
-import mercer
 from mercer.checks import Floats
-from mercer.domain import Domain
-from mercer.release import Band
+from mercer.live_store import LiveUnavailable
 from mercer.server.errors import busy
-from mercer.statements import Statement
 
-
-class LiveError(ValueError):
-    """A live release that cannot be used, or not so."""
-
-
-class LiveFull(LiveError):  # noqa: N818
-    """No more points can be answered."""
-
-
-class LiveUnavailable(LiveError):  # noqa: N818
-    """The store does not answer."""
-
-
-__all__ = [
-    "Live",
-    "LiveError",
-    "LiveFull",
-    "LiveUnavailable",
-    "Questions",
-    "names_in",
-    "open_named",
-]
-
-
-class Live(Protocol):
-    """What the service needs of a live release."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def domain(self) -> Domain: ...
-    @property
-    def privacy(self) -> Statement: ...
-    @property
-    def accuracy(self) -> Any: ...
-    @property
-    def count(self) -> int: ...
-    def ask(self, points: Any) -> Floats: ...
-    def band(self, points: Any, level: float = 0.95) -> Band: ...
-    def close(self) -> None: ...
-
-
-def names_in(store: str) -> tuple[str, ...]:
-    """Names of the live releases of a store."""
-    return tuple(mercer.live_names(store))
-
-
-def open_named(store: str, name: str) -> Live:
-    """A live release that is there."""
-    live: Live = mercer.open_live(store, name=name)
-    return live
+__all__ = ["Questions"]
 
 
 @dataclass(frozen=True)
@@ -85,12 +30,11 @@ class _Question:
 
 @final
 class Questions:
-    """The queue of one live release.  Lives on the event loop; asks in a thread."""
+    """The queue of one live release.  Lives on the event loop; asks in a thread of its own."""
 
-    def __init__(
-        self, ask: Callable[[Floats], Floats], pool: Executor, *, most: int, together: int
-    ) -> None:
-        self._ask, self._pool = ask, pool
+    def __init__(self, ask: Callable[[Floats], Floats], *, most: int, together: int) -> None:
+        self._ask = ask
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="mercer-live")
         self._most, self._together = most, together
         self._waiting: list[_Question] = []
         self._task: asyncio.Task[None] | None = None
@@ -104,6 +48,10 @@ class Questions:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve())
         return await question.answer
+
+    def close(self) -> None:
+        """Finish the write that is under way."""
+        self._pool.shutdown(wait=True)
 
     async def _serve(self) -> None:
         while self._waiting:

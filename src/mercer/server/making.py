@@ -14,9 +14,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, final
 
-import mercer
 from mercer.api import density
 from mercer.densities import DensityRelease
+from mercer.live_store import LiveError, store_of
+from mercer.lives import live
 from mercer.server.budgets import Budgets
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry
@@ -27,6 +28,7 @@ from mercer.server.uploads import DataFolder
 
 __all__ = ["Maker"]
 
+_PARTS = ("-wal", "-shm", "")  # of a SQLite file, itself last
 _ROOM = 32 << 20  # bytes that must be free on the disk before budget is spent
 
 
@@ -88,14 +90,34 @@ class Maker:
             )
         }  # fmt: skip
         if fields["kind"] == "live":
-            store = self._store or str(self._folder / f"{name}.db")
-            mercer.live(path, **options, ledger=ledger, store=store, name=name).close()
+            self._live(name, path, options | {"ledger": ledger})
             held.unlink()
         else:
             release = density(path, **options, ledger=ledger)
             self._unsaved[name] = (fields, release)
             self._save(name, release)
         return self._noted(name, fields["dataset"])
+
+    def _live(self, name: str, path: Path, options: dict[str, Any]) -> None:
+        if self._store is not None:
+            live(path, **options, store=self._store, name=name).close()
+            return
+        place = self._folder / f"{name}.db"
+        try:
+            live(path, **options, store=place, name=name).close()
+        except BaseException:
+            self._remove_empty(place)
+            raise
+
+    def _remove_empty(self, place: Path) -> None:
+        """A store that was begun for a release that was refused."""
+        with suppress(LiveError, OSError):
+            store = store_of(place)
+            empty = not store.names()
+            store.close()
+            if empty:
+                for end in _PARTS:
+                    place.with_name(place.name + end).unlink(missing_ok=True)
 
     def _save_again(self, name: str, fields: dict[str, Any]) -> Entry:
         asked, release = self._unsaved[name]
@@ -152,7 +174,7 @@ class Maker:
             e.store == entry.store and e.name != entry.name for e in alone
         ):
             return
-        for end in ("-wal", "-shm", ""):
+        for end in _PARTS:
             part = path.with_name(path.name + end)
             if part.exists():
                 self._put_away(part)

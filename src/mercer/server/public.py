@@ -36,8 +36,7 @@ def public_routes(answers: Answers) -> APIRouter:
     @router.get("/health", response_model=schemas.Health, responses=errors(), tags=["service"])
     async def health() -> Response:
         """Whether the service and its stores answer."""
-        await answers.look()
-        if answers.catalogue.lost:
+        if not await answers.look() or answers.catalogue.lost:
             raise Refusal(
                 503, "store", "a store of live releases does not answer; stored releases do",
                 {"Retry-After": "5"},

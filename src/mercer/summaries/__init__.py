@@ -3,5 +3,6 @@
 from mercer.summaries.base import Summary
 from mercer.summaries.density import DensitySummary, row_sensitivity
 from mercer.summaries.tally import Tally, tally_rows
+from mercer.summaries.values import PointValues
 
-__all__ = ["DensitySummary", "Summary", "Tally", "row_sensitivity", "tally_rows"]
+__all__ = ["DensitySummary", "PointValues", "Summary", "Tally", "row_sensitivity", "tally_rows"]

@@ -1,0 +1,92 @@
+"""f_D itself, at any point: for live releases that draw from it.  Layer 2, left of the door.
+
+A row adds s(x - g) at point x, g its node and s the smoother's density, rounded towards zero to
+a public step, so that what one row adds does not depend on how many others there are; the sums
+are exact integers (M3.3).
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from mercer.bases.base import nodes_for
+from mercer.checks import Floats, Ints
+from mercer.data import Sensitive
+from mercer.kernels import Kernel
+from mercer.summaries.tally import Tally
+
+__all__ = ["PointValues"]
+
+_BITS = 30  # of a row's value, below its peak
+_LIMB = 16  # bits of a count that are summed at once: a sum of 2^21 products stays below 2^53
+
+
+class PointValues(Sensitive):
+    """f_D(x) = step * at(x) / weight, with `at(x)` a whole number."""
+
+    def __init__(self, counts: Ints, weight: int, smoother: Kernel) -> None:
+        if not smoother.diagonal:
+            raise ValueError(
+                "bandwidth must be a number or one number a column with route='cholesky'"
+            )
+        self._counts, self._smoother, self.weight = counts, smoother, weight
+        count = max(1, math.ceil(int(counts.max(initial=1)).bit_length() / _LIMB))
+        mask = (1 << _LIMB) - 1
+        self._limbs = [((counts >> (_LIMB * k)) & mask).astype(float) for k in range(count)]
+        self._ticks = [np.linspace(0.0, 1.0, nodes) for nodes in counts.shape]
+
+    @classmethod
+    def of(cls, tally: Tally, smoother: Kernel, *, n: int) -> PointValues:
+        """From counted rows."""
+        counts, factor = tally.on(nodes_for(smoother.lengths))
+        return cls(counts, n * tally.weight * factor, smoother)
+
+    @property
+    def step(self) -> float:
+        """A row's value is a whole number of these: public."""
+        return 1 / self._smoother.mass / (1 << _BITS)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the distance of a row's value from s(x - g): public."""
+        return self.step * (1 + 2.0**-10)  # the profile itself is good to 2^-48 of its peak
+
+    def at(self, u: Floats) -> int:
+        """f_D at a point of the unit cube, times weight / step."""
+        window, value = [], np.ones(1)
+        for axis, ticks in enumerate(self._ticks):
+            side = self._smoother.profile(u[axis] - ticks, axis)
+            seen = np.flatnonzero(side > 2.0 ** -(_BITS + 1))  # the others round to zero
+            part = slice(int(seen[0]), int(seen[-1]) + 1) if seen.size else slice(0, 0)
+            window.append(part)
+            value = np.multiply.outer(value, side[part]).reshape(-1)
+        whole = np.floor(np.maximum(value, 0.0) * (1 << _BITS)).astype(np.int64)
+        high, low = (whole >> 15).astype(float), (whole & 0x7FFF).astype(float)
+        total = 0
+        for k, limb in enumerate(self._limbs):
+            block = np.ascontiguousarray(limb[tuple(window)]).reshape(-1)
+            total += ((int(block @ high) << 15) + int(block @ low)) << (_LIMB * k)
+        return total
+
+    def to_bytes(self) -> bytes:
+        """For the store of a live release, which is as sensitive as this."""
+        return zlib.compress(self._counts.astype("<i8").tobytes(), 6)
+
+    @classmethod
+    def from_bytes(
+        cls, secret: bytes, shape: Sequence[int], weight: int, smoother: Kernel
+    ) -> PointValues:
+        """What `to_bytes` wrote."""
+        counts = np.frombuffer(zlib.decompress(secret), dtype="<i8").astype(np.int64)
+        if counts.size != math.prod(shape) or int(counts.sum()) > weight:
+            raise ValueError("counts do not fit their grid")
+        return cls(counts.reshape(tuple(shape)), weight, smoother)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Nodes along each coordinate: public."""
+        return self._counts.shape
