@@ -75,6 +75,9 @@ def page_folder(tmp_path_factory) -> Path:
         np.c_[ages, weights, heights][:2000], bounds=[*both, (130, 210)], epsilon=2, delta=1e-6,
         columns=("age", "weight", "height"),
     ).save(folder / "cube.json")  # fmt: skip
+    store = folder / "wards.db"
+    rough = {**one, "delta": 1e-6, "kernel": "matern32", "bandwidth": 4}
+    mercer.live(ages[:2000], **rough, store=store, name="waiting-room").close()
     return folder
 
 

@@ -55,8 +55,9 @@ def test_the_list_shows_what_is_promised(browser):
     cards = {
         card.find_element("css selector", "h2").text: card.text for card in browser.all(".card")
     }
-    assert list(cards) == ["ages", "body", "cube", "trial"]
+    assert list(cards) == ["ages", "body", "cube", "trial", "waiting-room"]
     assert "density of age" in cards["ages"]
+    assert "Live density of age" in cards["waiting-room"]
     assert "epsilon = 1, pure, one row" in cards["ages"]
     assert "delta = 1e-06" in cards["body"]
     assert "NOT PRIVATE" in cards["trial"]
@@ -432,6 +433,41 @@ def test_three_columns_are_evaluated_but_not_drawn(browser, page_folder):
     cube = mercer.load(page_folder / "cube.json")
     browser.until(lambda: rows_of(browser))
     assert shown(float(cube([[40, 70, 170]])[0]), rows_of(browser)[0][3], 6)
+
+
+# live releases
+
+
+def test_a_live_release_says_the_same_for_ever(browser):
+    browser.open_release("waiting-room")
+    assert not browser.all("input[type=range]")
+    assert "that cannot be changed afterwards" in browser.text("main")
+    assert "the same answer for ever" in browser.text("main")
+    assert not browser.driver.find_elements("link text", "The release")
+    browser.until(lambda: browser.text("[data-part=answers]") == "401 points answered so far.")
+    there = browser.point(0.4)
+    evaluate(browser, f"{there['x']!r} 40.03 41.0")
+    browser.until(lambda: len(rows_of(browser)) == 3)
+    first = rows_of(browser)
+    assert shown(there["value"], first[0][1], 6)
+    browser.until(lambda: browser.text("[data-part=answers]") == "402 points answered so far.")
+    browser.open_release("waiting-room")
+    assert browser.point(0.4) == there
+    evaluate(browser, f"41.0 40.03 {there['x']!r}")
+    browser.until(lambda: len(rows_of(browser)) == 3)
+    assert rows_of(browser) == first[::-1]
+    assert browser.text("[data-part=answers]") == "402 points answered so far."
+
+
+def test_zooming_into_a_live_release_asks_nothing_new(browser):
+    browser.open_release("waiting-room")
+    browser.requests()
+    browser.button("Zoom in").click()
+    browser.settled()
+    assert browser.range() == [[20, 80]]
+    found = browser.point(0.5)
+    assert found["x"] == pytest.approx(50, abs=0.3)
+    assert browser.requests() == []
 
 
 # the ledger

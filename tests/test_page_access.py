@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("quiet")
 
 TAB, ENTER = "\ue004", "\ue007"
-PLACES = ["", "ages", "body", "cube", "trial"]
+PLACES = ["", "ages", "body", "cube", "trial", "waiting-room"]
 CONTROLS = {
     "button", "link", "textbox", "slider", "application", "checkbox", "combobox", "table",
     "region", "image", "DisclosureTriangle", "Canvas",
@@ -45,7 +45,7 @@ return out;
 
 def full(browser, place):
     """A page with everything on it: results, and the table of the curve opened."""
-    if place in ("ages", "body", "trial"):
+    if place in ("ages", "body", "trial", "waiting-room"):
         browser.open_release(place)
     else:
         browser.open(place)

@@ -36,6 +36,7 @@ export function curvePainter(column) {
           s("line", { class: "grid", x1: area.left, x2: area.left + area.width, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 7, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
         ...across(ticks(low, high, area.width / 85), x, area, column),
+        ...(bottom < 0 ? [s("line", { class: "zero", x1: area.left, x2: area.left + area.width, y1: y(0), y2: y(0) })] : []),
         s("text", { class: "label", x: 4, y: 16 }, `density per unit of ${column}${unit}`),
         ...(seen.length ? curves(data, x, y, clip) : []),
       );

@@ -3,7 +3,7 @@
 import { values as ask, latest } from "./api.js";
 import { h, newId, section, table } from "./dom.js";
 import { copy, save } from "./files.js";
-import { count, csv, listed, points, short } from "./numbers.js";
+import { count, csv, listed, points, ranges, short } from "./numbers.js";
 
 const LEVEL = 0.95;
 const SHOWN = 500; // rows on the screen; files have all
@@ -103,9 +103,6 @@ function example(bounds) {
   const at = (share) => bounds.map(([low, high]) => Number((low + share * (high - low)).toPrecision(2)));
   return bounds.length === 1 ? [0.2, 0.4, 0.6].map(at).join(" ") : [0.4, 0.6].map((share) => at(share).join(" ")).join("\n");
 }
-
-const ranges = (columns, bounds) =>
-  columns.map((column, k) => `${column} from ${short(bounds[k][0], 6)} to ${short(bounds[k][1], 6)}`).join(", ");
 
 /** The service's words as a sentence; a point outside the bounds is named as it was typed. */
 function kindly(error, asked, columns, bounds) {

@@ -3,7 +3,7 @@
 
 import * as api from "./api.js";
 import { h } from "./dom.js";
-import { short } from "./numbers.js";
+import { ranges } from "./numbers.js";
 import { promise, releasePage } from "./release.js";
 
 const main = document.getElementById("main");
@@ -61,8 +61,8 @@ async function listPage(signal) {
   const releases = await api.releases(signal);
   const card = (release) => h("li", { class: release.private ? "card" : "card broken" },
     h("h2", {}, h("a", { href: `#/${encodeURIComponent(release.name)}` }, release.name)),
-    h("p", {}, `${release.live ? "Live " : ""}${release.title}`, h("span", { class: "quiet" },
-      `, ${release.bounds.map((pair) => pair.map((end) => short(end, 6)).join(" to ")).join(" by ")}`)),
+    h("p", {}, `${release.live ? "Live " : ""}${release.title}`, h("br"),
+      h("span", { class: "quiet small" }, ranges(release.columns, release.bounds))),
     promise(release));
   return {
     title: "Mercer",

@@ -71,6 +71,11 @@ export function listed(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
+/** "age from 0 to 100, weight from 30 to 130". */
+export function ranges(columns, bounds) {
+  return columns.map((column, k) => `${column} from ${bounds[k].map((end) => short(end, 6)).join(" to ")}`).join(", ");
+}
+
 /** Rows as CSV, every number with all its digits. */
 export function csv(headings, rows) {
   const cell = (value) => {

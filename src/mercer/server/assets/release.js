@@ -7,7 +7,7 @@ import { evaluateSection } from "./evaluate.js";
 import { save } from "./files.js";
 import { ledgerSection } from "./ledger.js";
 import { mapPainter } from "./map.js";
-import { count, csv, group, listed, place, short } from "./numbers.js";
+import { count, csv, group, listed, place, ranges, short } from "./numbers.js";
 import { Plot } from "./plot.js";
 import { allowed, smoothingSection } from "./smoothing.js";
 
@@ -24,7 +24,8 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
     answers.textContent = `${count(number, "point")} answered so far.`;
   };
   const box = evaluateSection(details, () => state.bandwidth, live ? refreshAnswers : null);
-  const drawing = dimension < 3 ? pictureOf(details, state, failed) : null;
+  const drawn = live ? refreshAnswers : () => {};
+  const drawing = dimension < 3 ? pictureOf(details, state, { failed, drawn }) : null;
   const settled = rested(250, () => {
     if (signal.aborted) return; // another page is shown by now
     remember(state.bandwidth);
@@ -57,7 +58,7 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "← All releases")),
     h("h1", { tabindex: "-1" }, capital(title)),
     h("p", { class: "quiet facts" },
-      h("code", {}, name), ` · ${columns.map((column, k) => `${column} from ${short(bounds[k][0], 6)} to ${short(bounds[k][1], 6)}`).join(", ")}`),
+      h("code", {}, name), ` · ${ranges(columns, bounds)}`),
     promise(details),
     h("div", { class: "two" },
       drawing ? drawing.element : h("div", {}, section("Picture", h("p", {},
@@ -84,13 +85,18 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
 
 export function promise({ promise: words, private: kept }) {
   return kept
-    ? h("p", { class: "promise" }, h("span", { class: "badge" }, "Private"), ` ${words}`)
+    ? h("p", { class: "promise" }, h("span", { class: "badge" }, "Private"), " ", unbroken(words))
     : h("p", { class: "promise broken" }, h("strong", { class: "badge" }, "Not private"),
         " Made with a seed, for trials: whoever knows the seed can take the noise away. Drawn without a " +
-        `seed it would promise ${words.replace(/^not private[^:]*:\s*/i, "")}.`);
+        "seed it would promise ", unbroken(words.replace(/^not private[^:]*:\s*/i, "")), ".");
 }
 
-function pictureOf(details, state, failed) {
+/** "epsilon = 1, delta = 1e-06, one row" with line breaks after commas only. */
+function unbroken(words) {
+  return words.split(", ").flatMap((part, i) => [i ? ", " : "", h("span", { class: "whole" }, part)]);
+}
+
+function pictureOf(details, state, { failed, drawn }) {
   const { name, live, columns, bounds, dimension, title } = details;
   const flat = dimension === 1;
   const load = async (windows, signal) => {
@@ -104,7 +110,10 @@ function pictureOf(details, state, failed) {
   const plot = new Plot({
     columns, bounds, title, load, failed, refetch: !live,
     painter: flat ? curvePainter(columns[0]) : mapPainter(columns),
-    loaded: (data) => flat && numbers.replaceChildren(tableOf(columns[0], data)),
+    loaded: (data) => {
+      if (flat) numbers.replaceChildren(tableOf(columns[0], data));
+      drawn();
+    },
   });
   const words = flat
     ? `Line: the released density. Shaded: where the same estimate without noise lies, everywhere at once with ${100 * LEVEL} % probability; sampling error is not in it.`
