@@ -153,6 +153,22 @@ class Browser:
         (x0, y0), (x1, y1) = self.at(*start), self.at(*end)
         self.to(*start).click_and_hold().move_by_offset(x1 - x0, y1 - y0).perform()
 
+    def touch(self, places: list[tuple[float, float]]) -> None:
+        """A finger put down on the picture, moved over these shares of it, and taken off."""
+        from selenium.webdriver.common.actions.action_builder import ActionBuilder
+        from selenium.webdriver.common.actions.pointer_input import PointerInput
+
+        builder = ActionBuilder(self.driver, mouse=PointerInput("touch", "finger"), duration=0)
+        finger = builder.pointer_action
+        first, *rest = [self.at(*place) for place in places]
+        finger.move_to_location(*first)
+        finger.pointer_down()
+        for place in rest:
+            finger.pause(0.03)
+            finger.move_to_location(*place)
+        finger.pointer_up()
+        builder.perform()
+
     def point(self, across: float, up: float = 0.5) -> dict[str, float]:
         """Move the pointer over the picture; what is read there, with all digits."""
         self.to(across, up).perform()

@@ -442,21 +442,26 @@ def test_a_live_release_says_the_same_for_ever(browser):
     browser.open_release("waiting-room")
     assert not browser.all("input[type=range]")
     assert "that cannot be changed afterwards" in browser.text("main")
-    assert "the same answer for ever" in browser.text("main")
+    assert "the same point gets the same answer for ever" in browser.text("main")
+    assert "at each point by itself" in browser.text("figcaption")
     assert not browser.driver.find_elements("link text", "The release")
-    browser.until(lambda: browser.text("[data-part=answers]") == "401 points answered so far.")
+    browser.until(
+        lambda: browser.text("[data-part=answers]") == "401 points answered and stored so far."
+    )
     there = browser.point(0.4)
     evaluate(browser, f"{there['x']!r} 40.03 41.0")
     browser.until(lambda: len(rows_of(browser)) == 3)
     first = rows_of(browser)
     assert shown(there["value"], first[0][1], 6)
-    browser.until(lambda: browser.text("[data-part=answers]") == "402 points answered so far.")
+    browser.until(
+        lambda: browser.text("[data-part=answers]") == "402 points answered and stored so far."
+    )
     browser.open_release("waiting-room")
     assert browser.point(0.4) == there
     evaluate(browser, f"41.0 40.03 {there['x']!r}")
     browser.until(lambda: len(rows_of(browser)) == 3)
     assert rows_of(browser) == first[::-1]
-    assert browser.text("[data-part=answers]") == "402 points answered so far."
+    assert browser.text("[data-part=answers]") == "402 points answered and stored so far."
 
 
 def test_zooming_into_a_live_release_asks_nothing_new(browser):

@@ -208,6 +208,24 @@ def test_a_phone_needs_no_sideways_scrolling(browser, place):
     assert small == []  # WCAG 2.2 AA: targets of 24 pixels
 
 
+def test_a_finger_reads_selects_and_scrolls(browser):
+    browser.size(360, 740, phone=True)
+    browser.cdp("Emulation.setTouchEmulationEnabled", enabled=True)
+    try:
+        browser.open_release("ages")
+        browser.touch([(0.4, 0.5)])
+        assert browser.until(browser.reading)["x"] == pytest.approx(40, abs=0.7)
+        browser.touch([(0.3, 0.5), (0.35, 0.5), (0.45, 0.5), (0.6, 0.5)])
+        browser.settled()
+        assert browser.range()[0] == pytest.approx([30, 60], abs=0.7)
+        assert browser.js("return scrollY") == 0
+        browser.touch([(0.5, 0.0), (0.5, 0.3), (0.5, 0.6), (0.5, 1.0)])
+        browser.until(lambda: browser.js("return scrollY") > 20)
+        assert browser.range()[0] == pytest.approx([30, 60], abs=0.7)
+    finally:
+        browser.cdp("Emulation.setTouchEmulationEnabled", enabled=False)
+
+
 def test_text_twice_as_large(browser):
     """At 200 % on a small laptop, which is a window of half its size."""
     browser.size(640, 400)

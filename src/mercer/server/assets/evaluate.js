@@ -35,7 +35,7 @@ export function evaluateSection({ name, live, columns, bounds }, bandwidth, answ
       const answer = await send({ points: asked, bandwidth: chosen, band: LEVEL, simultaneous: true });
       if (answer === null) return;
       last = asked;
-      results.replaceChildren(...resultsOf(name, columns, answer, status));
+      results.replaceChildren(...resultsOf(name, columns, answer, live));
       status.textContent = asked.length === 1
         ? `Density ${short(answer.values[0], 6)}` : `${count(asked.length, "value")} in the table below.`;
       answered?.();
@@ -67,11 +67,11 @@ export function evaluateSection({ name, live, columns, bounds }, bandwidth, answ
       area, alert,
       h("p", { class: "row" }, h("button", { type: "submit", class: "main" }, "Evaluate"))),
     status, results,
-    live ? h("p", { class: "quiet small" }, "Each answer is stored before it is sent: the same point gets the same answer for ever.") : null);
+    live ? h("p", { class: "quiet small" }, "The same point gets the same answer for ever.") : null);
   return { element, refresh: () => last && evaluate(last), stop: send.stop };
 }
 
-function resultsOf(name, columns, answer, status) {
+function resultsOf(name, columns, answer, live) {
   const band = answer.lower !== null && answer.lower !== undefined;
   const headings = [...columns, "value", ...(band ? ["lower", "upper"] : [])];
   const rows = answer.values.map((value, i) => [
@@ -85,7 +85,7 @@ function resultsOf(name, columns, answer, status) {
   return [
     table(
       `Density of ${listed(columns)} at ${count(rows.length, "point")}` +
-        (band ? `, with a ${100 * LEVEL} % band for the noise.` : ".") + more,
+        (band ? `, with a ${100 * LEVEL} % band for the noise, ${live ? "each point by itself" : "everywhere at once"}.` : ".") + more,
       [...columns, "density", ...(band ? ["band from", "to"] : [])], shown),
     h("p", { class: "row" },
       h("button", {

@@ -21,7 +21,8 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
   const state = { bandwidth: allowed(wanted, details) };
   const answers = h("p", { "data-part": "answers" });
   const tell = (number) => {
-    answers.textContent = `${count(number, "point")} answered so far.`;
+    answers.textContent = number
+      ? `${count(number, "point")} answered and stored so far.` : "No answer had to be stored so far.";
   };
   const box = evaluateSection(details, () => state.bandwidth, live ? refreshAnswers : null);
   const drawn = live ? refreshAnswers : () => {};
@@ -66,8 +67,8 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
       h("div", { class: "side" },
         smoothingSection(details, state.bandwidth, smoothed),
         live ? section("A live release", answers, h("p", {},
-          "Each point is answered when somebody asks for it, and the answer is stored: the same " +
-          "question gets the same answer for ever, whoever asks. Asking costs no further privacy.")) : null,
+          "It answers at any point, and the same point gets the same answer for ever, whoever asks. " +
+          "Asking costs no further privacy: all of it was paid for when the release was made.")) : null,
         downloads(details, drawing),
         drawing ? null : accuracy)),
     drawing ? h("div", { class: "two" }, box.element, h("div", { class: "side" }, accuracy)) : null,
@@ -115,14 +116,15 @@ function pictureOf(details, state, { failed, drawn }) {
       drawn();
     },
   });
+  const where = live ? "at each point by itself" : "everywhere at once";
   const words = flat
-    ? `Line: the released density. Shaded: where the same estimate without noise lies, everywhere at once with ${100 * LEVEL} % probability; sampling error is not in it.`
+    ? `Line: the released density. Shaded: where the same estimate without noise lies, ${where} with ${100 * LEVEL} % probability; sampling error is not in it.`
     : "Light is dense, dark is not. “Noise ±” is the standard error due to privacy, anywhere on the map; sampling error is not in it.";
   return {
     plot,
     element: sectionWith("Picture", plot.buttons,
       h("figure", {}, plot.element, h("figcaption", { class: "quiet small" }, words,
-        live ? " A live release is drawn from the same points at every zoom." : "")),
+        live ? " A live release is drawn as it was released, so it may go below zero, and from the same points at every zoom." : "")),
       flat ? h("details", {}, h("summary", {}, "The same as a table"), numbers) : null),
   };
 }
