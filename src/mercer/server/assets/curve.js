@@ -22,7 +22,7 @@ export function curvePainter(column) {
       const height = Math.round(Math.min(Math.max(width * 0.5, 250), 400));
       const seen = data ? shown(data, low, high) : [];
       const [bottom, top] = heights(data, seen);
-      const { places: upwards, unit } = levels(bottom, top, height / 60);
+      const { places: upwards, unit } = levels(bottom, top, height / 45);
       const left = 14 + 7.2 * Math.max(...upwards.map((tick) => tick.text.length));
       const area = { left, top: 30, width: Math.max(width - left - 14, 40), height: height - 30 - 48 };
       const x = (value) => area.left + ((value - low) / (high - low)) * area.width;
@@ -35,7 +35,7 @@ export function curvePainter(column) {
         ...upwards.map((tick) => s("g", {},
           s("line", { class: "grid", x1: area.left, x2: area.left + area.width, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 7, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
-        ...across(ticks(low, high, area.width / 85), x, area, column),
+        ...across(ticks(low, high, area.width / 70), x, area, column),
         ...(bottom < 0 ? [s("line", { class: "zero", x1: area.left, x2: area.left + area.width, y1: y(0), y2: y(0) })] : []),
         s("text", { class: "label", x: 4, y: 16 }, `density per unit of ${column}${unit}`),
         ...(seen.length ? curves(data, x, y, clip) : []),

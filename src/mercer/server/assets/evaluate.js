@@ -111,8 +111,8 @@ function kindly(error, asked, columns, bounds) {
     const point = asked.find((one) => beyond(one) >= 0);
     if (point !== undefined) {
       const k = beyond(point);
-      return `${[point].flat()[k]} lies outside: ${ranges([columns[k]], [bounds[k]])}, and a release ` +
-        "says nothing beyond its bounds.";
+      return `${[point].flat()[k]} lies outside: ${ranges([columns[k]], [bounds[k]])} is all this ` +
+        "release speaks of.";
     }
   }
   const text = error.message.trim();

@@ -29,7 +29,7 @@ export function mapPainter([across_, up]) {
       const [[left0, right0], [low, high]] = windows;
       const width = surface.clientWidth;
       const height = Math.round(Math.min(Math.max(width * 0.72, 330), 560));
-      const upwards = ticks(low, high, height / 70);
+      const upwards = ticks(low, high, height / 60);
       const left = 14 + 7.2 * Math.max(...upwards.map((tick) => tick.text.length));
       const area = { left, top: 30, width: Math.max(width - left - 14, 40), height: height - 30 - 106 };
       const x = (value) => area.left + ((value - left0) / (right0 - left0)) * area.width;
@@ -42,7 +42,7 @@ export function mapPainter([across_, up]) {
         ...upwards.map((tick) => s("g", {},
           s("line", { class: "axis", x1: area.left - 5, x2: area.left, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 8, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
-        ...across(ticks(left0, right0, area.width / 85), x, area, across_),
+        ...across(ticks(left0, right0, area.width / 70), x, area, across_),
         s("text", { class: "label", x: 4, y: 16 }, up),
         ...(most > 0 ? legend(area, most, gradient, [across_, up]) : []),
       );

@@ -16,12 +16,12 @@ export function group(text) {
   return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...rest].join(".");
 }
 
-/** A place on an axis, with the digits that a window of this width can tell apart. */
-export function place(value, width, trimmed = false) {
-  const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(width / 500))));
+/** A place on an axis, with the digits that tell points of this window apart; ends need fewer. */
+export function place(value, width, end = false) {
+  const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(width / (end ? 500 : 4000)))));
   if (Math.abs(value) >= 1e9 || width < 1e-9) return short(value, 6);
   const text = value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1");
-  return group(trimmed ? String(Number(text)) : text);
+  return group(end ? String(Number(text)) : text);
 }
 
 /** Round places in [low, high], about `count` of them, with their texts. */
