@@ -566,6 +566,9 @@ def test_names_are_text_and_nothing_else(browser, tmp_path):
         browser.button("Download CSV").click()
         head, _ = csv.reader(downloaded(browser, "odd-values.csv").splitlines())
         assert head[0] == name
+        browser.size(360, 740, phone=True)
+        browser.settled()
+        assert browser.js("return document.documentElement.scrollWidth") <= 360
 
 
 def test_an_empty_folder(browser, tmp_path):
@@ -603,6 +606,28 @@ def test_ticks_are_round_and_inside(browser):
         texts = [float(tick["text"].replace(",", "")) for tick in found]
         assert len(set(texts)) == len(texts)
         assert np.allclose(texts, values, rtol=1e-6, atol=1e-3 * (values[1] - values[0]))
+
+
+def test_places_have_the_digits_they_need(browser):
+    browser.open("")
+    code = (
+        "[m.place(50.75, 100), m.place(0, 1e-6), m.place(-2.5e-9, 1e-6), m.place(2e12 + 25e3, 1e8)]"
+    )
+    assert json.loads(module(browser, "numbers", code)) == [
+        "50.75",
+        "0",
+        "-2.5e-9",
+        "2.000000025e12",
+    ]
+    code = (
+        "[m.place(36.4912, 14, true), m.short(0.00001234), m.short(1234567.8), m.group('-1234.5')]"
+    )
+    assert json.loads(module(browser, "numbers", code)) == [
+        "36.49",
+        "1.234e-5",
+        "1,235,000",
+        "-1,234.5",
+    ]
 
 
 def test_windows_stay_inside(browser, rng):

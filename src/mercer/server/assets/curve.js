@@ -37,7 +37,8 @@ export function curvePainter(column) {
           s("text", { class: "tick", x: area.left - 7, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
         ...across(ticks(low, high, area.width / 70), x, area, column),
         ...(bottom < 0 ? [s("line", { class: "zero", x1: area.left, x2: area.left + area.width, y1: y(0), y2: y(0) })] : []),
-        s("text", { class: "label", x: 4, y: 16 }, `density per unit of ${column}${unit}`),
+        s("text", { class: "label", x: 4, y: 16 }, 
+          fitting([`density per unit of ${column}${unit}`, `density${unit}`], width - 8)),
         ...(seen.length ? curves(data, x, y, clip) : []),
       );
     },
@@ -100,6 +101,13 @@ export function curvePainter(column) {
   return painter;
 }
 
+/** The first of the texts that fits so many pixels; the last is cut if none does. */
+export function fitting(texts, width) {
+  const most = Math.max(8, Math.floor(width / 7.4)); // of 13 pixels' height, in a wide face
+  const last = texts.at(-1);
+  return texts.find((text) => text.length <= most) ?? `${last.slice(0, most - 1)}…`;
+}
+
 /** The drawing area itself, without a colour: what a pointer is measured by. */
 export function ground({ left, top, width, height }) {
   return s("rect", { "data-part": "area", fill: "none", x: left, y: top, width, height });
@@ -113,7 +121,8 @@ export function across(places, x, area, name) {
     ...places.map((tick) => s("g", {},
       s("line", { class: "axis", x1: x(tick.value), x2: x(tick.value), y1: floor, y2: floor + 5 }),
       s("text", { class: "tick", x: x(tick.value), y: floor + 19, "text-anchor": "middle" }, tick.text))),
-    s("text", { class: "label", x: area.left + area.width / 2, y: floor + 39, "text-anchor": "middle" }, name),
+    s("text", { class: "label", x: area.left + area.width / 2, y: floor + 39, "text-anchor": "middle" },
+      fitting([name], area.width)),
   ];
 }
 

@@ -1,7 +1,7 @@
 // Paints a function of two columns as a map in shades that keep their order in grey.
 
 import { h, newId, s } from "./dom.js";
-import { across, ground, size } from "./curve.js";
+import { across, fitting, ground, size } from "./curve.js";
 import { levels, place, short, ticks } from "./numbers.js";
 
 // from dark to light: the lightness grows evenly, the hue goes from blue over grey to straw
@@ -43,7 +43,7 @@ export function mapPainter([across_, up]) {
           s("line", { class: "axis", x1: area.left - 5, x2: area.left, y1: y(tick.value), y2: y(tick.value) }),
           s("text", { class: "tick", x: area.left - 8, y: y(tick.value) + 4, "text-anchor": "end" }, tick.text))),
         ...across(ticks(left0, right0, area.width / 70), x, area, across_),
-        s("text", { class: "label", x: 4, y: 16 }, up),
+        s("text", { class: "label", x: 4, y: 16 }, fitting([up], width - 8)),
         ...(most > 0 ? legend(area, most, gradient, [across_, up]) : []),
       );
       if (data) shade(canvas, data, most, area, x, y);
@@ -163,7 +163,8 @@ function legend(area, most, gradient, columns) {
   const at = (value) => area.left + (value / most) * width;
   const { places, unit } = levels(0, most, width / 48);
   return [
-    s("text", { class: "tick", x: area.left, y: top - 7 }, `density per unit of ${columns.join(" and ")}${unit}`),
+    s("text", { class: "tick", x: area.left, y: top - 7 }, 
+      fitting([`density per unit of ${columns.join(" and ")}${unit}`, `density${unit}`], area.width)),
     s("rect", { class: "frame", x: area.left, y: top, width, height: 12, fill: `url(#${gradient})` }),
     ...places.map((tick) =>
       s("text", { class: "tick", x: at(tick.value), y: top + 27, "text-anchor": tick.value === 0 ? "start" : "middle" }, tick.text)),

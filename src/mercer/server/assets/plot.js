@@ -58,7 +58,7 @@ export class Plot {
     // the reading is below: it may need two lines, and must not move what is pointed at
     this.element = h("div", { class: "plot" },
       this.surface, this.readout, this.range, this.spoken,
-      h("p", { id: help, class: "unseen" }, HELP));
+      h("p", { id: help, class: "keys quiet small unseen" }, HELP));
     this.listen();
     this.tell();
   }
