@@ -94,6 +94,10 @@ def request(port: int, path: str, body: bytes) -> bytes:
     return head.encode() + body
 
 
+def always(body: bytes):
+    return lambda: body
+
+
 class Asker(asyncio.Protocol):
     """One connection that asks again as soon as it is answered."""
 
@@ -172,7 +176,7 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-def stored(folder: Path, args, seconds: float, turns: int, connections: int, points: int) -> list:
+def stored(folder: Path, seconds: float, turns: int, connections: int, points: int) -> list:
     rng = np.random.default_rng()
     release = mercer.density(
         np.clip(rng.normal(50, 15, 20_000), 0, 100), bounds=(0, 100), epsilon=1, columns="age"
@@ -192,7 +196,7 @@ def stored(folder: Path, args, seconds: float, turns: int, connections: int, poi
             "mercer, stored release": (mine, "/api/releases/ages/values"),
         }
         cases = {
-            name: (port, [lambda b=request(port, path, body): b] * connections)
+            name: (port, [always(request(port, path, body))] * connections)
             for name, (port, path) in asks.items()
         }
         found = measure(cases, seconds, turns)
@@ -204,7 +208,7 @@ def main() -> None:
     args = options(__doc__)
     seconds, turns, connections, points = (0.2, 1, 4, 100) if args.quick else (2.0, 3, 16, 100)
     with tempfile.TemporaryDirectory() as place:
-        rows = stored(Path(place), args, seconds, turns, connections, points)
+        rows = stored(Path(place), seconds, turns, connections, points)
     plain = {name: rate for name, rate, *_ in rows}
     least = plain["bare, from memory"]
     head = ["server", "requests a second", "p50, ms", "p99, ms", "of the bare one"]

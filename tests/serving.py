@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ import uvicorn
 
 import mercer
 from mercer.server import Settings, create_app
+from mercer.server.running import config_of
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 OWNER = {"Authorization": f"Bearer {TOKEN}"}
@@ -59,9 +62,7 @@ def serving(settings: Settings, app: Any = None) -> Iterator[Service]:
     app = create_app(settings) if app is None else app
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=10)
-    )
+    server = uvicorn.Server(config_of(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     try:
@@ -73,6 +74,18 @@ def serving(settings: Settings, app: Any = None) -> Iterator[Service]:
         thread.join(30)
         listener.close()
         assert not thread.is_alive()
+
+
+def start(arguments: list[Any], env: dict[str, str] | None = None) -> tuple[Any, int, str]:
+    """`mercer serve` in a process: the process, its port and what it said."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mercer", "serve", *map(str, arguments), "--port", "0"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+    )  # fmt: skip
+    assert process.stdout is not None
+    said = "".join(process.stdout.readline() for _ in range(3))
+    assert "http://" in said, said + process.communicate()[1]
+    return process, int(said.splitlines()[0].rsplit(":", 1)[1].strip(" /")), said
 
 
 def until(condition: Any, seconds: float = 30) -> None:

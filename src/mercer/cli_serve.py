@@ -37,7 +37,8 @@ def serve_command(
         str | None, typer.Option(help="Budgets: a file or a postgresql:// URL. [FOLDER/ledger.db]")
     ] = None,
     allow_remote_owner: Annotated[
-        bool, typer.Option(help="Let the owner side be reached from other machines.")
+        bool,
+        typer.Option("--allow-remote-owner", help="Let other machines reach the owner side."),
     ] = False,
     points: Annotated[int, typer.Option(help="Most points of one request.", min=1)] = 10_000,
     workers: Annotated[int, typer.Option(help="Threads for numerics.", min=1)] = 2,
@@ -54,6 +55,7 @@ def serve_command(
         import uvicorn
 
         from mercer.server import Settings, create_app
+        from mercer.server.running import config_of
         from mercer.server.settings import read_token
     except ModuleNotFoundError as error:
         raise ValueError(
@@ -77,14 +79,10 @@ def serve_command(
     _log_to_stderr(log)
     app = create_app(settings)
     listener = _listen(host, port)
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_keep_alive=15,
-        timeout_graceful_shutdown=30, limit_concurrency=2_000,
-    )  # fmt: skip
-    _say(app, listener, host, token is not None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # after the requests under way
     try:
-        uvicorn.Server(config).run(sockets=[listener])
+        _say(app, listener, host, token is not None)
+        uvicorn.Server(config_of(app)).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

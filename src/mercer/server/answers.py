@@ -19,9 +19,10 @@ import numpy as np
 from mercer.checks import Floats
 from mercer.densities import DensityRelease
 from mercer.release import Band
+from mercer.server.batches import Batches, is_light
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry
-from mercer.server.errors import Refusal, mercer_errors
+from mercer.server.errors import Refusal, busy, mercer_errors
 from mercer.server.live import Questions
 from mercer.server.questions import Question
 from mercer.server.settings import Settings
@@ -30,7 +31,6 @@ from mercer.server.work import Work
 __all__ = ["Answers", "Values"]
 
 _MOST_TOGETHER = 100_000  # points of one durable write
-_LIGHT_COST = 500_000  # points times coordinates
 _PATIENCE = 3.0  # seconds that a request waits for a store to say what it holds
 
 
@@ -45,7 +45,7 @@ class Values:
     def __post_init__(self) -> None:
         for part in (self.values, self.lower, self.upper):
             if part is not None and not np.isfinite(part).all():
-                raise ArithmeticError("an answer must be finite")  # a bug, answered with 500
+                raise RuntimeError("an answer must be finite")  # a bug, answered with 500
 
 
 @final
@@ -58,6 +58,7 @@ class Answers:
         self.work = Work(settings.workers, settings.queue)
         self._lookout = ThreadPoolExecutor(1, thread_name_prefix="mercer-look")
         self._questions: dict[LiveEntry, Questions] = {}
+        self._batches = Batches()
         self._smoothed: OrderedDict[tuple[Any, ...], DensityRelease] = OrderedDict()
         self._lock = Lock()
         self._closers: list[Callable[[], None]] = []
@@ -67,7 +68,8 @@ class Answers:
         """A release by name; a new file is seen as soon as the list is stale."""
         if self.catalogue.stale:
             if not self.catalogue.has(name) or self.settings.refresh_seconds == 0:
-                await self.look()
+                if not await self.look() and not self.catalogue.has(name):
+                    raise busy("a store of live releases does not answer; try again later")
             else:
                 self._begin_look()
         return self.catalogue.get(name)
@@ -100,10 +102,9 @@ class Answers:
         if isinstance(entry, LiveEntry):
             return await self._live(entry, question)
         if question.band is None and question.bandwidth is None:
-            points = len(question.rows)
-            size = points * entry.release.basis.size
-            if points <= self.settings.light and size <= _LIGHT_COST:
-                return Values(entry.release(question.rows, raw=question.raw))
+            release, rows = entry.release, question.rows
+            if is_light(release, len(rows), self.settings.light):
+                return Values(await self._batches.values(release, rows, raw=question.raw))
         return await self.work.run(lambda: self._stored(entry, question))
 
     def _stored(self, entry: StoredEntry, question: Question) -> Values:
@@ -156,7 +157,7 @@ class Answers:
     def _queue(self, entry: LiveEntry) -> Questions:
         if entry not in self._questions:
             for old in [one for one in self._questions if one.name == entry.name]:
-                self._questions.pop(old).close()
+                self._questions.pop(old).close(wait=False)
             self._questions[entry] = Questions(
                 entry.release.ask, most=self.settings.waiting, together=_MOST_TOGETHER
             )

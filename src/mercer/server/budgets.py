@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, final
 
+from mercer.claims import claim_on
 from mercer.ledger import Ledger
 from mercer.server.errors import Refusal
 
@@ -64,10 +65,11 @@ class Budgets:
                 409, "taken", f"dataset {name!r} exists; totals are never changed, choose another "
                 "name",
             )  # fmt: skip
+        _check_claim(data, ledger, name)
         ledger.register(name, epsilon=epsilon, delta=delta, unit=unit, data=data)
 
-    def to_charge(self, dataset: str, unit: str | None) -> Ledger:
-        """The ledger, where a release of this dataset may be charged."""
+    def to_charge(self, dataset: str, unit: str | None, data: Path) -> Ledger:
+        """The ledger, where a release of these data may be charged to this dataset."""
         ledger = self._opened()
         known = {} if ledger is None else ledger.datasets
         if ledger is None or dataset not in known:
@@ -78,6 +80,7 @@ class Budgets:
                 422, "unit", f"'unit' must be {own!r}, as dataset {dataset!r} was registered: "
                 "promises about different things do not add up",
             )  # fmt: skip
+        _check_claim(data, ledger, dataset)
         return ledger
 
     def _opened(self) -> Ledger | None:
@@ -86,6 +89,20 @@ class Budgets:
         if "://" not in self._place and not Path(self._place).exists():
             return None
         return Ledger.open(self._place)
+
+
+def _check_claim(data: Path | None, ledger: Ledger, dataset: str) -> None:
+    """A refusal if another dataset, or another ledger, counts the releases of a file."""
+    if (found := claim_on(data)) is None:
+        return
+    claim = found[1]
+    if claim.ledger != ledger.id:
+        words = "another ledger counts the releases of these data; use that one"
+    elif claim.dataset != dataset:
+        words = f"releases of these data are counted as {claim.dataset!r}; give that dataset"
+    else:
+        return
+    raise Refusal(409, "counted", words)
 
 
 def _unknown(name: str) -> Refusal:

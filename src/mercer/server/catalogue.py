@@ -161,16 +161,19 @@ class Catalogue:
             places.append(str(path))
         before: dict[str, list[LiveEntry]] = {place: [] for place in places}
         for entry in self._entries.values():
-            if isinstance(entry, LiveEntry):
+            if isinstance(entry, LiveEntry) and entry.name not in retired:
                 before.setdefault(entry.store, []).append(entry)
+        for place in self._stores.keys() - before.keys():  # nothing is left of it
+            self._stores.pop(place)[1].close()
         lost = set()
         for place, known in before.items():
             try:
                 found = self._store_entries(place, {entry.name: entry for entry in known}, retired)
                 self._complained.discard(place)
             except (LiveError, OSError) as error:
-                if place == self._store and not known and not isinstance(error, LiveUnavailable):
-                    raise
+                passing = isinstance(error, (LiveUnavailable, OSError))
+                if place == self._store and self._looked < 0 and not passing:
+                    raise  # at the start somebody is there to set it right
                 if place not in self._complained:
                     _LOG.warning("a store of live releases cannot be used: %s", error)
                     self._complained.add(place)
@@ -191,8 +194,8 @@ class Catalogue:
             if store is not None:
                 store.close()
             known, store = {}, store_of(place)
+            self._stores[place] = (inode, store)
         names = store.names()
-        self._stores[place] = (inode, store)
         return [
             known.get(name) or LiveEntry(name, reopened(store, name), place)
             for name in names

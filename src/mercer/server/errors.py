@@ -92,6 +92,9 @@ def mercer_errors(code: str = "invalid", *, public: bool = True) -> Iterator[Non
         raise _storage(error) from None
     except (ValueError, TypeError) as error:
         raise Refusal(422, code, str(error)) from None
+    except ArithmeticError:
+        words = "a number is too large or too small to compute with; nothing was done"
+        raise Refusal(422, code, words) from None
 
 
 def log_unexpected(error: BaseException) -> None:

@@ -16,7 +16,7 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mercer.server.errors import Refusal, error_body, log_unexpected
+from mercer.server.errors import Refusal, busy, error_body, log_unexpected
 from mercer.server.settings import Settings
 
 __all__ = ["Guard", "PlainRoute"]
@@ -46,6 +46,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._settings = app, settings
         self._token = None if settings.token is None else settings.token.encode()
+        self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -54,7 +55,17 @@ class Guard:
                 return
             await self._app(scope, receive, send)
             return
-        await _Exchange(self._settings, scope, receive, send).run(self._app, self._token)
+        exchange = _Exchange(self._settings, scope, receive, send)
+        app = self._app if self._under_way < self._settings.requests else _refuse_all
+        self._under_way += 1
+        try:
+            await exchange.run(app, self._token)
+        finally:
+            self._under_way -= 1
+
+
+async def _refuse_all(_scope: Scope, _receive: Receive, _send: Send) -> None:
+    raise busy("too many requests are under way; send it again in a moment")
 
 
 class _Exchange:

@@ -49,9 +49,9 @@ class Questions:
             self._task = asyncio.create_task(self._serve())
         return await question.answer
 
-    def close(self) -> None:
+    def close(self, *, wait: bool = True) -> None:
         """Finish the write that is under way."""
-        self._pool.shutdown(wait=True)
+        self._pool.shutdown(wait=wait)
 
     async def _serve(self) -> None:
         while self._waiting:

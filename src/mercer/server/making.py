@@ -52,7 +52,7 @@ class Maker:
             if name in self._unsaved:
                 return self._save_again(name, fields)
             path = self._data.path(fields["data"])
-            ledger = self._budgets.to_charge(fields["dataset"], fields["unit"])
+            ledger = self._budgets.to_charge(fields["dataset"], fields["unit"], path)
             if shutil.disk_usage(self._folder).free < _ROOM:
                 raise OSError(28, "No space left on device")
             held = self._reserve(name)

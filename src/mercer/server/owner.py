@@ -41,7 +41,7 @@ class DatasetIn(_In):
     """A dataset and its total, which is never changed."""
 
     name: Name
-    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    epsilon: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] = 0.0
     unit: Words | None = Field(None, description="row, or the column that names a person")
     data: FileName | None = Field(None, description="A file that gets a note of this ledger.")
@@ -59,7 +59,7 @@ class ReleaseIn(_In):
         list[Annotated[list[Number], Field(min_length=2, max_length=2)]],
         Field(min_length=1, max_length=3),
     ]
-    epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    epsilon: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
     bandwidth: Words | Number | Annotated[list[Number], Field(min_length=1, max_length=3)] = "auto"
     kernel: Words = "gaussian"

@@ -30,6 +30,7 @@ class Settings:
     body_bytes: int = 4 << 20
     body_seconds: float = 30.0  # for a whole body; of an upload, between two pieces of it
     upload_bytes: int = 1 << 30
+    requests: int = 1_000  # under way at once; more are told to come back
     points: int = 10_000  # of one request
     light: int = 1_000  # points of a request that may be answered without a thread
     workers: int = 2  # threads for numerics
