@@ -108,8 +108,9 @@ class Browser:
 
     def button(self, name: str) -> Any:
         """The button of this accessible name."""
-        (found,) = [b for b in self.all("button") if b.accessible_name == name]
-        return found
+        return self.until(
+            lambda: next((b for b in self.all("button") if b.accessible_name == name), None)
+        )
 
     def text(self, selector: str) -> str:
         found = self.js("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
@@ -184,7 +185,9 @@ class Browser:
         return [[float(end.replace(",", "")) for end in pair] for pair in pairs]
 
     def ticks(self) -> list[str]:
-        return [node.text for node in self.all(".surface .tick")]
+        return self.js(
+            "return [...document.querySelectorAll('.surface .tick')].map((one) => one.textContent)"
+        )
 
     def settled(self) -> None:
         """Wait until a new window or smoothing is drawn."""

@@ -611,13 +611,13 @@ def test_ticks_are_round_and_inside(browser):
 def test_places_have_the_digits_they_need(browser):
     browser.open("")
     code = (
-        "[m.place(50.75, 100), m.place(0, 1e-6), m.place(-2.5e-9, 1e-6), m.place(2e12 + 25e3, 1e8)]"
+        "[m.place(50.75, 100), m.place(0, 1e-6), m.place(-2.5e-9, 1e-6), m.place(2e12 + 3e4, 1e8)]"
     )
     assert json.loads(module(browser, "numbers", code)) == [
         "50.75",
         "0",
         "-2.5e-9",
-        "2.000000025e12",
+        "2.00000003e12",
     ]
     code = (
         "[m.place(36.4912, 14, true), m.short(0.00001234), m.short(1234567.8), m.group('-1234.5')]"

@@ -20,7 +20,7 @@ export function group(text) {
 export function place(value, width, end = false) {
   const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(width / (end ? 500 : 4000)))));
   if (Math.abs(value) >= 1e9 || decimals > 7) {
-    return short(value, Math.min(15, Math.max(6, Math.ceil(Math.log10((4000 * Math.abs(value)) / width)))));
+    return short(value, Math.min(15, Math.max(6, Math.ceil(Math.log10((40_000 * Math.abs(value)) / width)))));
   }
   const text = value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1");
   return group(end ? String(Number(text)) : text);

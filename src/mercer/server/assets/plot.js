@@ -106,7 +106,7 @@ export class Plot {
     this.data = data;
     if (this.sample) this.sample = this.painter.again(data, this.sample, this.windows);
     this.loaded?.(data);
-    this.draw();
+    this.paint();
   }
 
   show(windows) {
