@@ -11,11 +11,12 @@ import asyncio
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,11 @@ median of the turns, and so are the quantiles of the time from request to answer
 {points} points of one column.  *Bare, from memory*: `async def` that returns a dictionary.  *Bare,
 validated*: the question is a Pydantic model and so is the answer.  Client and server share {cores}
 cores, so both are slower than they would be alone."""
+
+LIVE = """\
+**Live answers.**  A live release with an exponential kernel in a SQLite file; new answers are on
+the disk before they are sent.  SQLite alone commits one row {commits:,.0f} times a second here:
+clients that wait together share a commit, so more of them get more answers."""
 
 BARE = """
 import json, sys
@@ -176,11 +182,13 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
+def made_up() -> np.ndarray:
+    return np.clip(np.random.default_rng().normal(50, 15, 20_000), 0, 100)
+
+
 def stored(folder: Path, seconds: float, turns: int, connections: int, points: int) -> list:
-    rng = np.random.default_rng()
-    release = mercer.density(
-        np.clip(rng.normal(50, 15, 20_000), 0, 100), bounds=(0, 100), epsilon=1, columns="age"
-    )
+    """A stored release beside the bare endpoints."""
+    release = mercer.density(made_up(), bounds=(0, 100), epsilon=1, columns="age")
     release.save(folder / "ages.json")
     x = np.linspace(0.5, 99.5, points)
     answer = {"points": x.tolist(), "values": release(x).tolist(), "lower": None, "upper": None}
@@ -204,25 +212,75 @@ def stored(folder: Path, seconds: float, turns: int, connections: int, points: i
     return [(name, *row) for name, row in found.items()]
 
 
+def live(folder: Path, seconds: float, turns: int, connections: tuple[int, ...]) -> list:
+    """A live release in a SQLite file: new points, and points that were answered before."""
+    mercer.live(
+        made_up(), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="exponential",
+        columns="age", store=folder / "live.db", name="path",
+    ).close()  # fmt: skip
+    port, path = free_port(), "/api/releases/path/values"
+    rng = np.random.default_rng()
+    old = json.dumps({"points": np.linspace(0.5, 99.5, 100).tolist()}).encode()
+
+    def fresh(count: int):
+        return lambda: request(
+            port, path, json.dumps({"points": rng.uniform(0, 100, count).tolist()}).encode()
+        )
+
+    rows = []
+    with running(serve(folder, port), port):
+        for many in connections:
+            cases = {
+                "1 new point": (port, [fresh(1)] * many),
+                "100 new points": (port, [fresh(100)] * many),
+                "100 points answered before": (port, [always(request(port, path, old))] * many),
+            }
+            found = measure(cases, seconds, turns)
+            rows += [(name, many, *row) for name, row in found.items()]
+    return rows
+
+
+def bare_commits(folder: Path, seconds: float) -> float:
+    """Durable commits a second of one row each, by SQLite alone."""
+    with closing(sqlite3.connect(folder / "bare.db", isolation_level=None)) as bare:
+        bare.execute("PRAGMA journal_mode = WAL")
+        bare.execute("PRAGMA synchronous = FULL")
+        bare.execute("CREATE TABLE t (x DOUBLE PRIMARY KEY, y DOUBLE) WITHOUT ROWID")
+        rng, count, start = np.random.default_rng(), 0, time.perf_counter()
+        while time.perf_counter() < start + seconds:
+            bare.execute("INSERT INTO t VALUES (?, ?)", rng.random(2).tolist())
+            count += 1
+        return count / (time.perf_counter() - start)
+
+
 def main() -> None:
     args = options(__doc__)
-    seconds, turns, connections, points = (0.2, 1, 4, 100) if args.quick else (2.0, 3, 16, 100)
+    seconds, turns, connections, points = (0.2, 1, 4, 100) if args.quick else (3.0, 5, 16, 100)
+    many = (2, 4) if args.quick else (1, 16, 64)
     with tempfile.TemporaryDirectory() as place:
         rows = stored(Path(place), seconds, turns, connections, points)
-    plain = {name: rate for name, rate, *_ in rows}
-    least = plain["bare, from memory"]
-    head = ["server", "requests a second", "p50, ms", "p99, ms", "of the bare one"]
+    with tempfile.TemporaryDirectory() as place:
+        lives = live(Path(place), seconds, turns, many)
+        commits = bare_commits(Path(place), seconds)
+    best = max(rate for name, rate, *_ in rows if name.startswith("bare"))
+    head = ["server", "requests a second", "p50, ms", "p99, ms", "of the faster bare one"]
     lines = [
-        [name, f"{rate:,.0f}", f"{quick:.2f}", f"{slow:.2f}", f"{rate / least:.2f}"]
+        [name, f"{rate:,.0f}", f"{quick:.2f}", f"{slow:.2f}", f"{rate / best:.2f}"]
         for name, rate, quick, slow in rows
+    ]
+    live_head = ["a request asks", "connections", "requests a second", "p50, ms", "p99, ms"]
+    live_lines = [
+        [name, str(n), f"{rate:,.0f}", f"{quick:.2f}", f"{slow:.2f}"]
+        for name, n, rate, quick, slow in lives
     ]
     note = NOTE.format(
         connections=connections, seconds=seconds, turns=turns, points=points, cores=os.cpu_count()
     )
     parts = [note, table(head, lines)]
     if not args.quick:
-        share = least / plain["mercer, stored release"]
+        share = best / rows[-1][1]
         parts.append(verdict("bare requests a second over Mercer's, 100 points", share, 2.0))
+    parts += [LIVE.format(commits=commits), table(live_head, live_lines)]
     report("service", __doc__, parts, args)
 
 

@@ -79,7 +79,7 @@ def serving(settings: Settings, app: Any = None) -> Iterator[Service]:
 def start(arguments: list[Any], env: dict[str, str] | None = None) -> tuple[Any, int, str]:
     """`mercer serve` in a process: the process, its port and what it said."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "mercer", "serve", *map(str, arguments), "--port", "0"],
+        [sys.executable, "-m", "mercer", "serve", *map(str, arguments), "--port", "0"],  # wins
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
     )  # fmt: skip
     assert process.stdout is not None

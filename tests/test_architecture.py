@@ -18,6 +18,7 @@ LAYERS = {
         "kernels",
         "markov",
         "bridges",
+        "bridge_points",
         "accountants",
         "statements",
         "exact",
@@ -42,9 +43,12 @@ LAYERS = {
         "bandwidths",
         "selection",
         "live_store",
+        "live_memory",
+        "live_pens",
         "live_tables",
         "live_databases",
         "live_releases",
+        "live_markov",
         "live_cholesky",
     ],
     6: [
@@ -79,7 +83,9 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_tables", "live_store"),
+    ("bridge_points", "kernels"), ("bridge_points", "bridges"), ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_store", "live_memory"),
+    ("live_memory", "live_store"), ("live_tables", "live_store"), ("live_pens", "live_store"), ("live_tables", "live_pens"), ("live_databases", "live_pens"),
+    ("live_markov", "live_releases"), ("live_markov", "live_store"),
     ("live_databases", "live_store"), ("live_databases", "live_tables"), ("live_releases", "live_store"),
     ("live_cholesky", "live_releases"), ("live_cholesky", "live_store"), ("lives", "api"),
     ("data", "files"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),

@@ -8,7 +8,6 @@ once; the law does not depend on the order.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,7 +16,7 @@ from mercer.checks import Bools, Floats
 from mercer.kernels import MaternKernel
 from mercer.markov import innovation, state_of, transition
 
-__all__ = ["DETERMINED", "bridge", "fill"]
+__all__ = ["DETERMINED", "bridge", "fill", "turned"]
 
 DETERMINED = 1e-10  # of the value's variance: what is left of it is below any use (M7)
 
@@ -32,7 +31,7 @@ def bridge(
     """
     if kernel.states == 1:
         return _bridge_one(kernel, before, after, left, right, z)
-    turn = _turned(kernel)
+    turn = turned(kernel)
     swap = after < before  # from the nearer side nothing cancels
     near, far = np.where(swap, after, before), np.where(swap, before, after)
     start = np.where(swap[:, None], right @ turn.T, left)
@@ -136,23 +135,10 @@ def _cholesky(matrix: Floats) -> Floats:
     return factor
 
 
-def _turned(kernel: MaternKernel) -> Floats:
+def turned(kernel: MaternKernel) -> Floats:
     """The state of x -> f(-x) from the state of f: derivatives of odd order change sign."""
     p = kernel.states
     states = state_of(kernel, np.eye(p))
     signs = np.array([(-1.0) ** k for k in range(p)])
     turned: Floats = states @ (signs[:, None] * np.linalg.inv(states))
     return turned
-
-
-def scalar_bridge(
-    rate: float, before: float, after: float, left: float, right: float, z: float
-) -> tuple[float, float]:
-    """`bridge` of the exponential kernel for one point, without arrays."""
-    away, beyond = -math.expm1(-2 * rate * before), -math.expm1(-2 * rate * after)
-    whole = -math.expm1(-2 * rate * (before + after))
-    if whole <= 0:
-        return left, 0.0
-    a, b = math.exp(-rate * before), math.exp(-rate * after)
-    variance = away * beyond / whole
-    return (a * beyond * left + b * away * right) / whole + math.sqrt(variance) * z, variance

@@ -46,7 +46,7 @@ def point_sensitivity(values: PointValues, smoother: Kernel, noise: Kernel, n: i
     one over the root of the jitter that is left; and the last rounding to a double.
     """
     bound = norms(smoother, noise)
-    stretch = math.sqrt(LIMIT / (0.875 * JITTER))
+    stretch = math.sqrt(LIMIT / (0.85 * JITTER))
     change = (bound.diameter * (1 + 1e-9) + 2 * values.rounding * stretch) / n
     return replace_one(change + 2.0**-50 * bound.norm)
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from mercer.checks import Floats
+from mercer.live_pens import METADATA, padded
 from mercer.live_store import LiveError, LiveUnavailable, Store
-from mercer.live_tables import AXES, METADATA, NAMES, WAIT, Tables, padded
+from mercer.live_tables import NAMES, WAIT, Tables
 
 __all__ = ["tables_of"]
 
@@ -35,7 +35,7 @@ def tables_of(place: str | os.PathLike[str]) -> Store:
 class SQLite(Tables):
     """A file that only its owner may read."""
 
-    asked = "temp.mercer_asked a"
+    mark, asked = "?", "temp.mercer_asked a"
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -109,28 +109,30 @@ class SQLite(Tables):
     def lock(self, connection: sa.Connection, number: int) -> None:
         pass  # BEGIN IMMEDIATE has done it
 
-    def offer(self, connection: sa.Connection, points: Floats) -> dict[str, Any]:
-        connection.exec_driver_sql("DELETE FROM temp.mercer_asked")
-        rows = [tuple(row) for row in padded(points).tolist()]
-        connection.exec_driver_sql("INSERT INTO temp.mercer_asked VALUES (?, ?, ?)", rows)
-        return {}
+    def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
+        cursor.execute("DELETE FROM temp.mercer_asked")
+        cursor.executemany(
+            "INSERT INTO temp.mercer_asked VALUES (?, ?, ?)", padded(points).tolist()
+        )
+        return ()
 
-    def words(self, error: DBAPIError) -> str:
-        code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    def words(self, error: BaseException) -> str:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         return _SQLITE_WORDS.get(code, "the database failed")
 
 
 def _begin(connection: sa.Connection) -> None:
-    write = connection.get_execution_options().get("mercer_write", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+    if connection.get_execution_options().get("mercer_write", False):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")  # a single read needs no transaction
 
 
 class PostgreSQL(Tables):
     """A database, by its URL; readable by the service's user alone, as its owner sets it up."""
 
+    mark = "%s"
     asked = (
-        "unnest(CAST(:xs AS double precision[]), CAST(:ys AS double precision[]), "
-        "CAST(:zs AS double precision[])) AS a (x, y, z)"
+        "unnest(CAST(? AS double precision[]), CAST(? AS double precision[]), "
+        "CAST(? AS double precision[])) AS a (x, y, z)"
     )
 
     def __init__(self, url: str) -> None:
@@ -138,9 +140,12 @@ class PostgreSQL(Tables):
         rest = url.split("://", 1)[1]
         try:
             address = sa.make_url(f"postgresql+psycopg://{rest}")
+            settings = f"{address.query.get('options', '')} -c lock_timeout={WAIT}s"
+            settings += " -c synchronous_commit=on"
             self.engine = sa.create_engine(
                 address, pool_pre_ping=True, pool_size=8, max_overflow=64,
-                isolation_level="READ COMMITTED", connect_args={"connect_timeout": WAIT},
+                isolation_level="READ COMMITTED",
+                connect_args={"connect_timeout": WAIT, "options": settings},
             )  # fmt: skip
         except ImportError:
             raise LiveError(
@@ -162,24 +167,22 @@ class PostgreSQL(Tables):
         pass  # a lost connection says so itself
 
     def lock(self, connection: sa.Connection, number: int) -> None:
-        connection.execute(sa.text(f"SET LOCAL lock_timeout = '{WAIT}s'"))
-        connection.execute(sa.text("SET LOCAL synchronous_commit = on"))
-        if connection.execute(sa.text("SHOW fsync")).scalar_one() != "on":
+        # what is read after this statement includes all that the last holder wrote
+        cursor = connection.connection.cursor()
+        cursor.execute(
+            "SELECT current_setting('fsync') FROM mercer_live WHERE id = %s FOR UPDATE", (number,)
+        )
+        if cursor.fetchone() != ("on",):
             raise LiveError(
                 f"store {self.where!r}: the server runs with fsync off, so a crash may lose "
                 "answers and draw them anew; turn it on. Nothing was answered"
             )
-        # what is read after this statement includes all that the last holder wrote
-        connection.execute(
-            sa.text("SELECT 1 FROM mercer_live WHERE id = :id FOR UPDATE"), {"id": number}
-        )
 
-    def offer(self, connection: sa.Connection, points: Floats) -> dict[str, Any]:  # noqa: ARG002
-        columns = padded(points).T.tolist()
-        return {f"{axis}s": column for axis, column in zip(AXES, columns, strict=True)}
+    def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:  # noqa: ARG002
+        return tuple(padded(points).T.tolist())
 
-    def words(self, error: DBAPIError) -> str:
-        state = getattr(error.orig, "sqlstate", None) or ""
+    def words(self, error: BaseException) -> str:
+        state = getattr(error, "sqlstate", None) or ""
         if state in _POSTGRES_WORDS:
             return _POSTGRES_WORDS[state]
         return "the database cannot be reached" if not state else "the database failed"

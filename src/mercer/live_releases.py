@@ -1,40 +1,31 @@
 """Live releases: any point, any time, the same answer for ever.  Layer 5.  M7; Hall 2013, Sec. 5.
 
-`ask` answers the released path f_D + sigma Delta G, before any repair.  Two of the three routes
-stand on an ordinary release, made once at the door, and touch no record afterwards:
+`ask` answers the released path f_D + sigma Delta G, before any repair, by one of three routes:
 
 - coordinates: the path of a smooth kernel is its released coordinates (M2), and nothing grows;
-- markov: the exponential and Matern kernels on a line.  The states at the nodes of a fine public
-  grid are the release.  f_D, projected on these nodes, is known between them once it is known at
-  them, so what the path still lacks there is noise alone, drawn from public randomness when it
-  is first asked for (docs/proofs/live.md);
+- `live_markov`: the exponential and Matern kernels on a line, between released states;
+- `live_cholesky`: any kernel, drawn from f_D itself.
 
-the third, `live_cholesky`, draws from f_D itself.
+The first two stand on an ordinary release, made once at the door, and touch no record afterwards.
 """
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
-from mercer import entropy
-from mercer.bases import Grid
-from mercer.bridges import fill
 from mercer.checks import Floats
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
-from mercer.kernels import MaternKernel
-from mercer.live_store import LiveError, Pen, Record, Store
+from mercer.live_store import LiveError, Record, Store
 from mercer.release import Accuracy, Band
 from mercer.statements import Statement
 from mercer.storage import FORMAT, VERSION, from_dict
 
-__all__ = ["ROUTES", "CoordinatesLive", "LiveRelease", "MarkovLive", "reopened"]
+__all__ = ["ROUTES", "CoordinatesLive", "LiveRelease", "Standing", "reopened"]
 
 ROUTES: dict[str, type[LiveRelease]] = {}
 _MOST = 10**6  # points of one question
@@ -46,6 +37,7 @@ class LiveRelease(ABC):
     route: ClassVar[str]
     sensitive: ClassVar[bool]  # whether the store holds what records say
     kind = "density"
+    _single = False  # whether `_answer_one` is there for questions on a line
     domain: Domain
     privacy: Statement
 
@@ -84,11 +76,19 @@ class LiveRelease(ABC):
     def _answer(self, rows: Floats) -> Floats:
         """Values at distinct increasing rows of the domain."""
 
+    def _answer_one(self, x: float) -> float:
+        """The value at one point of the only column."""
+        return float(self._answer(np.array([[x]]))[0])
+
     def ask(self, points: object) -> Floats:
         """The released function at these points; what was answered before is answered again.
 
         Raw values of the path: near zero they may be negative.
         """
+        if isinstance(points, float) and self._single:
+            (low, high), x = self.domain.bounds[0], points + 0.0
+            if low <= x <= high:
+                return np.asarray(self._answer_one(x))
         rows = self.domain.points(points)
         if len(rows) > _MOST:
             raise LiveError(f"points must be at most {_MOST} a question, got {len(rows)}")
@@ -136,7 +136,7 @@ def reopened(store: Store, name: str) -> LiveRelease:
     return ROUTES[record.route].resume(store, record)
 
 
-class _Standing(LiveRelease):
+class Standing(LiveRelease):
     """Stands on a release that is kept whole in the store: no record is needed any more."""
 
     sensitive = False
@@ -146,7 +146,7 @@ class _Standing(LiveRelease):
         self.release, self.domain, self.privacy = release, release.domain, release.privacy
 
     @classmethod
-    def start(cls, store: Store, name: str, release: DensityRelease) -> _Standing:
+    def start(cls, store: Store, name: str, release: DensityRelease) -> Standing:
         """Keep a release that was just made."""
         fields = {"format": FORMAT, "version": VERSION, **release.to_dict()}
         record = Record(name, cls.route, fields)
@@ -154,14 +154,14 @@ class _Standing(LiveRelease):
         return cls.resume(store, record)
 
     @classmethod
-    def resume(cls, store: Store, record: Record) -> _Standing:
+    def resume(cls, store: Store, record: Record) -> Standing:
         release = from_dict(record.fields)
         if not isinstance(release, DensityRelease):
             raise LiveError(f"live release {record.name!r} does not stand on a density")
         return cls(store, record, release)
 
 
-class CoordinatesLive(_Standing):
+class CoordinatesLive(Standing):
     """Answers from released coordinates: nothing is drawn and nothing grows (M2)."""
 
     route = "coordinates"
@@ -182,89 +182,3 @@ class CoordinatesLive(_Standing):
 
     def _answer(self, rows: Floats) -> Floats:
         return self.release.raw(rows)
-
-
-class MarkovLive(_Standing):
-    """Bridges between released states: O(log i) a question, i the number of those before it."""
-
-    route = "markov"
-
-    def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
-        super().__init__(store, record, release)
-        if not isinstance(release.basis, Grid) or release.domain.dimension != 1:
-            raise LiveError(f"live release {record.name!r} does not stand on a grid of one column")
-        self._kernel: MaternKernel = release.basis.kernel
-        self._sigma = float(release.noise.deviations(release.basis.size)[0])
-        self._normals = _Normals(self._kernel.states, self._sigma)
-
-    @cached_property
-    def _nodes(self) -> tuple[Floats, Floats]:
-        """Nodes of the public grid, in the domain, and the released states there."""
-        basis = self.release.basis
-        assert isinstance(basis, Grid)
-        side = basis.sides[0]
-        place = self.domain.from_unit(np.linspace(0, 1, side)[:, None])[:, 0]
-        return place, basis.states(self.release.coordinates).reshape(side, -1)
-
-    @property
-    def accuracy(self) -> Accuracy:
-        spread = self._sigma * self.release.scale
-        return Accuracy(
-            integrated=spread**2 * self.domain.volume, pointwise=spread,
-            coordinates=self.release.basis.size, truncation=0.0,
-            resolution=self.release.basis.resolution,
-        )  # fmt: skip
-
-    def standard_error(self, points: object) -> Floats:
-        return np.full(self.domain.shape(points), self._sigma * self.release.scale)
-
-    def _answer(self, rows: Floats) -> Floats:
-        with self._store.reading(self.name) as pen:
-            known, values = pen.find(rows)
-        if not np.all(known):
-            with self._store.writing(self.name) as pen:
-                values[~known] = self._draw(pen, rows[~known])
-        return values * self.release.scale
-
-    def _draw(self, pen: Pen, rows: Floats) -> Floats:
-        """Answers at points that were new a moment ago; somebody else may have been quicker."""
-        known, values = pen.find(rows)
-        new = rows[~known]
-        if len(new):
-            states, knots = self._between(pen, new[:, 0])
-            pen.add(new, states, knots)
-            values[~known] = states[:, 0]
-        return values
-
-    def _between(self, pen: Pen, x: Floats) -> tuple[Floats, Any]:
-        nodes, at_nodes = self._nodes
-        p = self._kernel.states
-        cell = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
-        known = pen.around(x)
-        ends, states = [], []
-        for place, state, node, nearer in (
-            (known.left, known.left_states, cell, np.greater),
-            (known.right, known.right_states, cell + 1, np.less),
-        ):
-            use = nearer(place, nodes[node])  # False where there is no knot
-            ends.append(np.where(use, place, nodes[node]))
-            states.append(np.where(use[:, None], state[:, :p], at_nodes[node]))
-        width, low = float(self.domain.widths[0]), float(self.domain.lower[0])
-        unit = [np.maximum((end - low) / width, 0.0) for end in ends]
-        return fill(
-            self._kernel, (x - low) / width, (unit[0], unit[1]), (states[0], states[1]),
-            self._normals,
-        )  # fmt: skip
-
-
-class _Normals:
-    """Public noise; a forked process gets its own."""
-
-    def __init__(self, states: int, sigma: float) -> None:
-        self._states, self._sigma = states, sigma
-        self._rng, self._process = entropy.fresh(None), os.getpid()
-
-    def __call__(self, count: int) -> Floats:
-        if os.getpid() != self._process:
-            self._rng, self._process = entropy.fresh(None), os.getpid()
-        return self._sigma * self._rng.standard_normal((count, self._states))

@@ -2,8 +2,8 @@
 
 A point is answered once.  Whoever draws holds the pen of that release: draws are serialised, so
 two questions never draw from the same gap at once, and what was drawn is on the disk before
-anybody sees it.  This module says what a store does and keeps one in memory; `live_tables` keeps
-them in SQLite and PostgreSQL.
+anybody sees it.  This module says what a store does; `live_memory` keeps one in memory,
+`live_databases` in SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -13,29 +13,27 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from bisect import bisect_left
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import Any
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from mercer.checks import Bools, Floats
 
 __all__ = [
     "Factor",
+    "Knot",
     "LiveError",
     "LiveFull",
     "LiveUnavailable",
-    "Memory",
     "Neighbours",
     "Pen",
     "Record",
     "Store",
     "check_name",
+    "missing",
     "store_of",
+    "taken",
 ]
 
 STATES = 3  # numbers kept with an answer: the value, and what else its neighbours need
@@ -89,6 +87,9 @@ class Factor:
     exact: int = field(repr=False)  # sensitive
 
 
+Knot: TypeAlias = tuple[float, Sequence[float]]  # a place on a line, and the state there
+
+
 class Pen(ABC):
     """Held by one writer of a live release at a time; points are rows of the domain."""
 
@@ -97,12 +98,24 @@ class Pen(ABC):
         """Which points are answered, and their values (NaN where not)."""
 
     @abstractmethod
+    def look(self, x: float) -> float | None:
+        """The answer at one point on a line, if there is one."""
+
+    @abstractmethod
     def around(self, x: Floats) -> Neighbours:
-        """The nearest knots on each side of points on a line."""
+        """The nearest knots on each side of increasing points on a line."""
+
+    @abstractmethod
+    def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
+        """The nearest knots on each side of one point on a line."""
 
     @abstractmethod
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
         """New answers: states (points, at most STATES), the first of which is the value."""
+
+    @abstractmethod
+    def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
+        """One new answer on a line."""
 
     @abstractmethod
     def factors(self, after: int) -> list[Factor]:
@@ -151,122 +164,11 @@ class Store(ABC):
         """Let go of connections; the store may be used again."""
 
 
-class Memory(Store):
-    """In this process only: quick, and gone with it."""
-
-    where, durable = "memory", False
-
-    def __init__(self) -> None:
-        self._records: dict[str, Record] = {}
-        self._pens: dict[str, _MemoryPen] = {}
-        self._locks: dict[str, Lock] = {}
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._records)
-
-    def create(self, record: Record) -> None:
-        if record.name in self._records:
-            raise LiveError(taken(record.name, self.where))
-        self._locks[record.name], self._pens[record.name] = Lock(), _MemoryPen()
-        self._records[record.name] = record
-
-    def load(self, name: str) -> Record:
-        if name not in self._records:
-            raise LiveError(missing(name, self.names(), self.where))
-        return self._records[name]
-
-    def count(self, name: str) -> int:
-        return len(self._pens[name])
-
-    def reading(self, name: str) -> AbstractContextManager[Pen]:
-        return self.writing(name)
-
-    @contextmanager
-    def writing(self, name: str) -> Iterator[Pen]:
-        with self._locks[name]:
-            yield self._pens[name]
-
-    def close(self) -> None:
-        pass
-
-
-class _MemoryPen(Pen):
-    """Sorted lists by blocks: a new knot moves a thousand others at most."""
-
-    _BLOCK = 1024
-
-    def __init__(self) -> None:
-        self._values: dict[tuple[float, ...], float] = {}
-        self._starts: list[float] = []  # first knot of each block
-        self._blocks: list[list[float]] = []
-        self._states: list[list[tuple[float, ...]]] = []
-        self._factors: list[Factor] = []
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def find(self, points: Floats) -> tuple[Bools, Floats]:
-        get, nothing = self._values.get, float("nan")
-        values = np.array([get(tuple(p), nothing) for p in points.tolist()], dtype=float)
-        return ~np.isnan(values), values
-
-    def around(self, x: Floats) -> Neighbours:
-        found = [self._beside(v) for v in x.tolist()]
-        nothing = (float("nan"), (float("nan"),) * STATES)
-        sides = [[pair[side] or nothing for pair in found] for side in (0, 1)]
-        arrays: list[Floats] = []
-        for side in sides:
-            arrays += [np.array([v for v, _ in side]), np.array([s for _, s in side], dtype=float)]
-        return Neighbours(*arrays)
-
-    def add(self, points: Floats, states: Floats, knots: Bools) -> None:
-        for point, state, knot in zip(
-            points.tolist(), states.tolist(), knots.tolist(), strict=True
-        ):
-            self._values[tuple(point)] = state[0]
-            if knot and len(point) == 1:
-                self._insert(point[0], (*state, *(0.0,) * (STATES - len(state))))
-
-    def factors(self, after: int) -> list[Factor]:
-        return self._factors[after:]
-
-    def add_factor(self, number: int, factor: Factor) -> None:  # noqa: ARG002
-        self._factors.append(factor)
-
-    def _beside(self, x: float) -> tuple[Any, Any]:
-        if not self._blocks:
-            return None, None
-        b = max(bisect_left(self._starts, x) - 1, 0)
-        block, states = self._blocks[b], self._states[b]
-        i = bisect_left(block, x)
-        left = (block[i - 1], states[i - 1]) if i else None
-        if i < len(block):
-            return left, (block[i], states[i])
-        if b + 1 < len(self._blocks):
-            return left, (self._blocks[b + 1][0], self._states[b + 1][0])
-        return left, None
-
-    def _insert(self, x: float, state: tuple[float, ...]) -> None:
-        if not self._blocks:
-            self._starts, self._blocks, self._states = [x], [[x]], [[state]]
-            return
-        b = max(bisect_left(self._starts, x) - 1, 0)
-        block, states = self._blocks[b], self._states[b]
-        i = bisect_left(block, x)
-        block.insert(i, x)
-        states.insert(i, state)
-        self._starts[b] = block[0]
-        if len(block) > 2 * self._BLOCK:
-            half = self._BLOCK
-            self._blocks.insert(b + 1, block[half:])
-            self._states.insert(b + 1, states[half:])
-            self._starts.insert(b + 1, block[half])
-            del block[half:], states[half:]
-
-
 def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
     """The store for a path or a PostgreSQL URL; None is memory."""
     if place is None:
+        from mercer.live_memory import Memory
+
         return Memory()
     if isinstance(place, Store):
         return place

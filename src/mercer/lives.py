@@ -15,7 +15,8 @@ from mercer.data import open_rows
 from mercer.domain import Domain
 from mercer.kernels import KERNELS, MaternKernel
 from mercer.live_cholesky import LIMIT, CholeskyLive, point_sensitivity
-from mercer.live_releases import CoordinatesLive, LiveRelease, MarkovLive, reopened
+from mercer.live_markov import MarkovLive
+from mercer.live_releases import CoordinatesLive, LiveRelease, reopened
 from mercer.live_store import LiveError, Store, check_name, store_of, taken
 from mercer.mechanisms.base import check_promise, no_delta
 from mercer.mechanisms.gaussian import GaussianNoise

@@ -11,12 +11,12 @@ from starlette.concurrency import run_in_threadpool
 
 from mercer.server import errors
 from mercer.server.answers import Answers
-from mercer.server.guard import Guard
+from mercer.server.guard import First, Guard
 from mercer.server.owner import owner_routes
 from mercer.server.pages import page_routes
 from mercer.server.public import public_routes
 from mercer.server.settings import Settings
-from mercer.server.values import described, values_routes
+from mercer.server.values import described, values_route
 from mercer.version import __version__
 
 __all__ = ["create_app"]
@@ -48,11 +48,13 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.answers = answers
     errors.install(app)
-    app.router.routes.extend(values_routes(answers))  # first: they are asked most
+    busiest = values_route(answers)
+    app.router.routes.append(busiest)  # here for its other methods
     app.include_router(public_routes(answers))
     if settings.token is not None:
         app.include_router(owner_routes(answers))
     app.router.routes.extend(page_routes(app))
+    app.add_middleware(First, route=busiest)
     app.add_middleware(Guard, settings=settings)
     _describe(app)
     return app

@@ -14,8 +14,8 @@ from time import monotonic
 from typing import final
 
 from mercer.densities import DensityRelease
-from mercer.live_releases import reopened
 from mercer.live_store import LiveError, LiveUnavailable, Store, store_of
+from mercer.lives import open_live
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.errors import Refusal
 from mercer.server.records import FolderRecords, Records, is_name
@@ -197,7 +197,7 @@ class Catalogue:
             self._stores[place] = (inode, store)
         names = store.names()
         return [
-            known.get(name) or LiveEntry(name, reopened(store, name), place)
+            known.get(name) or LiveEntry(name, open_live(store, name), place)
             for name in names
             if is_name(name) and name not in retired
         ]

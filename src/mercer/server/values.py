@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mercer.server.answers import Answers, Values
@@ -19,21 +19,21 @@ from mercer.server.guard import PlainRoute
 from mercer.server.questions import Question, csv_answer, from_csv, from_json, from_query
 from mercer.server.schemas import errors
 
-__all__ = ["PATH", "described", "values_routes"]
+__all__ = ["PATH", "described", "values_route"]
 
 PATH = "/api/releases/{name}/values"
 _LARGE = 1 << 16  # bytes of a body that is parsed in a thread
 _OPTIONS = ("bandwidth", "raw", "band", "simultaneous", "format")
 
 
-def values_routes(answers: Answers) -> list[PlainRoute]:
+def values_route(answers: Answers) -> PlainRoute:
     """POST and GET of values."""
 
     async def post(request: Request) -> Response:
         kind = _content_type(request)
         options = _options(request, "at")
         entry = await answers.find(request.path_params["name"])
-        body = await request.body()
+        body = await _body(request)
         most, domain = answers.settings.points, entry.domain
 
         def parse() -> Question:
@@ -54,7 +54,19 @@ def values_routes(answers: Answers) -> list[PlainRoute]:
     async def either(request: Request) -> Response:
         return await (post if request.method == "POST" else get)(request)
 
-    return [PlainRoute(PATH, either, methods=["GET", "POST"])]
+    return PlainRoute(PATH, either, methods=["GET", "POST"])
+
+
+async def _body(request: Request) -> bytes:
+    """All of the body; the guard has counted it."""
+    message = await request.receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body", False):
+        message = await request.receive()
+        body += message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        raise ClientDisconnect
+    return body
 
 
 async def _answered(

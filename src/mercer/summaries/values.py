@@ -34,7 +34,7 @@ class PointValues(Sensitive):
                 "bandwidth must be a number or one number a column with route='cholesky'"
             )
         self._counts, self._smoother, self.weight = counts, smoother, weight
-        count = max(1, math.ceil(int(counts.max(initial=1)).bit_length() / _LIMB))
+        count = math.ceil(weight.bit_length() / _LIMB)  # public: no count is above the weight
         mask = (1 << _LIMB) - 1
         self._limbs = [((counts >> (_LIMB * k)) & mask).astype(float) for k in range(count)]
         self._ticks = [np.linspace(0.0, 1.0, nodes) for nodes in counts.shape]
@@ -69,7 +69,8 @@ class PointValues(Sensitive):
         total = 0
         for k, limb in enumerate(self._limbs):
             block = np.ascontiguousarray(limb[tuple(window)]).reshape(-1)
-            total += ((int(block @ high) << 15) + int(block @ low)) << (_LIMB * k)
+            upper, lower = (int(np.add.reduce(block * part)) for part in (high, low))  # exact
+            total += ((upper << 15) + lower) << (_LIMB * k)
         return total
 
     def to_bytes(self) -> bytes:

@@ -1,0 +1,145 @@
+"""Live paths of the exponential and Matern kernels on a line.  Layer 5.  M7; Hall 2013, Sec. 5.
+
+The states at the nodes of a fine public grid are released once, at the door.  f_D, projected on
+these nodes, is known between them once it is known at them, so what the path still lacks there
+is noise alone: it is drawn from public randomness when it is first asked for, between the nearest
+knots on both sides (docs/proofs/live.md).  No record is needed any more.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from functools import cached_property
+
+import numpy as np
+
+from mercer import entropy
+from mercer.bases import Grid
+from mercer.bridge_points import bridge_point
+from mercer.bridges import DETERMINED, fill
+from mercer.checks import Bools, Floats
+from mercer.densities import DensityRelease
+from mercer.kernels import MaternKernel
+from mercer.live_releases import Standing
+from mercer.live_store import LiveError, Pen, Record, Store
+from mercer.release import Accuracy
+
+__all__ = ["MarkovLive"]
+
+
+class MarkovLive(Standing):
+    """Bridges between released states: O(log i) a question, i the number of those before it."""
+
+    route = "markov"
+    _single = True
+
+    def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
+        super().__init__(store, record, release)
+        if not isinstance(release.basis, Grid) or release.domain.dimension != 1:
+            raise LiveError(f"live release {record.name!r} does not stand on a grid of one column")
+        self._kernel: MaternKernel = release.basis.kernel
+        self._sigma = float(release.noise.deviations(release.basis.size)[0])
+        self._normals = _Normals(self._kernel.states, self._sigma)
+        self._scale = release.scale
+
+    @cached_property
+    def _nodes(self) -> tuple[list[float], list[list[float]], tuple[Floats, Floats]]:
+        """Nodes of the public grid, in the domain, and the released states; as arrays too."""
+        basis = self.release.basis
+        assert isinstance(basis, Grid)
+        side = basis.sides[0]
+        place = self.domain.from_unit(np.linspace(0, 1, side)[:, None])[:, 0]
+        states = basis.states(self.release.coordinates).reshape(side, -1)
+        return place.tolist(), states.tolist(), (place, states)
+
+    @property
+    def accuracy(self) -> Accuracy:
+        spread = self._sigma * self.release.scale
+        return Accuracy(
+            integrated=spread**2 * self.domain.volume, pointwise=spread,
+            coordinates=self.release.basis.size, truncation=0.0,
+            resolution=self.release.basis.resolution,
+        )  # fmt: skip
+
+    def standard_error(self, points: object) -> Floats:
+        return np.full(self.domain.shape(points), self._sigma * self.release.scale)
+
+    def _answer(self, rows: Floats) -> Floats:
+        with self._store.reading(self.name) as pen:
+            known, values = pen.find(rows)
+        if not np.all(known):
+            with self._store.writing(self.name) as pen:
+                values[~known] = self._draw(pen, rows[~known])
+        return values * self._scale
+
+    def _answer_one(self, x: float) -> float:
+        with self._store.reading(self.name) as pen:
+            value = pen.look(x)
+        if value is None:
+            with self._store.writing(self.name) as pen:
+                value = pen.look(x)
+                if value is None:
+                    state, knot = self._between_one(pen, x)
+                    pen.add_one(x, state, knot)
+                    value = state[0]
+        return value * self._scale
+
+    def _draw(self, pen: Pen, rows: Floats) -> Floats:
+        """Answers at points that were new a moment ago; somebody else may have been quicker."""
+        known, values = pen.find(rows)
+        new = rows[~known]
+        if len(new):
+            states, knots = self._between(pen, new[:, 0])
+            pen.add(new, states, knots)
+            values[~known] = states[:, 0]
+        return values
+
+    def _between_one(self, pen: Pen, x: float) -> tuple[list[float], bool]:
+        nodes, at_nodes, _ = self._nodes
+        cell = min(max(bisect_right(nodes, x) - 1, 0), len(nodes) - 2)
+        left, right = (nodes[cell], at_nodes[cell]), (nodes[cell + 1], at_nodes[cell + 1])
+        known = pen.beside(x)
+        if known[0] is not None and known[0][0] > left[0]:
+            left = (known[0][0], list(known[0][1]))
+        if known[1] is not None and known[1][0] < right[0]:
+            right = (known[1][0], list(known[1][1]))
+        width, p = float(self.domain.widths[0]), self._kernel.states
+        state, variance = bridge_point(
+            self._kernel, (x - left[0]) / width, (right[0] - x) / width, left[1][:p], right[1][:p],
+            self._normals(1)[0].tolist(),
+        )  # fmt: skip
+        return state, variance > DETERMINED
+
+    def _between(self, pen: Pen, x: Floats) -> tuple[Floats, Bools]:
+        nodes, at_nodes = self._nodes[2]
+        p = self._kernel.states
+        cell = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
+        known = pen.around(x)
+        ends, states = [], []
+        for place, state, node, nearer in (
+            (known.left, known.left_states, cell, np.greater),
+            (known.right, known.right_states, cell + 1, np.less),
+        ):
+            use = nearer(place, nodes[node])  # False where there is no knot
+            ends.append(np.where(use, place, nodes[node]))
+            states.append(np.where(use[:, None], state[:, :p], at_nodes[node]))
+        width, low = float(self.domain.widths[0]), float(self.domain.lower[0])
+        unit = [np.maximum((end - low) / width, 0.0) for end in ends]
+        return fill(
+            self._kernel, (x - low) / width, (unit[0], unit[1]), (states[0], states[1]),
+            self._normals,
+        )  # fmt: skip
+
+
+class _Normals:
+    """Public noise; a forked process gets its own."""
+
+    def __init__(self, states: int, sigma: float) -> None:
+        self._states, self._sigma = states, sigma
+        self._rng, self._process = entropy.fresh(None), os.getpid()
+
+    def __call__(self, count: int) -> Floats:
+        if os.getpid() != self._process:
+            self._rng, self._process = entropy.fresh(None), os.getpid()
+        return self._sigma * self._rng.standard_normal((count, self._states))

@@ -1,0 +1,180 @@
+"""Live answers, asked in any order, have the law of a batch release at the same points.
+
+A batch of answers is f + tau G, G normal with the kernel's covariance: whitened answers of many
+independent paths are standard normal numbers.  Means, variances and the variances of all sums of
+two are tested by their exact laws (normal and chi-square), which together are the whole
+covariance; a test fails for a correct program with probability ALPHA at most.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, norm
+
+import mercer
+from mercer import bridges, live_markov
+from mercer.bases import Grid
+from mercer.densities import DensityRelease
+from mercer.domain import Domain
+from mercer.kernels import Exponential, Gaussian, Matern32, Matern52
+from mercer.laws import Normal
+from mercer.live_cholesky import JITTER
+from mercer.live_markov import MarkovLive
+from mercer.live_memory import Memory
+from tests.conftest import ALPHA
+
+MARKOV = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]
+PATHS, SIGMA = 1000, 0.3
+
+
+def law_p_value(answers, mean, covariance):
+    """Smallest p-value of all tests of means and covariances, times their number."""
+    paths, m = answers.shape
+    white = np.linalg.solve(np.linalg.cholesky(covariance), (answers - mean).T)
+    values = [2 * norm.sf(np.abs(row.sum()) / np.sqrt(paths)) for row in white]
+    sums = [(white**2).sum()] + [(row**2).sum() for row in white]
+    degrees = [white.size] + [paths] * m
+    for i, j in itertools.combinations(range(m), 2):
+        sums.append(((white[i] + white[j]) ** 2).sum() / 2)
+        degrees.append(paths)
+    for total, degree in zip(sums, degrees, strict=True):
+        values.append(2 * min(chi2.cdf(total, degree), chi2.sf(total, degree)))
+    return min(values) * len(values)
+
+
+@pytest.fixture(scope="module")
+def template():
+    """Statement and shape of a release on a grid of few nodes, so that bridges matter."""
+    return mercer.density(
+        np.linspace(0.1, 0.9, 50), bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.2,
+        kernel="exponential",
+    )  # fmt: skip
+
+
+def markov_path(kernel, template, coordinates, sigma):
+    release = DensityRelease(
+        domain=Domain(("x",), ((0.0, 1.0),)), basis=Grid(kernel, (6,)), coordinates=coordinates,
+        noise=Normal(sigma, 2.0**-40), privacy=template.privacy, covariance=template.covariance,
+        choice="given", boundary="open",
+    )  # fmt: skip
+    return MarkovLive.start(Memory(), "path", release)
+
+
+def asked(live, points, rng):
+    """Answers in a random order, one by one and in batches."""
+    order, out = rng.permutation(len(points)), np.empty(len(points))
+    while order.size:
+        take = int(rng.integers(1, 4))
+        some, order = order[:take], order[take:]
+        out[some] = live.ask(float(points[some[0]])) if take == 1 else live.ask(points[some])
+    assert np.array_equal(out, live.ask(points))  # and for ever
+    return out / live.release.scale
+
+
+def markov_answers(kernel, template, rng, *, sigma=SIGMA, paths=PATHS):
+    basis = Grid(kernel, (6,))
+    exact = rng.normal(size=basis.size)  # any f_D
+    points = np.concatenate([rng.uniform(0, 1, 5), [0.41, 0.43, 0.2]])  # close ones; a node
+    answers = np.empty((paths, len(points)))
+    for row in answers:
+        noisy = exact + sigma * rng.standard_normal(basis.size)
+        row[:] = asked(markov_path(kernel, template, noisy, SIGMA), points, rng)
+    covariance = SIGMA**2 * kernel(points[:, None], points[:, None])
+    return answers, basis.evaluate(points[:, None], exact), covariance
+
+
+@pytest.mark.parametrize("kernel", MARKOV, ids=lambda k: k.name)
+def test_markov_answers_have_the_law_of_a_batch(kernel, template, rng):
+    assert law_p_value(*markov_answers(kernel, template, rng)) > ALPHA
+
+
+@pytest.mark.parametrize("kernel", MARKOV, ids=lambda k: k.name)
+def test_noise_a_fifth_too_small_is_seen(kernel, template, rng):
+    assert law_p_value(*markov_answers(kernel, template, rng, sigma=0.8 * SIGMA)) < ALPHA
+
+
+def test_exchanged_weights_are_seen(template, rng, monkeypatch):
+    """E2: Hall's two bridge weights are exchanged."""
+
+    def exchanged(kernel, before, after, left, right, z):
+        return bridges.bridge(kernel, after, before, left, right, z)
+
+    monkeypatch.setattr(
+        live_markov, "bridge_point",
+        lambda k, b, a, left, right, z: tuple(
+            part[0].tolist()
+            for part in exchanged(k, *(np.array([v]) for v in (b, a, left, right, z)))
+        ),
+    )  # fmt: skip
+    assert law_p_value(*markov_answers(MARKOV[0], template, rng)) < ALPHA
+
+
+def test_interpolation_without_noise_is_seen(template, rng, monkeypatch):
+    monkeypatch.setattr(live_markov._Normals, "__call__", lambda _, n: np.zeros((n, 1)))
+    assert law_p_value(*markov_answers(MARKOV[0], template, rng)) < ALPHA
+
+
+def test_draws_that_do_not_know_of_each_other_are_seen(template, rng, monkeypatch):
+    """Two writers in one gap: what the pen prevents."""
+    from mercer.live_memory import _MemoryPen
+
+    monkeypatch.setattr(_MemoryPen, "beside", lambda *_: (None, None))
+    kernel = MARKOV[0]
+    points, answers = np.array([0.41, 0.43]), np.empty((PATHS, 2))
+    exact = rng.normal(size=6)
+    for row in answers:
+        live = markov_path(kernel, template, exact + SIGMA * rng.standard_normal(6), SIGMA)
+        row[:] = [live.ask(float(x)) / live.release.scale for x in points]
+    mean = Grid(kernel, (6,)).evaluate(points[:, None], exact)
+    covariance = SIGMA**2 * kernel(points[:, None], points[:, None])
+    assert law_p_value(answers, mean, covariance) < ALPHA
+
+
+@pytest.mark.parametrize(
+    "kernel", [*MARKOV, Gaussian(((0.04,),)), Matern32(((0.04, 0), (0, 0.09)))], ids=lambda k: f"{k.name}-{k.dimension}"
+)  # fmt: skip
+def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
+    d, n = kernel.dimension, 40
+    rows = rng.integers(0, 129, (n, d)) / 128  # on nodes: binning changes nothing
+    points = rng.uniform(0, 1, (6, d))
+    widths = [float(h) for h in kernel.lengths]
+    answers = np.empty((400, 6))
+    live = mercer.live(
+        rows, bounds=[(0, 1)] * d if d > 1 else (0, 1), epsilon=1, delta=1e-6,
+        bandwidth=widths, kernel=kernel.name, route="cholesky", rng=rng,
+    )  # fmt: skip
+    for row in answers:
+        live._store._pens["live"] = type(live._store._pens["live"])()  # another path
+        live._forget()
+        for part in np.split(rng.permutation(6), [1, 3]):
+            row[part] = live.ask(points[part])
+        assert np.array_equal(row, live.ask(points))
+    gap = (points[:, None, :] - rows[None]) / np.array(widths)
+    mean = np.mean(np.exp(-(gap**2).sum(axis=2) / 2), axis=1) / np.prod(np.sqrt(2 * np.pi) * np.array(widths))  # fmt: skip
+    tau = live._noise.law.scale
+    covariance = tau**2 * (kernel(points, points) + JITTER * np.eye(6))
+    assert law_p_value(answers, mean, covariance) > ALPHA
+    assert law_p_value(answers, mean, 1.6 * covariance) < ALPHA
+
+
+def test_a_live_path_stands_on_the_estimate_itself(rng):
+    """Between nodes the projection is f_D to 1/4000 of its peak; at n = 1e9 nothing else shows."""
+    rows = rng.integers(0, 1025, 300) / 1024
+    grid = np.linspace(0, 1, 77)
+    f = np.mean(np.exp(-(((grid[:, None] - rows) / 0.05) ** 2) / 2), axis=1) / (0.05 * np.sqrt(2 * np.pi))  # fmt: skip
+    for kernel in ("exponential", "matern32", "matern52"):
+        release = mercer.density(
+            np.repeat(rows, 2000), bounds=(0, 1), epsilon=50, delta=1e-3, bandwidth=0.05,
+            kernel=kernel, rng=rng,
+        )  # fmt: skip
+        live = MarkovLive.start(Memory(), "path", release)
+        noise = 8 * live.accuracy.pointwise
+        assert np.max(np.abs(live.ask(grid) / live.release.scale - f)) < 2.5e-4 * f.max() + noise
+
+
+def test_coordinates_answer_as_their_release(rng):
+    live = mercer.live(rng.normal(50, 9, 500), bounds=(0, 100), epsilon=1)
+    x = rng.uniform(0, 100, 7)
+    assert np.array_equal(live.ask(x), live.release.raw(np.sort(x))[np.argsort(np.argsort(x))])
+    assert live.count == 0
