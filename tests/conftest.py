@@ -10,9 +10,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.browser import Browser, missing, serving
 
 ALPHA = 1e-9
 
@@ -49,3 +52,60 @@ def place(request: pytest.FixtureRequest, tmp_path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "budgets.db")
     return request.getfixturevalue("postgres")
+
+
+@pytest.fixture(scope="module")
+def page_folder(tmp_path_factory) -> Path:
+    """A folder of releases of every shape the page knows."""
+    import mercer
+
+    folder = tmp_path_factory.mktemp("releases")
+    generator = np.random.default_rng()
+    ages = np.concatenate([generator.normal(38, 11, 12_000), generator.normal(71, 8, 8_000)])
+    weights = 55 + 0.4 * ages + generator.normal(0, 9, ages.size)
+    heights = generator.normal(170, 9, ages.size)
+    one = {"bounds": (0, 100), "epsilon": 1, "columns": "age"}
+    mercer.density(ages, **one).save(folder / "ages.json")
+    mercer.density(ages[:500], **one, rng=1).save(folder / "trial.json")
+    both = [(0, 100), (30, 130)]
+    mercer.density(
+        np.c_[ages, weights], bounds=both, epsilon=1, delta=1e-6, columns=("age", "weight")
+    ).save(folder / "body.json")
+    mercer.density(
+        np.c_[ages, weights, heights][:2000], bounds=[*both, (130, 210)], epsilon=2, delta=1e-6,
+        columns=("age", "weight", "height"),
+    ).save(folder / "cube.json")  # fmt: skip
+    store = folder / "wards.db"
+    rough = {**one, "delta": 1e-6, "kernel": "matern32", "bandwidth": 4}
+    mercer.live(ages[:2000], **rough, store=store, name="waiting-room").close()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser(page_folder, tmp_path_factory) -> Iterator[Browser]:
+    """Chromium at a running service."""
+    if words := missing():
+        if os.environ.get("CI"):
+            pytest.fail(words)
+        pytest.skip(words)
+    with serving(page_folder) as service:
+        window = Browser(service.url, tmp_path_factory.mktemp("browser"))
+        yield window
+        window.close()
+
+
+@pytest.fixture
+def quiet(browser, request):
+    """No request leaves the service's own address, and the console stays empty."""
+    browser.size(1200, 900)
+    browser.scheme("light")
+    browser.requests(), browser.complaints()
+    yield
+    assert browser.foreign() == []
+    allowed = "Failed to load" if "refused" in request.fixturenames else "nothing"
+    assert [words for words in browser.complaints() if allowed not in words] == []
+
+
+@pytest.fixture
+def refused():
+    """Marks a test in which the service refuses something: Chromium logs that."""

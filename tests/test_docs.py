@@ -8,12 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 import mercer
 from mercer.cli import main
 from mercer.ledger import Ledger
+from tests.serving import start
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -72,6 +74,71 @@ def test_tour_is_short_and_links_exist():
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             if "://" not in target:
                 assert (page.parent / target).exists(), (page.name, target)
+
+
+def curl(line, port):
+    """What a line with curl asks for, without curl."""
+    words = iter(shlex.split(line.replace("$(cat token)", Path("token").read_text().strip()
+                                          if Path("token").exists() else ""))[1:])  # fmt: skip
+    method, headers, content, url, output = None, {}, None, "", None
+    for word in words:
+        if word == "-H":
+            key, value = next(words).split(": ", 1)
+            headers[key] = value
+        elif word in ("-d", "--data-binary", "-T"):
+            given = next(words)
+            file = given.removeprefix("@") if word != "-d" else None
+            content = Path(file).read_bytes() if file else given.encode()
+            method = method or ("PUT" if word == "-T" else "POST")
+        elif word == "-X":
+            method = next(words)
+        elif word == "-o":
+            output = next(words)
+        elif word != "-s":
+            url = word.replace(":8000", f":{port}")
+    answer = httpx.request(method or "GET", url, headers=headers, content=content, timeout=60)
+    if output:
+        Path(output).write_bytes(answer.content)
+    return answer
+
+
+def test_service_page(admissions):
+    """Every command of docs/service.md, in order."""
+    (admissions / "points.csv").write_text("age\n20\n40\n")
+    text = (ROOT / "docs" / "service.md").read_text()
+    lines = [
+        line[2:]
+        for block in re.findall(r"```console\n(.*?)```", text, flags=re.S)
+        for line in block.splitlines()
+    ]
+    assert len(lines) == 19
+    process, port, answers = None, 0, []
+    try:
+        for line in lines:
+            if line.startswith("mercer serve"):
+                if process is not None:
+                    process.terminate()
+                    process.communicate(timeout=60)
+                arguments = shlex.split(line.rstrip(" &"))[2:]
+                process, port, _ = start(arguments)
+            elif line.startswith("curl"):
+                answers.append(curl(line, port))
+                assert answers[-1].status_code in (200, 201), (line, answers[-1].text)
+            elif line.startswith("mercer"):
+                try:
+                    main(shlex.split(line)[1:])
+                except SystemExit as stop:
+                    assert not stop.code
+            else:
+                subprocess.run(line, shell=True, check=True)
+    finally:
+        if process is not None:
+            process.terminate()
+            process.communicate(timeout=60)
+    assert mercer.load("copy.json").privacy.epsilon == 1
+    assert answers[5].text.startswith("age,value\n20.0,")
+    assert answers[-1].json()["left"]["spent_epsilon"] == 1
+    assert (admissions / "releases" / "retired" / "ages-2.json").exists()
 
 
 MODULES = ["mercer", "mercer.api", "mercer.audits", "mercer.composition", "mercer.estimators"]

@@ -14,6 +14,7 @@ from mercer.cli_audit import audit_command
 from mercer.cli_ledger import ledger_app
 from mercer.cli_live import ask_command, live_command
 from mercer.cli_plan import Bounds, Delta, Json, MechanismName, plan_app
+from mercer.cli_serve import serve_command
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.add_typer(plan_app, name="plan")
 app.command("audit", no_args_is_help=True)(audit_command)
 app.add_typer(ledger_app, name="ledger")
+app.command("serve", no_args_is_help=True)(serve_command)
 app.command("live", no_args_is_help=True)(live_command)
 app.command("ask", no_args_is_help=True)(ask_command)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,15 +72,15 @@ class Domain:
         """Number of columns."""
         return len(self.names)
 
-    @property
+    @cached_property
     def lower(self) -> Floats:
         """Lower bounds."""
-        return np.array([lo for lo, _ in self.bounds])
+        return _fixed([lo for lo, _ in self.bounds])
 
-    @property
+    @cached_property
     def widths(self) -> Floats:
         """Upper minus lower bounds."""
-        return np.array([hi - lo for lo, hi in self.bounds])
+        return _fixed([hi - lo for lo, hi in self.bounds])
 
     @property
     def volume(self) -> float:
@@ -138,3 +139,9 @@ class Domain:
     def to_dict(self) -> dict[str, Any]:
         """For a file."""
         return {"columns": list(self.names), "bounds": [list(pair) for pair in self.bounds]}
+
+
+def _fixed(values: list[float]) -> Floats:
+    array = np.array(values)
+    array.setflags(write=False)
+    return array

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -98,7 +99,10 @@ class Release(ABC):
         """The released function itself, before any repair, or a derivative of it."""
         rows = self.domain.to_unit(self.domain.points(x))
         orders = self._orders(order)
-        value = self.basis.evaluate(rows, self._filtered, orders if any(orders) else None)
+        if any(orders):
+            value = self.basis.evaluate(rows, self._filtered, orders)
+        else:
+            value = self._function(rows)
         chain = math.prod(w**o for w, o in zip(self.domain.widths, orders, strict=True))
         out: Floats = (value * (self.scale / chain)).reshape(self.domain.shape(x))
         return out
@@ -150,6 +154,12 @@ class Release(ABC):
         if "filtered" not in self._memory:
             self._memory["filtered"] = self.basis.unmix(self.coordinates) * self.filter
         return self._memory["filtered"]
+
+    @property
+    def _function(self) -> Callable[[Floats], Floats]:
+        if "function" not in self._memory:
+            self._memory["function"] = self.basis.function(self._filtered)
+        return self._memory["function"]
 
     def _orders(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
         d = self.domain.dimension

@@ -19,6 +19,7 @@ __all__ = ["Axis", "TrigSeries", "cos_sin_pi", "exp"]
 
 _COS = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k) for k in range(10)]
 _SIN = [(-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(10)]
+_PAIRS = np.array([_COS[-2::-1], _SIN[-2::-1]]).T
 _EXP = [1 / math.factorial(k) for k in range(15)]
 _LN2_HIGH = 5954088943 / 2**33  # 33 bits of ln 2, so that its multiples below 2^20 are exact
 _LN2_LOW = 7.440617110012397e-11
@@ -136,10 +137,12 @@ def cos_sin_pi(t: Floats) -> tuple[Floats, Floats]:
     swap = folded > 0.25
     small = np.where(swap, 0.5 - folded, folded)  # [0, 1/4], exact
     square = small * small
-    cos, sin = np.full_like(small, _COS[-1]), np.full_like(small, _SIN[-1])
-    for a, b in zip(_COS[-2::-1], _SIN[-2::-1], strict=True):
-        cos, sin = cos * square + a, sin * square + b
-    sin = sin * small
+    both = np.empty((2, *small.shape))  # one pass for both halves the calls into NumPy
+    both[0], both[1] = _COS[-1], _SIN[-1]
+    for pair in _PAIRS.reshape(-1, 2, *[1] * small.ndim):
+        both *= square
+        both += pair
+    cos, sin = both[0], both[1] * small
     cos, sin = np.where(swap, sin, cos), np.where(swap, cos, sin)
     return np.where(size > 0.5, -cos, cos), np.where(turn < 0, -sin, sin)
 

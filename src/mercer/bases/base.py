@@ -145,6 +145,10 @@ class Basis(ABC):
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
+    def function(self, coordinates: Floats) -> Callable[[Floats], Floats]:
+        """The same for many calls with the same coordinates: what depends on them is done once."""
+        return lambda x: self.evaluate(x, coordinates)
+
     def on_grid(self, ticks: Sequence[Floats], coordinates: Floats) -> Floats:
         """Values on a tensor grid."""
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)

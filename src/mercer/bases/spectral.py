@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -182,6 +183,9 @@ class SpectralBasis(Basis):
     ) -> Floats:
         series = self.series(coordinates)
         return (series if orders is None else series.derivative(orders))(x)
+
+    def function(self, coordinates: Floats) -> Callable[[Floats], Floats]:
+        return self.series(coordinates)
 
     def on_grid(self, ticks: Any, coordinates: Floats) -> Floats:
         return self.series(coordinates).grid(ticks)

@@ -1,0 +1,11 @@
+"""The HTTP service: releases to look at and to query.  Layer 6: parse, call, render.
+
+`create_app(Settings(folder=...))` is an ASGI application; `mercer serve` runs it.
+"""
+
+from __future__ import annotations
+
+from mercer.server.app import create_app
+from mercer.server.settings import Settings
+
+__all__ = ["Settings", "create_app"]

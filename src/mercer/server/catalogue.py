@@ -1,0 +1,212 @@
+"""The releases there are: files and live stores of a folder, looked at again and again.  Layer 6.
+
+A file that cannot be read is named in the log and leaves the others alone.  A name that two
+releases carry is answered by neither.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import final
+
+from mercer.densities import DensityRelease
+from mercer.live_store import LiveError, LiveUnavailable, Store, store_of
+from mercer.lives import open_live
+from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
+from mercer.server.errors import Refusal
+from mercer.server.records import FolderRecords, Records, is_name
+from mercer.server.settings import Settings
+from mercer.storage import load
+
+__all__ = ["Catalogue"]
+
+_LOG = logging.getLogger("mercer.server")
+
+
+@final
+class Catalogue:
+    """All releases by name.  `refresh` blocks and may be called from any thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder, self._store = settings.folder, settings.store
+        self._ledger = settings.ledger_place
+        self._age = settings.refresh_seconds
+        self.records = None if self._folder is None else FolderRecords(self._folder)
+        self.lock = Lock()  # held while entries or records change
+        self._entries: dict[str, Entry] = {}
+        self._twice: frozenset[str] = frozenset()
+        self._reported: dict[str, Signature] = {}  # files already complained about
+        self._stores: dict[str, tuple[int, Store]] = {}  # by place, with the file's inode
+        self._lost: frozenset[str] = frozenset()  # stores that do not answer
+        self._complained: set[str] = set()  # those the log has named
+        self._looked = -float("inf")
+        self.refresh()
+        if self._twice:
+            names = ", ".join(sorted(self._twice))
+            raise ValueError(f"two releases have the name {names}; rename one of them")
+
+    @property
+    def known(self) -> Records:
+        """Datasets and retired names."""
+        return Records() if self.records is None else self.records.now
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is time to look again."""
+        return monotonic() - self._looked >= self._age
+
+    @property
+    def lost(self) -> bool:
+        """Whether a store does not answer."""
+        return bool(self._lost)
+
+    def entries(self) -> list[Entry]:
+        """All that can be asked, by name."""
+        return [self._entries[name] for name in sorted(self._entries)]
+
+    def has(self, name: str) -> bool:
+        """Whether a request for this name can be answered without looking again."""
+        return name in self._entries
+
+    def uses(self, name: str) -> bool:
+        """Whether a name is or was a release's."""
+        return name in self._entries or name in self._twice or name in self.known.retired
+
+    def get(self, name: str) -> Entry:
+        """One release, or a refusal that says why there is none."""
+        entry = self._entries.get(name)
+        if entry is not None:
+            return entry
+        if name in self._twice:
+            raise Refusal(409, "ambiguous", f"two releases have the name {name!r}; rename one")
+        if name in self.known.retired:
+            raise Refusal(410, "retired", f"release {name!r} was retired and is not answered")
+        shown = repr(name) if is_name(name) else "of this name"
+        raise Refusal(404, "no_release", f"there is no release {shown}; GET /api/releases lists")
+
+    def refresh(self) -> None:
+        """Look at the folder and the stores again."""
+        with self.lock:
+            self.look()
+
+    def look(self) -> None:
+        """The same for a caller that holds the lock."""
+        entries: dict[str, Entry] = {}
+        twice: set[str] = set()
+        retired = self.known.retired
+        for name, entry in (*self._files(retired), *self._lives(retired)):
+            if name in entries or name in twice:
+                if name not in self._twice:
+                    _LOG.error("two releases have the name %s; neither is answered", name)
+                twice.add(name)
+                entries.pop(name, None)
+            else:
+                entries[name] = entry
+        self._entries, self._twice = entries, frozenset(twice)
+        self._looked = monotonic()
+
+    def close(self) -> None:
+        """Close the live releases."""
+        with self.lock:
+            for _, store in self._stores.values():
+                store.close()
+            self._entries, self._stores = {}, {}
+
+    def _files(self, retired: frozenset[str]) -> Iterator[tuple[str, Entry]]:
+        for path in self._paths(".json"):
+            try:
+                about = path.stat()
+            except OSError:
+                continue  # removed in this moment
+            mark = (about.st_ino, about.st_size, about.st_mtime_ns)
+            name = path.stem
+            if name in retired:
+                continue
+            known = self._entries.get(name)
+            if isinstance(known, StoredEntry) and (known.path, known.signature) == (path, mark):
+                yield name, known
+            elif self._reported.get(path.name) != mark:
+                entry = self._read(name, path, mark)
+                if entry is not None:
+                    yield name, entry
+
+    def _read(self, name: str, path: Path, mark: Signature) -> StoredEntry | None:
+        try:
+            if not is_name(name):
+                raise ValueError(f"{path.name}: its name is no name for a release; rename it")
+            if mark[1] == 0:
+                raise ValueError(
+                    f"{path.name} is empty: a release is being made, or its making was cut off"
+                )
+            release = load(path)
+            if not isinstance(release, DensityRelease):
+                raise ValueError(f"{path.name}: releases of this kind are not served")
+            entry = stored_entry(name, release, path, mark)
+        except (ValueError, OSError, ArithmeticError, MemoryError) as error:
+            _LOG.warning("left out: %s", error)
+            self._reported[path.name] = mark
+            return None
+        self._reported.pop(path.name, None)
+        return entry
+
+    def _lives(self, retired: frozenset[str]) -> Iterator[tuple[str, Entry]]:
+        places = [] if self._store is None else [self._store]
+        for path in self._paths(".db"):
+            if self._ledger is not None and path.resolve() == Path(self._ledger).resolve():
+                continue
+            places.append(str(path))
+        before: dict[str, list[LiveEntry]] = {place: [] for place in places}
+        for entry in self._entries.values():
+            if isinstance(entry, LiveEntry) and entry.name not in retired:
+                before.setdefault(entry.store, []).append(entry)
+        for place in self._stores.keys() - before.keys():  # nothing is left of it
+            self._stores.pop(place)[1].close()
+        lost = set()
+        for place, known in before.items():
+            try:
+                found = self._store_entries(place, {entry.name: entry for entry in known}, retired)
+                self._complained.discard(place)
+            except (LiveError, OSError) as error:
+                passing = isinstance(error, (LiveUnavailable, OSError))
+                if place == self._store and self._looked < 0 and not passing:
+                    raise  # at the start somebody is there to set it right
+                if place not in self._complained:
+                    _LOG.warning("a store of live releases cannot be used: %s", error)
+                    self._complained.add(place)
+                if known or place == self._store:
+                    lost.add(place)
+                found = known
+            for entry in found:
+                yield entry.name, entry
+        self._lost = frozenset(lost)
+
+    def _store_entries(
+        self, place: str, known: dict[str, LiveEntry], retired: frozenset[str]
+    ) -> list[LiveEntry]:
+        """The live releases of a store; opened anew where another file has taken its place."""
+        inode = 0 if "://" in place else Path(place).stat().st_ino
+        before, store = self._stores.get(place, (inode, None))
+        if store is None or before != inode:
+            if store is not None:
+                store.close()
+            known, store = {}, store_of(place)
+            self._stores[place] = (inode, store)
+        names = store.names()
+        return [
+            known.get(name) or LiveEntry(name, open_live(store, name), place)
+            for name in names
+            if is_name(name) and name not in retired
+        ]
+
+    def _paths(self, end: str) -> list[Path]:
+        if self._folder is None:
+            return []
+        return sorted(
+            path
+            for path in self._folder.iterdir()
+            if path.suffix == end and not path.name.startswith(".") and path.is_file()
+        )

@@ -1,0 +1,202 @@
+"""What a request for values asks: parsed and checked.  Layer 6.
+
+Bodies are JSON or CSV; small questions fit in an address.  Numbers are finite, here and in every
+answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import orjson
+
+from mercer.checks import Floats
+from mercer.domain import Domain
+from mercer.server.errors import Refusal
+
+__all__ = ["Question", "csv_answer", "from_csv", "from_json", "from_query", "widths_of"]
+
+_NUMBERS = frozenset((int, float))
+_FIELDS = ("points", "bandwidth", "raw", "band", "simultaneous")
+_NUMBER = re.compile(r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?$", re.ASCII)
+_WORDS = {"true": True, "false": False, "1": True, "0": False}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Points and how they are to be answered."""
+
+    rows: Floats  # (points, columns), in the domain
+    bandwidth: tuple[float, ...] | None = None
+    raw: bool = False
+    band: float | None = None
+    simultaneous: bool = True
+    nested: bool = True  # points are answered as they came: numbers, or lists of numbers
+
+
+def from_json(body: bytes, domain: Domain, most: int) -> Question:
+    """A question in JSON."""
+    try:
+        fields = orjson.loads(body)
+    except ValueError:
+        raise Refusal(
+            400, "not_json", 'the body must be JSON (RFC 8259) like {"points": [1, 2]}'
+        ) from None
+    if type(fields) is not dict or "points" not in fields:
+        raise _wrong("points", 'is missing; the body must be an object like {"points": [1, 2]}')
+    points = fields["points"]
+    if len(fields) > 1:
+        unknown = [name for name in fields if name not in _FIELDS]
+        if unknown:
+            raise _wrong(unknown[0][:40], f"is not a known field; known are {', '.join(_FIELDS)}")
+    if type(points) is not list:
+        raise _wrong("points", "must be a list of numbers, or of one list of numbers a point")
+    _check_count(len(points), most)
+    d = domain.dimension
+    kinds = set(map(type, points))
+    nested = kinds == {list}
+    if nested:
+        if set(map(len, points)) != {d}:
+            raise _wrong("points", f"must have {d} number(s) each: {', '.join(domain.names)}")
+        kinds = set(map(type, chain.from_iterable(points)))
+    elif d > 1:
+        raise _wrong("points", f"must be lists of {d} numbers each: {', '.join(domain.names)}")
+    if not kinds <= _NUMBERS:
+        raise _wrong("points", "must be numbers; null, text and true are none")
+    rows = np.array(points, dtype=float).reshape(len(points), d)
+    return Question(
+        _inside(rows, domain),
+        bandwidth=_bandwidth(fields.get("bandwidth"), d),
+        raw=_truth("raw", fields.get("raw", False)),
+        band=_level(fields.get("band")),
+        simultaneous=_truth("simultaneous", fields.get("simultaneous", True)),
+        nested=nested,
+    )
+
+
+def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int) -> Question:
+    """A question in CSV: a header with the columns' names, then a line a point."""
+    try:
+        text = body.decode("utf-8-sig")
+        lines = [line for line in csv.reader(io.StringIO(text), strict=True) if line]
+    except (UnicodeDecodeError, csv.Error):
+        raise Refusal(400, "not_csv", "the body must be CSV in UTF-8; it cannot be read") from None
+    names = list(domain.names)
+    head = [name.strip() for name in lines[0]] if lines else []
+    if sorted(head) != sorted(names):
+        raise _wrong("header", f"must be the columns of the release: {','.join(names)}")
+    _check_count(len(lines) - 1, most)
+    order = [head.index(name) for name in names]
+    if any(len(line) != len(names) for line in lines):
+        raise _wrong("points", f"must have {len(names)} number(s) on each line")
+    rows = np.array([[_number("points", line[i]) for i in order] for line in lines[1:]])
+    return _with_options(_inside(rows.reshape(-1, len(names)), domain), options, domain)
+
+
+def from_query(
+    at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int
+) -> Question:
+    """A question in an address: at=1&at=2, or at=1,2 for two columns."""
+    if not at:
+        raise _wrong("at", "is missing; give points like ?at=1&at=2, with commas between columns")
+    _check_count(len(at), most)
+    d = domain.dimension
+    points = [[_number("at", part) for part in text.split(",")] for text in at]
+    if any(len(point) != d for point in points):
+        raise _wrong("at", f"must have {d} number(s) each: {','.join(domain.names)}")
+    return _with_options(_inside(np.array(points, dtype=float), domain), options, domain)
+
+
+def csv_answer(domain: Domain, columns: Mapping[str, Floats | None], rows: Floats) -> bytes:
+    """Points and values, a line a point."""
+    given = {name: values for name, values in columns.items() if values is not None}
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*domain.names, *given])
+    writer.writerows(np.column_stack([rows, *given.values()]).tolist())
+    return out.getvalue().encode()
+
+
+def widths_of(text: str | None, dimension: int) -> tuple[float, ...] | None:
+    """A bandwidth in an address: a number, or one a column with commas between."""
+    if text is None or text == "":
+        return None
+    return _bandwidth([_number("bandwidth", part) for part in text.split(",")], dimension)
+
+
+def _with_options(rows: Floats, options: Mapping[str, str], domain: Domain) -> Question:
+    band = options.get("band")
+    return Question(
+        rows,
+        bandwidth=widths_of(options.get("bandwidth"), domain.dimension),
+        raw=_word("raw", options.get("raw", "false")),
+        band=None if band is None else _level(_number("band", band)),
+        simultaneous=_word("simultaneous", options.get("simultaneous", "true")),
+        nested=domain.dimension > 1,
+    )
+
+
+def _inside(rows: Floats, domain: Domain) -> Floats:
+    try:
+        return domain.points(rows)
+    except ValueError as error:
+        raise Refusal(422, "out_of_domain", "points: " + str(error)) from None
+
+
+def _check_count(count: int, most: int) -> None:
+    if count > most:
+        raise Refusal(
+            413, "too_many_points", f"points must be at most {most} a request, got {count}; "
+            "send several requests",
+        )  # fmt: skip
+    if count < 1:
+        raise _wrong("points", "must be at least one")
+
+
+def _bandwidth(value: Any, dimension: int) -> tuple[float, ...] | None:
+    if value is None:
+        return None
+    parts = value if type(value) is list else [value]
+    if len(parts) not in (1, dimension) or not set(map(type, parts)) <= _NUMBERS:
+        raise _wrong("bandwidth", f"must be a number, or a list of {dimension} number(s)")
+    if not all(0 < part < 1e300 for part in parts):
+        raise _wrong("bandwidth", "must be above 0; it is in the units of the data")
+    return tuple(float(part) for part in parts) * (dimension if len(parts) == 1 else 1)
+
+
+def _level(value: Any) -> float | None:
+    if value is None:
+        return None
+    if type(value) not in _NUMBERS or not 0 < value < 1:
+        raise _wrong("band", "must be a level between 0 and 1, or null for no band; 0.95 is usual")
+    return float(value)
+
+
+def _truth(name: str, value: Any) -> bool:
+    if type(value) is not bool:
+        raise _wrong(name, "must be true or false")
+    return value
+
+
+def _word(name: str, value: str) -> bool:
+    if value not in _WORDS:
+        raise _wrong(name, "must be true or false")
+    return _WORDS[value]
+
+
+def _number(name: str, text: str) -> float:
+    text = text.strip()
+    if not _NUMBER.match(text):
+        raise _wrong(name, "must be numbers like 1, -2.5 or 3e4")
+    return float(text)
+
+
+def _wrong(name: str, words: str) -> Refusal:
+    return Refusal(422, "invalid", f"{name!r} {words}")
