@@ -33,10 +33,11 @@ DURABLE = """\
 
 A SQLite file, exponential kernel, each answer in the write-ahead log and synced before it is
 returned.  The release is filled in batches of {batch:,} random points up to i; then {window:,} new
-random points (i / 2 where that is less) are asked one by one, in turns of {turn} with the two baselines, which so share the
-machine's busy moments.  Microseconds a question: mean and, in brackets, median.  *fsync*: 8 KiB,
-two pages, appended to a file and synced.  *sqlite3*: one insert and its commit, in a table of as
-many rows with the same settings.  Batches: microseconds a point, one commit a batch."""
+random points (i / 2 where that is less) are asked one by one, in turns of {turn} with the two
+baselines, which so share the machine's busy moments.  Microseconds a question: mean and, in
+brackets, median.  *fsync*: 8 KiB, two pages, appended to a file and synced.  *sqlite3*: one insert
+and its commit, in a table of as many rows with the same settings.  Batches: microseconds a point,
+one commit a batch."""
 MEMORY = """\
 ## In memory
 
