@@ -179,7 +179,8 @@ def test_a_live_path_stands_on_the_estimate_itself(kernel, h, rng):
         peak = float(KERNELS[smoother](((h * h,),)).mass) ** -1
         noise = 8 * live.accuracy.pointwise
         assert np.max(np.abs(live.ask(points) - f)) < live._error + noise
-        assert live._error < (1e-12 if smoother == kernel else 4e-4) * peak
+        exact = smoother == kernel and h > 0.01  # rows stand on nodes
+        assert live._error < (1e-12 if exact else 5e-4) * peak
         band = live.band(points, 1 - 1e-13)
         assert np.all((band.lower < f) & (f < band.upper))
 

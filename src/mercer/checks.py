@@ -30,13 +30,16 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 def check_epsilon(epsilon: object) -> float:
-    """Epsilon as a float: finite and positive.  There is no default: the choice is the caller's."""
+    """Epsilon as a float in [1e-9, 1e9].  There is no default: the choice is the caller's."""
     if epsilon is None:
         raise ValueError(
             "epsilon is missing: a privacy choice has no default; give a positive number, "
             "for example epsilon=1.0 (smaller is more private)"
         )
-    return check_positive("epsilon", epsilon, "smaller is more private; 0.1 to 2 is usual")
+    number = check_positive("epsilon", epsilon, "smaller is more private; 0.1 to 2 is usual")
+    if not 1e-9 <= number <= 1e9:  # beyond, nothing is left of the data or of the promise
+        raise ValueError(f"epsilon must be in [1e-9, 1e9], got {number!r}; 0.1 to 2 is usual")
+    return number
 
 
 def check_delta(delta: object) -> float:

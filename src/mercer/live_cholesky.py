@@ -159,6 +159,7 @@ class CholeskyLive(LiveRelease):
             )
         for factor in factors:
             self._knots.keep(factor)
+        self._kept = len(self._knots)
 
     def _next(self, pen: Pen, row: Floats) -> tuple[float, bool]:
         """Answer at one new point, and whether it is a knot."""
