@@ -56,7 +56,7 @@ def main() -> None:
     for old in public.glob("live.db*"):
         old.unlink()
     sample_records(records)
-    print(f"Made {RECORDS} sample records: {records}")
+    print(f"Made {RECORDS} sample records: {records} (what an earlier run made is replaced)")
     mercer(
         "plan", "density", "--n", str(RECORDS), "--bounds", "0", "100",
         "--epsilon", "0.1", "0.5", "1",

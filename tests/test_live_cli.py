@@ -37,7 +37,7 @@ def test_make_and_ask(run, kernel):
     assert (code, err) == (0, "")
     assert "epsilon = 1" in out
     assert "no records" in out
-    assert "Ask it: mercer ask a.db --name ages --at 50" in out
+    assert "Ask it: mercer ask a.db --at 50" in out
     code, out, _ = run("ask a.db --at 20 42.5 --json")
     values = json.loads(out)["values"]
     assert [row["at"] for row in values] == [[20.0], [42.5]]
@@ -63,7 +63,7 @@ def test_two_columns_say_that_the_store_is_sensitive(run):
 def test_json_of_a_new_one(run):
     code, out, _ = run(f"{MAKE} --kernel matern52 --store a.db --json")
     said = json.loads(out)
-    assert (code, said["route"], said["sensitive"], said["name"]) == (0, "markov", False, "live")
+    assert (code, said["route"], said["sensitive"], said["name"]) == (0, "markov", False, "a")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_json_of_a_new_one(run):
         ("ask a.db", "at is missing"),
         ("ask a.db --at 101", "must lie in the domain"),
         ("ask a.db --at nan", "must lie in the domain"),
-        ("ask a.db --name other --at 3", "has no live release 'other'; it has 'live'"),
+        ("ask a.db --name other --at 3", "has no live release 'other'; it has 'a'"),
     ],
 )
 def test_errors_name_the_way_out(run, line, words):
@@ -102,5 +102,5 @@ def test_a_taken_name_costs_nothing(run):
     assert len(Ledger("budgets.db").history("visits")) == 1
     code, _, err = run(paid)
     assert code == 2
-    assert "has a live release 'live' already" in err
+    assert "has a live release 'a' already" in err
     assert len(Ledger("budgets.db").history("visits")) == 1

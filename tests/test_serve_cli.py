@@ -35,7 +35,7 @@ def refused(capsys):
 def test_places_that_are_none(refused, places):
     assert "there is no folder" in refused(places / "none")
     (places / "a.txt").write_text("x")
-    assert "no live store" in refused(places / "a.txt")
+    assert "is a file; mercer serve wants the folder" in refused(places / "a.txt")
     assert "postgresql" in refused("mysql://host/db")
     mercer.live([1.0, 2.0], bounds=(0, 5), epsilon=1, store=places / "s.db").close()
     assert "store is given twice" in refused(places / "s.db", "--store", places / "s.db")

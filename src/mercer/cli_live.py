@@ -19,13 +19,18 @@ def live_command(
         list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
     ] = None,
     bounds: Bounds = None,
-    epsilon: Annotated[float | None, typer.Option(help="The epsilon of the promise.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="The epsilon of the promise. Required.")
+    ] = None,
     delta: Delta = None,
     store: Annotated[
         str | None,
         typer.Option(help="Where answers are kept: a file or a postgresql:// URL. Required."),
     ] = None,
-    name: Annotated[str, typer.Option(help="Name of this live release in the store.")] = "live",
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of this live release; that of the file where it is left out."),
+    ] = None,
     bandwidth: Annotated[
         list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
     ] = None,
@@ -79,15 +84,19 @@ def live_command(
         if as_json:
             terminal.print_json(_summary(made))
             return
-        print(f"Live release {made.name!r}: the density of {made.domain.describe()}")
-        print(f"  promise   {made.privacy}")
-        print(f"  accuracy  {made.accuracy}")
-        kept = "holds counts of the records: keep it as safe as them" if made.sensitive else (
-            "holds the release and its answers, and no records"
-        )  # fmt: skip
-        print(f"  store     {made.store} {kept}")
-        option = "" if name == "live" else f" --name {name}"
-        print(f"Ask it: mercer ask {made.store}{option} --at {_somewhere(made)}")
+        kept = "holds the release and its answers, and no records"
+        if made.sensitive:
+            kept = "holds counts of the records: keep it as safe as them"
+        terminal.facts(
+            f"Live release {made.name!r}: the density of {made.domain.describe()}",
+            [
+                ("promise", str(made.privacy)),
+                ("attack", made.privacy.attack),
+                ("accuracy", str(made.accuracy)),
+                ("store", f"{made.store} {kept}"),
+            ],
+        )
+        print(f"Ask it: mercer ask {made.store} --at {_somewhere(made)}")
 
 
 def ask_command(

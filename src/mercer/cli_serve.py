@@ -95,6 +95,8 @@ def _say(app: Any, listener: socket.socket, host: str, owner: bool) -> None:
     shown = f"[{name}]" if ":" in name else ("localhost" if host == "localhost" else name)
     count = len(app.state.answers.catalogue.entries())
     print(f"Mercer serves {count} release{'' if count == 1 else 's'} at http://{shown}:{port}/")
+    if not count:
+        print("Put release files (*.json) or live stores (*.db) into the folder; they appear here.")
     if not owner:
         print("Owner side: off. Releases are looked at and queried only.")
     elif _loopback(host):
@@ -116,9 +118,14 @@ def _place(place: str) -> tuple[Path | None, str | None]:
         return path, None
     if path.suffix == ".db" and path.is_file():
         return None, place
+    if path.is_file():
+        raise ValueError(
+            f"{place!r} is a file; mercer serve wants the folder that release files lie in, here "
+            f"{str(path.parent)!r}, or a live store (*.db, postgresql://…)"
+        )
     raise ValueError(
-        f"there is no folder {place!r} and no live store (*.db, postgresql://…) of that name; "
-        "mkdir it, or name the folder that holds release files"
+        f"there is no folder {place!r} and no live store (*.db, postgresql://…) of that name; name "
+        "the folder that holds release files"
     )
 
 

@@ -266,9 +266,15 @@ def account(
 
 
 def _remaining(dataset: Dataset, past: list[Charge], delta: float | None) -> Remaining:
-    at = dataset.delta if delta is None else _check_delta(delta)
-    costs = [charge.cost for charge in past]
-    return Remaining.of(dataset.name, Filter(dataset.epsilon, dataset.delta), costs, at)
+    costs, total = [charge.cost for charge in past], Filter(dataset.epsilon, dataset.delta)
+    if delta is not None:
+        return Remaining.of(dataset.name, total, costs, _check_delta(delta))
+    whole = Remaining.of(dataset.name, total, costs, dataset.delta)
+    if whole.gaussian or not dataset.delta:
+        return whole
+    # the whole delta leaves none to put beside what was released before: look below it
+    rest = max(0.9 * (dataset.delta - whole.spent_delta), 0.0)
+    return Remaining.of(dataset.name, total, costs, float(f"{rest:.1g}"))
 
 
 def _exceeded(dataset: Dataset, past: list[Charge], cost: Cost) -> BudgetExceeded:

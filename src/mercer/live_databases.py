@@ -27,6 +27,11 @@ def tables_of(place: str | os.PathLike[str]) -> Store:
             "store must be the path of a file or a postgresql:// URL, got "
             + (f"a {text.split('://')[0]}:// URL" if text else "''")
         )
+    if Path(text).suffix in (".json", ".csv", ".parquet"):
+        raise LiveError(
+            f"store must be a live store, for example live.db, and {text!r} is none"
+            + ("; a release is evaluated with mercer eval" if text.endswith(".json") else "")
+        )
     return SQLite(Path(text))
 
 

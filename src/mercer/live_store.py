@@ -31,6 +31,7 @@ __all__ = [
     "Record",
     "Store",
     "check_name",
+    "is_name",
     "missing",
     "store_of",
     "taken",
@@ -181,9 +182,14 @@ def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
     return tables_of(place)
 
 
+def is_name(name: object) -> bool:
+    """Whether it can be a file name and a part of a URL everywhere."""
+    return isinstance(name, str) and bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name))
+
+
 def check_name(name: object) -> str:
     """A name that is a file name and a part of a URL everywhere."""
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+    if not isinstance(name, str) or not is_name(name):
         raise LiveError(
             "name must be 1 to 64 letters, digits, dots, dashes or underscores, the first a letter "
             f"or a digit; got {name!r}"

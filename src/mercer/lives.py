@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from mercer.kernels import KERNELS, MaternKernel
 from mercer.live_cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.live_markov import MarkovLive
 from mercer.live_releases import CoordinatesLive, LiveRelease, reopened
-from mercer.live_store import LiveError, Store, check_name, store_of, taken
+from mercer.live_store import LiveError, Store, check_name, is_name, store_of, taken
 from mercer.mechanisms.base import check_promise, no_delta
 from mercer.mechanisms.gaussian import GaussianNoise
 from mercer.publish import LedgerLike, Purse, commit
@@ -46,7 +47,7 @@ def live(
     missing: str = "zero",
     route: str = "auto",
     store: str | os.PathLike[str] | Store | None = None,
-    name: str = "live",
+    name: str | None = None,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -73,7 +74,7 @@ def live(
         A file (SQLite) or a postgresql:// URL; answers are on the disk before they are returned.
         None: this process's memory, for trying things out.  A file is readable by its owner alone.
     name
-        Of this live release in the store.
+        Of this live release in the store; that of the file where it is left out, or "live".
     rng, ledger, dataset, progress
         As in `mercer.density`.
 
@@ -88,7 +89,7 @@ def live(
     """
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)
-    check_name(name)
+    name = check_name(_default_name(store) if name is None else name)
     with _opened(store) as keeper:
         keeper.prepare()
         if name in keeper.names():
@@ -169,6 +170,14 @@ def _cholesky(
     )  # fmt: skip
 
 
+def _default_name(store: object) -> str:
+    """`ages` for ages.db."""
+    if isinstance(store, (str, os.PathLike)) and "://" not in os.fspath(store):
+        stem = Path(os.fspath(store)).stem
+        return stem if is_name(stem) else "live"
+    return "live"
+
+
 def _route(route: object, kernel: object, dimension: int | None, delta: object) -> str:
     """How questions are answered: public, and checked before any record is read."""
     way = check_choice("route", route, _ROUTES)
@@ -202,8 +211,13 @@ def open_live(store: str | os.PathLike[str] | Store, name: str | None = None) ->
     with _opened(store) as keeper:
         if name is None:
             names = keeper.names()
-            if len(names) != 1:
-                have = ", ".join(map(repr, names)) if names else "none"
+            if not names:
+                raise LiveError(
+                    f"store {keeper.where!r} holds no live release yet; make one with mercer.live, "
+                    "or on the command line with mercer live"
+                )
+            if len(names) > 1:
+                have = ", ".join(map(repr, names))
                 raise LiveError(
                     f"name must say which live release of {keeper.where!r} to open; it has {have}"
                 )

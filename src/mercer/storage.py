@@ -54,6 +54,8 @@ def load(path: str | Path) -> Release:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no release file {str(path)!r}")
+    if path.suffix == ".db":
+        raise ValueError(f"{path.name} is a live store; ask it: mercer ask {path} --at X")
     if path.stat().st_size > _LARGEST:
         raise ValueError(f"{path.name}: larger than any release ({_LARGEST >> 20} MiB)")
     try:

@@ -146,9 +146,6 @@ def summary(release: Any) -> dict[str, Any]:
 
 def show(release: Any, heading: str) -> None:
     """Promise, domain, bandwidth and accuracy in words."""
-    from rich.table import Table
-
-    rows = Table(title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2))
     width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
     how = {
         "auto": "chosen from the noisy result, free",
@@ -157,18 +154,32 @@ def show(release: Any, heading: str) -> None:
         "private-scott": "Scott's rule from private quartiles, a part of the budget",
         "private-cv": "private cross-validation, a part of the budget",
     }
-    rows.add_row("promise", str(release.privacy))
-    rows.add_row("attack", release.privacy.attack)
-    rows.add_row("domain", release.domain.describe() + f", boundary {release.boundary}")
-    rows.add_row("bandwidth", f"{width} ({how[release.choice]})")
-    rows.add_row("accuracy", str(release.accuracy))
+    rows = [
+        ("promise", str(release.privacy)),
+        ("attack", release.privacy.attack),
+        ("domain", release.domain.describe() + f", boundary {release.boundary}"),
+        ("bandwidth", f"{width} ({how[release.choice]})"),
+        ("accuracy", str(release.accuracy)),
+    ]
     if release.share_of_values < 1:
         words = f"about {release.share_of_values:.0%} of the records seem to hold a number"
         doubt = "; are these the right columns?" if release.share_of_values < 0.8 else ""
-        rows.add_row("note", f"{words} (told by the release itself){doubt}")
+        rows.append(("note", f"{words} (told by the release itself){doubt}"))
     if release.privacy.delta > 1 / release.privacy.n:
-        rows.add_row("note", "delta is above 1/n, too weak a promise for most uses")
-    console().print(rows)
+        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
+    facts(heading, rows)
+
+
+def facts(heading: str, rows: list[tuple[str, str]]) -> None:
+    """Names and sentences under a heading, wrapped to the screen."""
+    from rich.table import Table
+
+    columns = Table(
+        title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2)
+    )
+    for name, words in rows:
+        columns.add_row(name, words)
+    console().print(columns)
 
 
 def table(*headings: str) -> Any:

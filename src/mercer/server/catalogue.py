@@ -47,7 +47,10 @@ class Catalogue:
         self.refresh()
         if self._twice:
             names = ", ".join(sorted(self._twice))
-            raise ValueError(f"two releases have the name {names}; rename one of them")
+            raise ValueError(
+                f"two releases have the name {names}: a file is renamed; a live release keeps its "
+                "name, so serve its store from another folder"
+            )
 
     @property
     def known(self) -> Records:

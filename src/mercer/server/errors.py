@@ -137,4 +137,9 @@ def _sentence(errors: Any) -> str:
         return f"{where[:80]!r} is not a known field; GET /docs lists them"
     if first["type"] == "missing":
         return f"{where[:80]!r} is missing; GET /docs says what it is"
+    if first["type"] == "string_pattern_mismatch":
+        return (
+            f"{where[:80]!r} must be 1 to 64 letters, digits, dots, dashes or underscores, the "
+            "first a letter or a digit"
+        )
     return f"{where[:80]!r} is wrong: {str(first['msg'])[:200]}; GET /docs says what it may be"

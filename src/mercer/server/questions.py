@@ -90,8 +90,14 @@ def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int)
         raise Refusal(400, "not_csv", "the body must be CSV in UTF-8; it cannot be read") from None
     names = list(domain.names)
     head = [name.strip() for name in lines[0]] if lines else []
+    if not lines:
+        raise Refusal(
+            400, "not_csv", "the body is empty; send CSV with a header and a line a point"
+        )
     if sorted(head) != sorted(names):
-        raise _wrong("header", f"must be the columns of the release: {','.join(names)}")
+        raise _wrong(
+            "header", f"must be a first line with the release's columns: {','.join(names)}"
+        )
     _check_count(len(lines) - 1, most)
     order = [head.index(name) for name in names]
     if any(len(line) != len(names) for line in lines):
