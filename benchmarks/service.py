@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,7 @@ NOTE = """\
 median of the turns, and so are the quantiles of the time from request to answer.  A request holds
 {points} points of one column.  *Bare, from memory*: `async def` that returns a dictionary.  *Bare,
 validated*: the question is a Pydantic model and so is the answer.  Client and server share {cores}
-cores, so both are slower than they would be alone."""
+cores, so both are slower than they would be alone.  {versions}."""
 
 LIVE = """\
 **Live answers.**  A live release with an exponential kernel in a SQLite file; new answers are on
@@ -274,8 +275,9 @@ def main() -> None:
         for name, n, rate, quick, slow in lives
     ]
     note = NOTE.format(
-        connections=connections, seconds=seconds, turns=turns, points=points, cores=os.cpu_count()
-    )
+        connections=connections, seconds=seconds, turns=turns, points=points, cores=os.cpu_count(),
+        versions=", ".join(f"{name} {version(name)}" for name in ("fastapi", "uvicorn", "orjson")),
+    )  # fmt: skip
     parts = [note, table(head, lines)]
     if not args.quick:
         share = best / rows[-1][1]

@@ -17,7 +17,7 @@ from mercer import bridges, live_markov
 from mercer.bases import Grid
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
-from mercer.kernels import Exponential, Gaussian, Matern32, Matern52
+from mercer.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52
 from mercer.laws import Normal
 from mercer.live_cholesky import JITTER
 from mercer.live_markov import MarkovLive
@@ -69,7 +69,7 @@ def asked(live, points, rng):
         some, order = order[:take], order[take:]
         out[some] = live.ask(float(points[some[0]])) if take == 1 else live.ask(points[some])
     assert np.array_equal(out, live.ask(points))  # and for ever
-    return out / live.release.scale
+    return out / live._scale
 
 
 def markov_answers(kernel, template, rng, *, sigma=SIGMA, paths=PATHS):
@@ -125,7 +125,7 @@ def test_draws_that_do_not_know_of_each_other_are_seen(template, rng, monkeypatc
     exact = rng.normal(size=6)
     for row in answers:
         live = markov_path(kernel, template, exact + SIGMA * rng.standard_normal(6), SIGMA)
-        row[:] = [live.ask(float(x)) / live.release.scale for x in points]
+        row[:] = [live.ask(float(x)) / live._scale for x in points]
     mean = Grid(kernel, (6,)).evaluate(points[:, None], exact)
     covariance = SIGMA**2 * kernel(points[:, None], points[:, None])
     assert law_p_value(answers, mean, covariance) < ALPHA
@@ -158,19 +158,50 @@ def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
     assert law_p_value(answers, mean, 1.6 * covariance) < ALPHA
 
 
-def test_a_live_path_stands_on_the_estimate_itself(rng):
-    """Between nodes the projection is f_D to 1/4000 of its peak; at n = 1e9 nothing else shows."""
-    rows = rng.integers(0, 1025, 300) / 1024
-    grid = np.linspace(0, 1, 77)
-    f = np.mean(np.exp(-(((grid[:, None] - rows) / 0.05) ** 2) / 2), axis=1) / (0.05 * np.sqrt(2 * np.pi))  # fmt: skip
-    for kernel in ("exponential", "matern32", "matern52"):
-        release = mercer.density(
-            np.repeat(rows, 2000), bounds=(0, 1), epsilon=50, delta=1e-3, bandwidth=0.05,
-            kernel=kernel, rng=rng,
+def estimate(rows, points, kernel, h):
+    """f_D on (0, 1), directly."""
+    smoother = KERNELS[kernel](((h * h,),))
+    return np.mean(smoother.profile(points[:, None] - rows, 0), axis=1) / smoother.mass
+
+
+@pytest.mark.parametrize("kernel", ["exponential", "matern32", "matern52"])
+@pytest.mark.parametrize("h", [0.003, 0.05, 0.3])
+def test_a_live_path_stands_on_the_estimate_itself(kernel, h, rng):
+    """At so large an n hardly anything but the projection shows; the band knows its error."""
+    rows = rng.integers(0, 1025, 200) / 1024
+    points = rng.uniform(0, 1, 60)
+    for smoother in ("gaussian", kernel):
+        live = mercer.live(
+            np.repeat(rows, 5000), bounds=(0, 1), epsilon=50, delta=1e-3, bandwidth=h,
+            kernel=kernel, smoother=smoother,
         )  # fmt: skip
-        live = MarkovLive.start(Memory(), "path", release)
+        f = estimate(rows, points, smoother, h)
+        peak = float(KERNELS[smoother](((h * h,),)).mass) ** -1
         noise = 8 * live.accuracy.pointwise
-        assert np.max(np.abs(live.ask(grid) / live.release.scale - f)) < 2.5e-4 * f.max() + noise
+        assert np.max(np.abs(live.ask(points) - f)) < live._error + noise
+        assert live._error < (1e-12 if smoother == kernel else 4e-4) * peak
+        band = live.band(points, 1 - 1e-13)
+        assert np.all((band.lower < f) & (f < band.upper))
+
+
+def test_rows_without_values_add_nothing_and_nothing_is_divided_out(rng):
+    rows = rng.normal(0.5, 0.05, 100_000)
+    rows[:30_000] = np.nan
+    grid = np.linspace(0, 1, 1001)
+    for options in ({}, {"route": "cholesky"}):
+        live = mercer.live(
+            rows, bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.05, kernel="exponential", **options
+        )  # fmt: skip
+        assert np.isclose(np.trapezoid(live.ask(grid[::10]), grid[::10]), 0.7, atol=0.01)
+
+
+def test_a_seed_repeats_the_path(rng):
+    rows, points = rng.normal(50, 9, 200), rng.uniform(0, 100, 30)
+    one, two = (
+        mercer.live(rows, bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="exponential", rng=7).ask(points)
+        for _ in range(2)
+    )  # fmt: skip
+    assert np.array_equal(one, two)
 
 
 def test_coordinates_answer_as_their_release(rng):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeAlias
 
-from mercer.bridges import turned
+from mercer.bridges import DETERMINED, turned
 from mercer.kernels import MaternKernel
 
 __all__ = ["bridge_point"]
@@ -33,7 +33,7 @@ def bridge_point(
         variance = away * beyond / whole
         a, b = math.exp(-rate * before), math.exp(-rate * after)
         mean = (a * beyond * left[0] + b * away * right[0]) / whole
-        return [mean + math.sqrt(variance) * z[0]], variance
+        return [mean + (math.sqrt(variance) * z[0] if variance > DETERMINED else 0.0)], variance
     if before <= after:
         return _forward(kernel.states, rate, before, after, left, right, z)
     turn = _turn(kernel)
@@ -67,14 +67,15 @@ def _forward(
     ahead = _times(_transition(p, rate, near), start)
     there = _times(beyond, ahead)
     surprise = _solve(root, [(end[i] - there[i]) / large[i] for i in orders])
-    noise = _cholesky(spread)
+    variance = max(spread[0][0], 0.0) * small[0] ** 2
+    noise = _cholesky(spread) if variance > DETERMINED else [[0.0] * p] * p
     state = [
         ahead[i]
         + small[i]
         * sum(half[i][k] * surprise[k] + (noise[i][k] * z[k] if k <= i else 0.0) for k in orders)
         for i in orders
     ]
-    return state, max(spread[0][0], 0.0) * small[0] ** 2
+    return state, variance
 
 
 def _innovation(p: int, rate: float, gap: float) -> Matrix:

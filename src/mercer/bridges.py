@@ -27,7 +27,8 @@ def bridge(
     """States (points, p) between states `left` and `right`, and the variances of their values.
 
     `before` and `after` are the distances to both neighbours, `z` standard normals (points, p).
-    Where one distance is 0 the state is the neighbour's.
+    Where one distance is 0 the state is the neighbour's; where the variance is DETERMINED or
+    less, the state is the mean.
     """
     if kernel.states == 1:
         return _bridge_one(kernel, before, after, left, right, z)
@@ -94,7 +95,8 @@ def _bridge_one(
     whole = np.maximum(-np.expm1(-2 * rate * (before + after)), 1e-300)
     variance = away * beyond / whole
     mean = (a * beyond / whole)[:, None] * left + (b * away / whole)[:, None] * right
-    return mean + np.sqrt(variance)[:, None] * z, variance
+    spread = np.sqrt(np.where(variance > DETERMINED, variance, 0.0))
+    return mean + spread[:, None] * z, variance
 
 
 def _forward(
@@ -113,10 +115,11 @@ def _forward(
     spread = step - weight @ cross
     ahead = transition(kernel, gap) @ start[:, :, None]
     surprise = (end[:, :, None] - transition(kernel, far) @ ahead) / large[:, :, None]
-    shift = weight @ surprise + _cholesky(spread) @ z[:, :, None]
-    state = (ahead + small[:, :, None] * shift)[:, :, 0]
     here = near > 0
     variance = np.maximum(spread[:, 0, 0], 0.0) * small[:, 0] ** 2
+    noise = np.where((variance > DETERMINED)[:, None], z, 0.0)
+    shift = weight @ surprise + _cholesky(spread) @ noise[:, :, None]
+    state = (ahead + small[:, :, None] * shift)[:, :, 0]
     return np.where(here[:, None], state, start), np.where(here, variance, 0.0)
 
 

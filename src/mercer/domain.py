@@ -78,6 +78,11 @@ class Domain:
         return _fixed([lo for lo, _ in self.bounds])
 
     @cached_property
+    def upper(self) -> Floats:
+        """Upper bounds."""
+        return _fixed([hi for _, hi in self.bounds])
+
+    @cached_property
     def widths(self) -> Floats:
         """Upper minus lower bounds."""
         return _fixed([hi - lo for lo, hi in self.bounds])
@@ -105,7 +110,7 @@ class Domain:
                 f"shape {array.shape}"
             )
         rows = array.reshape(-1, d)
-        inside = np.all((rows >= self.lower) & (rows <= self.lower + self.widths), axis=1)
+        inside = np.all((rows >= self.lower) & (rows <= self.upper), axis=1)
         if not np.all(inside):
             bad = rows[np.argmin(inside)].tolist()
             raise ValueError(
@@ -127,7 +132,7 @@ class Domain:
 
     def from_unit(self, rows: Floats) -> Floats:
         """Rows of the unit cube in the domain."""
-        return np.clip(self.lower + rows * self.widths, self.lower, self.lower + self.widths)
+        return np.clip(self.lower + rows * self.widths, self.lower, self.upper)
 
     def describe(self) -> str:
         """`age in [0, 100], weight in [20, 200]`."""

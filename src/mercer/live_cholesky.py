@@ -152,8 +152,11 @@ class CholeskyLive(LiveRelease):
         self._knots.cut(kept)
         factors = pen.factors(max(kept - 1, 0))
         if kept and not (factors and self._knots.ends_with(factors.pop(0))):
-            self._knots.cut(0)  # the store was exchanged for a copy
-            factors = pen.factors(0)
+            raise LiveError(
+                f"live release {self.name!r}: store {self.store!r} lacks answers that were given: "
+                "it is an older copy, or another one. Drawing them anew would break the promise; "
+                "bring the newest store back"
+            )
         for factor in factors:
             self._knots.keep(factor)
 
@@ -166,8 +169,9 @@ class CholeskyLive(LiveRelease):
             return float(head @ knots.noisy), False
         if len(knots) >= LIMIT:
             raise LiveFull(
-                f"live release {self.name!r} has answered {LIMIT} points, the most that a factor "
-                "holds; those are answered for ever. A Markov kernel on one column has no limit"
+                f"live release {self.name!r} holds {LIMIT} points at most, and this question would "
+                f"go beyond: there was room for {LIMIT - self._kept} more. What was answered stays "
+                "answered; a Markov kernel on one column has no limit"
             )
         line = np.append(head, math.sqrt(square))
         exact = self._coordinate(line, unit[0])

@@ -23,7 +23,7 @@ from mercer.densities import DensityRelease
 from mercer.kernels import MaternKernel
 from mercer.live_releases import Standing
 from mercer.live_store import LiveError, Pen, Record, Store
-from mercer.release import Accuracy
+from mercer.release import Accuracy, Band
 
 __all__ = ["MarkovLive"]
 
@@ -36,12 +36,18 @@ class MarkovLive(Standing):
 
     def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
         super().__init__(store, record, release)
+        self._error = float(record.fields["error"]) / release.domain.volume
         if not isinstance(release.basis, Grid) or release.domain.dimension != 1:
             raise LiveError(f"live release {record.name!r} does not stand on a grid of one column")
         self._kernel: MaternKernel = release.basis.kernel
         self._sigma = float(release.noise.deviations(release.basis.size)[0])
         self._normals = _Normals(self._kernel.states, self._sigma)
-        self._scale = release.scale
+        self._scale = 1 / release.domain.volume  # f_D as it is: no mass is divided out
+
+    def follow(self, source: entropy.Entropy) -> None:
+        """Draw reproducibly in this process, for a caller who gave a seed."""
+        seed = int.from_bytes(source.octets(16), "big")
+        self._normals = _Normals(self._kernel.states, self._sigma, seed)
 
     @cached_property
     def _nodes(self) -> tuple[list[float], list[list[float]], tuple[Floats, Floats]]:
@@ -55,15 +61,20 @@ class MarkovLive(Standing):
 
     @property
     def accuracy(self) -> Accuracy:
-        spread = self._sigma * self.release.scale
+        spread = self._sigma * self._scale
         return Accuracy(
             integrated=spread**2 * self.domain.volume, pointwise=spread,
-            coordinates=self.release.basis.size, truncation=0.0,
+            coordinates=self.release.basis.size,
+            truncation=self._error**2 * self.domain.volume,
             resolution=self.release.basis.resolution,
         )  # fmt: skip
 
     def standard_error(self, points: object) -> Floats:
-        return np.full(self.domain.shape(points), self._sigma * self.release.scale)
+        return np.full(self.domain.shape(points), self._sigma * self._scale)
+
+    def band(self, points: object, level: float = 0.95) -> Band:
+        noise = super().band(points, level)
+        return Band(noise.lower - self._error, noise.upper + self._error, level)
 
     def _answer(self, rows: Floats) -> Floats:
         with self._store.reading(self.name) as pen:
@@ -137,9 +148,9 @@ class MarkovLive(Standing):
 class _Normals:
     """Public noise; a forked process gets its own."""
 
-    def __init__(self, states: int, sigma: float) -> None:
+    def __init__(self, states: int, sigma: float, seed: int | None = None) -> None:
         self._states, self._sigma = states, sigma
-        self._rng, self._process = entropy.fresh(None), os.getpid()
+        self._rng, self._process = entropy.fresh(seed), os.getpid()
 
     def __call__(self, count: int) -> Floats:
         if os.getpid() != self._process:

@@ -66,7 +66,13 @@ class Memory(Store):
                 "one is a fork; give store= a file to share it"
             )
         with self._locks[name]:
-            yield self._pens[name]
+            pen = self._pens[name]
+            count = pen.drawn
+            try:
+                yield pen
+            except BaseException:
+                pen.back_to(count)  # answers are added last, so there are none to take back
+                raise
 
     def close(self) -> None:
         pass
@@ -116,6 +122,15 @@ class _MemoryPen(Pen):
 
     def look(self, x: float) -> float | None:
         return self._values.get((x,))
+
+    @property
+    def drawn(self) -> int:
+        """Knots of a growing factor."""
+        return len(self._factors)
+
+    def back_to(self, count: int) -> None:
+        """Forget the later ones."""
+        del self._factors[count:]
 
     def factors(self, after: int) -> list[Factor]:
         return self._factors[after:]

@@ -156,9 +156,10 @@ _RIGHT_ONE = (
 
 
 def _find_many(asked: str) -> str:
+    # CROSS: SQLite keeps the order and looks up each asked point; else it may read all answers
     return (
-        f"SELECT a.x, a.y, a.z, m.s0 FROM {asked} JOIN mercer_answers m "
-        "ON m.live = ? AND m.x = a.x AND m.y = a.y AND m.z = a.z"
+        f"SELECT a.x, a.y, a.z, m.s0 FROM {asked} CROSS JOIN mercer_answers m "
+        "WHERE m.live = ? AND m.x = a.x AND m.y = a.y AND m.z = a.z"
     )
 
 

@@ -12,7 +12,7 @@ The first two stand on an ordinary release, made once at the door, and touch no 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -146,16 +146,19 @@ class Standing(LiveRelease):
         self.release, self.domain, self.privacy = release, release.domain, release.privacy
 
     @classmethod
-    def start(cls, store: Store, name: str, release: DensityRelease) -> Standing:
-        """Keep a release that was just made."""
+    def start(cls, store: Store, name: str, release: DensityRelease, *, error: float = 0.0) -> Self:
+        """Keep a release that was just made.
+
+        `error` bounds, in the unit cube, how far the estimate is from what the release can show.
+        """
         fields = {"format": FORMAT, "version": VERSION, **release.to_dict()}
-        record = Record(name, cls.route, fields)
+        record = Record(name, cls.route, {"release": fields, "error": error})
         store.create(record)
         return cls.resume(store, record)
 
     @classmethod
-    def resume(cls, store: Store, record: Record) -> Standing:
-        release = from_dict(record.fields)
+    def resume(cls, store: Store, record: Record) -> Self:
+        release = from_dict(record.fields["release"])
         if not isinstance(release, DensityRelease):
             raise LiveError(f"live release {record.name!r} does not stand on a density")
         return cls(store, record, release)

@@ -11,7 +11,8 @@ import numpy as np
 
 from mercer import entropy
 from mercer.api import count_of, density, tally_of
-from mercer.checks import check_choice
+from mercer.bases import Grid
+from mercer.checks import check_choice, check_epsilon
 from mercer.data import open_rows
 from mercer.domain import Domain
 from mercer.kernels import KERNELS, MaternKernel
@@ -86,6 +87,7 @@ def live(
 
     """
     way = _route(route, kernel, dimension_of(bounds), delta)
+    check_epsilon(epsilon)
     check_name(name)
     with _opened(store) as keeper:
         keeper.prepare()
@@ -105,7 +107,12 @@ def live(
             release = density(data, **options, boundary=boundary)
             return CoordinatesLive.start(keeper, name, release)
         release = density(data, **options, boundary=boundary, basis="grid")
-        return MarkovLive.start(keeper, name, release)
+        assert isinstance(release.basis, Grid)
+        error = release.basis.interpolation(KERNELS[smoother or "gaussian"](release.covariance))
+        made = MarkovLive.start(keeper, name, release, error=error)
+        if rng is not None:
+            made.follow(entropy.resolve(rng))
+        return made
 
 
 @np.errstate(all="ignore")  # as in `density`

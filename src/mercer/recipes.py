@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.bases import REGISTRY, Basis, Cosine, Fourier, Moments
-from mercer.bases.base import covariance_of
+from mercer.bases.base import covariance_of, nodes_for
 from mercer.bases.moments import MOST_DEGREE
 from mercer.bases.spectral import CUT
 from mercer.checks import Floats, check_choice, check_count
@@ -39,9 +39,7 @@ _SIZES = {
     "eigenfunctions": {1: 32, 2: 100, 3: 200},
     "grid": {2: 33**2, 3: 11**3},
 }
-_A_BANDWIDTH = 32  # points of a grid on one column in a bandwidth: f_D between them is known to
-# 1/8000 of its peak (exponential kernel) or better
-_MOST_NODES = 1 << 13
+_FINEST = 0.002  # bandwidth, as a share of the width, that a grid on one column can follow
 
 
 @dataclass(frozen=True)
@@ -229,8 +227,15 @@ class Recipe:
     def _size(self, noise: Kernel) -> int:
         """How many points or functions, where the caller does not say."""
         if isinstance(noise, MaternKernel) and self.basis == "grid" and noise.dimension == 1:
-            most = _MOST_NODES // noise.states
-            return max(513, min(most, math.ceil(_A_BANDWIDTH / noise.lengths[0]) + 1))
+            cells = nodes_for(noise.lengths)[0] - 1  # where rows stand; or twice as many
+            cells = min(2 * cells, 1 << 13) if noise.states == 1 else min(cells, 1 << 12)
+            if noise.lengths[0] < _FINEST:
+                raise ValueError(
+                    f"bandwidth must be at least {_FINEST:g} of the width of the bounds with "
+                    f"kernel={noise.name!r}, got {noise.lengths[0]:.2g}: no grid is fine enough "
+                    "for less; choose a larger one, or kernel='gaussian'"
+                )
+            return cells + 1
         return _SIZES.get(self.basis, {}).get(noise.dimension, 0)
 
 

@@ -94,9 +94,13 @@ class Grid(Basis):
             raise ValueError("bandwidth must be a number or one number a column with this kernel")
         bound = norms(smoother, self.kernel)
         shape = nodes_for(smoother.lengths)
-        rounding = 0.0
-        for side, nodes in zip(self.sides, shape, strict=True):
-            rounding += 2 * UNIT_ROUNDOFF * nodes * math.sqrt(side * self.kernel.states)
+        rounding, blur, p = 0.0, 0.0, self.kernel.states
+        for axis, (side, nodes) in enumerate(zip(self.sides, shape, strict=True)):
+            rounding += 2 * UNIT_ROUNDOFF * nodes * math.sqrt(side * p)
+            # whitening divides by innovations as small as (rate gap)^(p - 1/2): what is computed
+            # for a node may be that much off, and is what counts (it is clipped to the norm)
+            small = min(1.0, self.kernel.rate(axis) * self._gap(axis))
+            blur += 64 * UNIT_ROUNDOFF * math.sqrt(side) * small ** (0.5 - p)
 
         def project(weights: Floats) -> Floats:
             for axis, top in enumerate(bound.axes):  # contracts the first axis, appends its own
@@ -107,7 +111,7 @@ class Grid(Basis):
             shape=shape,
             project=project,
             norm=bound.norm * (1 + 1e-9),
-            diameter=bound.diameter * (1 + 1e-9),
+            diameter=bound.diameter * (1 + 1e-9) + 2 * blur * bound.norm,
             rounding=rounding * math.sqrt(self.size) * bound.norm,
         )
 
@@ -130,6 +134,27 @@ class Grid(Basis):
         if math.prod(sides) * kernel.states ** len(sides) > _MOST_COORDINATES:
             raise ValueError(f"a grid basis may have at most {_MOST_COORDINATES} coordinates")
         return cls(kernel, tuple(sides))
+
+    def interpolation(self, smoother: Kernel) -> float:
+        """On one column, how far a row's s(. - g) is from its projection, at most: public.
+
+        Between two nodes the projection is the kernel's interpolation of the states at them.  It
+        is looked at half-way and around, for rows in all distances.
+        """
+        gap, width, p = self._gap(0), float(smoother.lengths[0]), self.kernel.states
+        reach = 40 * width if isinstance(smoother, MaternKernel) else 10 * width
+        nodes = nodes_for(smoother.lengths)[0] - 1
+        places = np.arange(math.ceil(min(reach, 1.0) * nodes) + 1) / nodes  # where rows can stand
+        scale, worst = 1 / float(smoother.spectrum(np.zeros(1), 0)[0]), 0.0
+        for share in (0.25, 0.5, 0.75):
+            weights = self._bridge(0, np.array([share * gap]), 0)[1][0]
+            at = np.concatenate([places, -places])  # of the left node, from the row
+            value = smoother.profile(at + share * gap, 0) * scale
+            for end, part in ((0.0, weights[:p]), (gap, weights[p:])):
+                slopes = np.stack([smoother.profile(at + end, 0, k) * scale for k in range(p)])
+                value = value - part @ state_of(self.kernel, slopes)
+            worst = max(worst, float(np.max(np.abs(value))))
+        return worst
 
     def _gap(self, axis: int) -> float:
         return 1 / (self.sides[axis] - 1)
