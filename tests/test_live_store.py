@@ -454,7 +454,9 @@ def test_a_full_factor_answers_what_it_answered(anywhere, monkeypatch, rng):
     with make(anywhere, "cholesky") as live:
         x = points_for(live, 9, rng)
         values = live.ask(x[:4])
-        with pytest.raises(LiveFull, match="has answered 5 points.*answered for ever"):
+        with pytest.raises(
+            LiveFull, match="holds 5 points at most.*room for 1 more.*stays answered"
+        ):
             live.ask(x[4:8])  # the first of them would have fitted: all or nothing
         last = live.ask(x[8])
         with pytest.raises(LiveFull):
