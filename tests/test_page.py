@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import urllib.request
 
 import numpy as np
@@ -56,10 +57,13 @@ def test_the_list_shows_what_is_promised(browser):
         card.find_element("css selector", "h2").text: card.text for card in browser.all(".card")
     }
     assert list(cards) == ["ages", "body", "cube", "trial", "waiting-room"]
-    assert "density of age" in cards["ages"]
+    assert "Density of age\n" in cards["ages"]
+    assert "Density of age, weight and height" in cards["cube"]
     assert "Live density of age" in cards["waiting-room"]
     assert "epsilon = 1, pure, one row" in cards["ages"]
-    assert "delta = 1e-06" in cards["body"]
+    assert "delta = 1e-6," in cards["body"]
+    assert "Live epsilon = 1, delta = 1e-6" in " ".join(cards["waiting-room"].split())
+    assert "Live" not in cards["ages"]
     assert "NOT PRIVATE" in cards["trial"]
     assert "seed" in cards["trial"]
     assert not any("NOT PRIVATE" in cards[name] for name in ("ages", "body", "cube"))
@@ -83,9 +87,13 @@ def test_addresses_can_be_linked_reloaded_and_gone_back_from(browser):
 def test_a_release_that_is_not_there(browser):
     browser.open("nobody")
     assert browser.text("h1") == "Not here"
-    assert "nobody" in browser.one("[role=alert]").text
+    assert browser.one("[role=alert]").text == "There is no release of this name here."
+    assert browser.text(".facts") == "nobody"
+    assert "GET" not in browser.text("main")
     browser.one("main a").click()
     browser.until(lambda: browser.text("h1") == "Releases")
+    browser.open("no%2Fbody")
+    assert browser.one("[role=alert]").text == "There is no release of this name here."
 
 
 def test_a_seeded_release_is_marked_on_its_own_page(browser):
@@ -99,6 +107,7 @@ def test_a_seeded_release_is_marked_on_its_own_page(browser):
 
 def test_the_curve_is_read_off_by_pointer(browser, ages):
     browser.open_release("ages")
+    assert "Values outside the bounds are counted at the bounds." in browser.text("figcaption")
     found = browser.point(0.4)
     assert found["x"] == pytest.approx(40, abs=0.2)
     assert found["value"] == pytest.approx(float(ages(found["x"])), rel=1e-12)
@@ -246,6 +255,22 @@ def test_the_slider_smooths_what_was_released(browser, ages):
     assert browser.text("[data-part=bandwidth]") == words
 
 
+def test_the_accuracy_follows_the_slider(browser, ages):
+    def words(release):
+        return re.sub(r"e-0(\d)", r"e-\1", str(release.accuracy))
+
+    browser.open_release("ages")
+    automatic = f"At the automatic bandwidth: {words(ages)}"
+    assert browser.text("[data-part=accuracy]") == automatic
+    browser.one("input[type=range]").send_keys("\ue014" * 30)
+    browser.until(lambda: "bandwidth chosen" in browser.text("[data-part=accuracy]"))
+    width = float(browser.driver.current_url.split("bandwidth=")[1])
+    expected = f"At the bandwidth chosen, {width:.3g} of age: {words(ages.smooth(width))}"
+    browser.until(lambda: browser.text("[data-part=accuracy]") == expected)
+    browser.button("Automatic").click()
+    browser.until(lambda: browser.text("[data-part=accuracy]") == automatic)
+
+
 def test_the_ends_of_the_slider_are_answered(browser):
     browser.open_release("ages")
     slider = browser.one("input[type=range]")
@@ -291,7 +316,7 @@ def test_values_at_points(browser, ages):
     browser.until(lambda: len(rows_of(browser)) == 4)
     band = ages.band(x)
     for row, *numbers in zip(rows_of(browser), x, ages(x), band.lower, band.upper, strict=True):
-        assert all(shown(number, cell, 6) for number, cell in zip(numbers, row, strict=True))
+        assert all(shown(number, cell, 5) for number, cell in zip(numbers, row, strict=True))
     assert browser.one("textarea").get_property("value") == "20, 40.5  1e1\n100"
 
 
@@ -321,6 +346,57 @@ def test_what_cannot_be_evaluated_is_said_beside_the_box(browser, text, words):
     browser.until(lambda: rows_of(browser))
     assert not browser.all("[role=alert]:not(:empty)")
     assert box.get_attribute("aria-invalid") is None
+
+
+@pytest.mark.usefixtures("refused")
+@pytest.mark.parametrize("mistake", ["abc", "20 120"])
+def test_a_mistake_stands_until_the_box_changes(browser, ages, mistake):
+    """Whatever the slider does; what was answered before is not taken for the answer."""
+    browser.open_release("ages")
+    evaluate(browser, "20 40")
+    first = browser.until(lambda: rows_of(browser))
+    assert "Earlier" not in browser.text("[data-part=results]")
+    box = browser.one("textarea")
+    evaluate(browser, mistake)
+    browser.until(lambda: browser.text("[data-part=problem]"))
+    problem = browser.text("[data-part=problem]")
+    assert browser.text("[data-part=results] caption").startswith("Earlier answer, for 20 and 40.")
+    assert browser.all(".earlier [role=region]")
+    browser.one("input[type=range]").send_keys("\ue014" * 40)
+    browser.until(lambda: rows_of(browser) != first)  # of the same points, smoothed anew
+    width = float(browser.driver.current_url.split("bandwidth=")[1])
+    assert shown(float(ages.smooth(width)(20.0)), rows_of(browser)[0][1], 5)
+    assert browser.text("[data-part=problem]") == problem
+    assert box.get_attribute("aria-invalid") == "true"
+    assert browser.text("[data-part=results] caption").startswith("Earlier answer, for 20 and 40.")
+    assert "in the table below" not in browser.text("main")
+    box.clear()
+    box.send_keys("20")
+    browser.until(lambda: not browser.text("[data-part=problem]"))
+    assert browser.all(".earlier")  # the box is not answered yet
+    box.send_keys("\n")
+    browser.until(lambda: len(rows_of(browser)) == 1)
+    assert not browser.all(".earlier")
+    assert "Earlier" not in browser.text("[data-part=results]")
+
+
+def test_a_comma_that_may_be_a_decimal_point(browser):
+    browser.open_release("ages")
+    box = browser.one("textarea")
+    for text, words in [
+        ("1,5", "Read as 2 points: 1 and 5. Decimals are written with a point: 1.5."),
+        ("1, 5", ""),
+        ("20 40.5", ""),
+        ("37,25 1 2 3 4", "Read as 6 points: 37, 25, 1, 2 and 2 more. Decimals are written with a "
+         "point: 37.25."),
+        ("1,x", ""),
+    ]:  # fmt: skip
+        box.clear()
+        box.send_keys(text)
+        assert browser.text("[data-part=doubt]") == words
+    browser.open_release("body")
+    browser.one("textarea").send_keys("40,70")
+    assert browser.text("[data-part=doubt]") == ""
 
 
 def test_values_are_copied_and_kept(browser, ages):
@@ -382,6 +458,7 @@ def check_csv(text, release, count):
 
 def test_the_map_is_drawn_and_read_off(browser, body):
     browser.open_release("body")
+    assert "Values outside the bounds are counted at the bounds." in browser.text("figcaption")
     shades = browser.js(
         """const canvas = document.querySelector('.surface canvas');
         const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -418,7 +495,7 @@ def test_values_at_pairs(browser, body):
     evaluate(browser, "40 70; 60, 90")
     browser.until(lambda: len(rows_of(browser)) == 2)
     for row, value in zip(rows_of(browser), body([[40, 70], [60, 90]]), strict=True):
-        assert shown(value, row[2], 6)
+        assert shown(value, row[2], 5)
     evaluate(browser, "40 70 1")
     browser.until(
         lambda: "A point needs 2 numbers (age, weight)" in browser.text("[data-part=problem]")
@@ -436,7 +513,7 @@ def test_three_columns_are_evaluated_but_not_drawn(browser, page_folder):
     evaluate(browser, "40 70 170")
     cube = mercer.load(page_folder / "cube.json")
     browser.until(lambda: rows_of(browser))
-    assert shown(float(cube([[40, 70, 170]])[0]), rows_of(browser)[0][3], 6)
+    assert shown(float(cube([[40, 70, 170]])[0]), rows_of(browser)[0][3], 5)
 
 
 # live releases
@@ -444,6 +521,9 @@ def test_three_columns_are_evaluated_but_not_drawn(browser, page_folder):
 
 def test_a_live_release_says_the_same_for_ever(browser):
     browser.open_release("waiting-room")
+    assert browser.text("h1") == "Live density of age"
+    assert [badge.text for badge in browser.all(".badge")] == ["Private", "Live"]
+    assert browser.text("[data-part=accuracy]").startswith("Noise for privacy")
     assert not browser.all("input[type=range]")
     assert "that cannot be changed afterwards" in browser.text("main")
     assert "the same point gets the same answer for ever" in browser.text("main")
@@ -456,7 +536,7 @@ def test_a_live_release_says_the_same_for_ever(browser):
     evaluate(browser, f"{there['x']!r} 40.03 41.0")
     browser.until(lambda: len(rows_of(browser)) == 3)
     first = rows_of(browser)
-    assert shown(there["value"], first[0][1], 6)
+    assert shown(there["value"], first[0][1], 5)
     browser.until(
         lambda: browser.text("[data-part=answers]") == "402 points answered and stored so far."
     )
@@ -549,6 +629,84 @@ def test_a_service_that_goes_away_and_comes_back(browser, page_folder, tmp_path)
             other.until(lambda: other.text("h1") == "Releases")
         finally:
             other.close()
+
+
+@pytest.mark.usefixtures("refused")
+def test_a_smoothing_that_cannot_be_had(browser, page_folder, tmp_path):
+    """The words say what is shown; the wish is granted once the service is back."""
+    with serving(page_folder) as service:
+        other = Browser(service.url, tmp_path)
+        try:
+            other.open_release("ages")
+            evaluate(other, "40")
+            first = other.until(lambda: rows_of(other))
+            before = other.text("[data-part=bandwidth]")
+            accuracy = other.text("[data-part=accuracy]")
+            start = other.one("input[type=range]").get_property("value")
+            service.stop()
+            slide = """scrollTo(0, 300);
+                const slider = document.querySelector('input[type=range]');
+                slider.value = 200;
+                slider.dispatchEvent(new Event('input'));"""
+            other.js(slide)
+            other.until(lambda: "does not answer" in other.one("#notice").text)
+            assert other.text("[data-part=bandwidth]") == before
+            assert other.one("input[type=range]").get_property("value") == start
+            assert other.js("return scrollY") > 0
+            top, bottom = other.js(
+                "const {top, bottom} = document.getElementById('notice').getBoundingClientRect(); "
+                "return [top, bottom]"
+            )
+            assert 0 <= top < bottom <= 900
+            other.driver.execute_async_script("setTimeout(arguments[0], 400)")
+            assert other.driver.current_url.endswith("#/ages")
+            assert (rows_of(other), other.text("[data-part=accuracy]")) == (first, accuracy)
+            assert not other.all(".earlier")
+            service.start()
+            other.button("Try again").click()
+            other.until(lambda: rows_of(other) != first)
+            assert "chosen by you" in other.text("[data-part=bandwidth]")
+            assert not other.one("#notice").is_displayed()
+            other.open("cube")  # without a picture, the table is what is shown
+            evaluate(other, "40 70 170")
+            first = other.until(lambda: rows_of(other))
+            before = other.text("[data-part=bandwidth]")
+            service.stop()
+            other.js(slide)
+            other.until(lambda: "does not answer" in other.one("#notice").text)
+            assert other.text("[data-part=bandwidth]") == before
+            assert not other.all(".earlier")
+            service.start()
+            other.button("Try again").click()
+            other.until(lambda: rows_of(other) != first)
+        finally:
+            other.close()
+
+
+@pytest.mark.usefixtures("refused")
+def test_a_release_that_was_withdrawn(browser, page_folder, tmp_path):
+    folder, token = tmp_path / "releases", tmp_path / "token"
+    folder.mkdir()
+    (tmp_path / "data").mkdir()
+    shutil.copy(page_folder / "ages.json", folder)
+    token.touch(mode=0o600)
+    token.write_text("0123456789abcdef" * 4)
+    options = ("--token-file", str(token), "--data", str(tmp_path / "data"))
+    with serving(folder, *options) as service, browser.elsewhere(service.url):
+        browser.open_release("ages")
+        owner = {"Authorization": "Bearer " + "0123456789abcdef" * 4}
+        gone = urllib.request.Request(
+            f"{service.url}api/owner/releases/ages", headers=owner, method="DELETE"
+        )
+        with urllib.request.urlopen(gone, timeout=PATIENCE) as answer:
+            assert answer.status == 200
+        browser.button("Zoom in").click()
+        browser.until(lambda: "withdrawn by its owner" in browser.one("#notice").text)
+        browser.open("ages")
+        assert browser.text("h1") == "Withdrawn"
+        assert browser.one("[role=alert]").text == "This release was withdrawn by its owner."
+        browser.one("main a").click()
+        browser.until(lambda: browser.text("h1") == "Releases")
 
 
 def test_names_are_text_and_nothing_else(browser, tmp_path):
@@ -655,6 +813,14 @@ def test_the_slider_goes_over_the_automatic_bandwidths(browser):
     )
     assert ends[:3] == [[1, 3], pytest.approx([2, 9]), pytest.approx([100, 50])]
     assert ends[3] == pytest.approx(0.3)
+
+
+def test_numbers_in_words_are_written_alike(browser):
+    browser.open("")
+    said = "delta = 1e-06, 2.5e+07 or 3e-12 of 0.5; one row"
+    assert json.loads(module(browser, "numbers", f"m.plain({said!r})")) == (
+        "delta = 1e-6, 2.5e7 or 3e-12 of 0.5; one row"
+    )
 
 
 def test_points_are_parsed(browser):

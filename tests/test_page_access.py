@@ -200,6 +200,12 @@ def test_a_phone_needs_no_sideways_scrolling(browser, place):
         browser.one("textarea").send_keys(" 999" + ENTER)
         browser.until(lambda: "outside" in browser.text("[data-part=problem]"))
     assert browser.js("return document.documentElement.scrollWidth") <= 360
+    tables = browser.js(
+        """return [...document.querySelectorAll('.scroll')]
+        .map((box) => [box.checkVisibility(), box.scrollWidth - box.clientWidth])"""
+    )
+    assert tables == [[True, 0]] * len(tables)  # the band's upper end is in sight
+    assert bool(place) == bool(tables)
     small = [
         node.accessible_name
         for node in browser.all("button:not(.link), input, textarea, summary")
@@ -212,7 +218,11 @@ def test_a_finger_reads_selects_and_scrolls(browser):
     browser.size(360, 740, phone=True)
     browser.cdp("Emulation.setTouchEmulationEnabled", enabled=True)
     try:
+        browser.open_release("body")
+        assert browser.text("[data-part=reading]").startswith("Tap the picture")
+        assert "Shift" not in browser.text("form")
         browser.open_release("ages")
+        assert "Enter" not in browser.text("form")
         browser.touch([(0.4, 0.5)])
         assert browser.until(browser.reading)["x"] == pytest.approx(40, abs=0.7)
         browser.touch([(0.3, 0.5), (0.35, 0.5), (0.45, 0.5), (0.6, 0.5)])

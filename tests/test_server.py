@@ -46,6 +46,10 @@ def test_health_and_list(service):
         "promise": "epsilon = 1, pure, one row", "private": True,
     }  # fmt: skip
     assert rows[1]["title"] == "density of age and weight"
+    assert (
+        rows[3]["title"]
+        == f"density of {', '.join(rows[3]['columns'][:2])} and {rows[3]['columns'][2]}"
+    )
 
 
 def test_details_say_what_the_release_says(service, ages):
@@ -66,6 +70,18 @@ def test_details_say_what_the_release_says(service, ages):
     assert details["downloads"] == {"release": "/api/releases/ages/file"}
     rough = service.client.get("/api/releases/rough").json()
     assert rough["smoothing"]["free"] is False
+
+
+def test_the_accuracy_at_a_bandwidth(service, ages, folder):
+    details = service.client.get("/api/releases/ages").json()
+    wide = service.client.get("/api/releases/ages?bandwidth=20").json()
+    assert wide["accuracy"]["words"] == str(ages.smooth(20).accuracy)
+    assert wide["accuracy"]["pointwise"] < details["accuracy"]["pointwise"]
+    assert {**wide, "accuracy": None} == {**details, "accuracy": None}
+    assert service.client.get("/api/releases/ages").json() == details
+    two = service.client.get("/api/releases/both?bandwidth=20,30").json()["accuracy"]
+    both = mercer.load(folder / "both.json").smooth([20, 30])
+    assert two["pointwise"] == pytest.approx(both.accuracy.pointwise)
 
 
 @pytest.mark.parametrize("end", ["finest", "bandwidth", "widest"])
@@ -303,6 +319,8 @@ def test_other_types_of_body(service, kind):
         ("/api/releases/ages/curve?from=nan", "invalid"),
         ("/api/releases/ages/curve?to=inf", "invalid"),
         ("/api/releases/ages/curve?level=1", "invalid"),
+        ("/api/releases/ages?bandwidth=x", "invalid"),
+        ("/api/releases/ages?bandwidth=0.0001", "bandwidth"),
         ("/api/releases/ages/curve?bandwidth=x", "invalid"),
         ("/api/releases/ages/curve?bandwidth=0.0001", "bandwidth"),
         ("/api/releases/both/map?side=1", "invalid"),

@@ -80,8 +80,8 @@ def test_curve_is_asked_once(service):
 
 @pytest.mark.parametrize(
     "path",
-    ["/curve?count=402", "/curve?from=10", "/curve?bandwidth=7", "/values?at=1&bandwidth=7",
-     "/values?at=1&raw=true"],
+    ["?bandwidth=7", "/curve?count=402", "/curve?from=10", "/curve?bandwidth=7",
+     "/values?at=1&bandwidth=7", "/values?at=1&raw=true"],
 )  # fmt: skip
 def test_what_a_live_release_cannot_do(service, path):
     assert service.error("GET", f"/api/releases/path{path}")[:2] == (422, "live")

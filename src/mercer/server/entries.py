@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -14,7 +15,9 @@ from mercer.domain import Domain
 from mercer.live_releases import LiveRelease
 from mercer.statements import Statement
 
-__all__ = ["Entry", "LiveEntry", "Signature", "StoredEntry", "stored_entry", "summary_of"]
+__all__ = [
+    "Entry", "LiveEntry", "Signature", "StoredEntry", "accuracy_of", "stored_entry", "summary_of",
+]  # fmt: skip
 
 Signature: TypeAlias = tuple[int, int, int]  # inode, size, time of the last change
 
@@ -59,7 +62,7 @@ class LiveEntry:
         return {
             **summary_of(self),
             "statement": _statement(self.release.privacy),
-            "accuracy": _accuracy(accuracy),
+            "accuracy": accuracy_of(accuracy),
             "smoothing": {"free": False, "bandwidth": None, "finest": None, "widest": None},
             "answers": self.release.count,
             "downloads": {"release": None},
@@ -78,7 +81,7 @@ def stored_entry(name: str, release: DensityRelease, path: Path, mark: Signature
         {
             **summary_of(entry),
             "statement": _statement(release.privacy),
-            "accuracy": _accuracy(release.accuracy),
+            "accuracy": accuracy_of(release.accuracy),
             "smoothing": _smoothing(release),
             "answers": None,
             "downloads": {"release": f"/api/releases/{name}/file"},
@@ -94,13 +97,19 @@ def summary_of(entry: Entry) -> dict[str, Any]:
         "name": entry.name,
         "kind": entry.release.kind,
         "live": entry.live,
-        "title": f"{entry.release.kind} of {' and '.join(domain.names)}",
+        "title": f"{entry.release.kind} of {_listed(domain.names)}",
         "dimension": domain.dimension,
         "columns": list(domain.names),
         "bounds": [list(pair) for pair in domain.bounds],
         "promise": privacy.short,
         "private": privacy.secure,
     }
+
+
+def _listed(names: Sequence[str]) -> str:
+    """age; age and weight; age, weight and height."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _statement(privacy: Statement) -> dict[str, Any]:
@@ -117,7 +126,8 @@ def _statement(privacy: Statement) -> dict[str, Any]:
     }
 
 
-def _accuracy(accuracy: Any) -> dict[str, Any]:
+def accuracy_of(accuracy: Any) -> dict[str, Any]:
+    """The noise in words and numbers."""
     names = ("pointwise", "integrated", "coordinates", "resolution")
     numbers = {name: getattr(accuracy, name, None) for name in names}
     return {"words": str(accuracy)} | {

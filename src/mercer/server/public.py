@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from mercer.server import schemas
 from mercer.server.answers import Answers, Values
 from mercer.server.budgets import Budgets
-from mercer.server.entries import Entry, LiveEntry, StoredEntry, summary_of
+from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, summary_of
 from mercer.server.errors import Refusal, mercer_errors
 from mercer.server.questions import Question, widths_of
 from mercer.server.schemas import errors
@@ -55,9 +55,14 @@ def public_routes(answers: Answers) -> APIRouter:
     @router.get(
         "/api/releases/{name}", response_model=schemas.Details, responses=errors(404, 409, 410)
     )
-    async def release(name: str) -> Response:
-        """What a release is, what it promises and how accurate it is."""
-        return json_response(await details_of(answers, await answers.find(name)))
+    async def release(name: str, bandwidth: Bandwidth = None) -> Response:
+        """What a release is, what it promises and how accurate it is (at a bandwidth, if given)."""
+        entry = await answers.find(name)
+        widths = widths_of(bandwidth, entry.domain.dimension)
+        fields = await details_of(answers, entry)
+        if widths is not None:
+            fields["accuracy"] = await _accuracy_at(answers, entry, widths)
+        return json_response(fields)
 
     @router.get(
         "/api/releases/{name}/statement",
@@ -190,6 +195,22 @@ async def details_of(answers: Answers, entry: Entry) -> dict[str, Any]:
     with mercer_errors():
         fields = await answers.work.run(lambda: _fields(entry))
     return {**fields, "dataset": answers.catalogue.known.datasets.get(entry.name)}
+
+
+async def _accuracy_at(answers: Answers, entry: Entry, widths: tuple[float, ...]) -> dict[str, Any]:
+    if isinstance(entry, LiveEntry):
+        raise Refusal(
+            422, "live", "'bandwidth' cannot be given for a live release: its answers cannot be "
+            "smoothed; leave it out",
+        )  # fmt: skip
+    stored = entry
+
+    def compute() -> dict[str, Any]:
+        release = answers.smoothed(stored, widths)
+        with mercer_errors(), stored.lock:
+            return accuracy_of(release.accuracy)
+
+    return await answers.work.run(compute)
 
 
 def _fields(entry: Entry) -> dict[str, Any]:

@@ -11,9 +11,21 @@ export class ServiceError extends Error {
   get passing() {
     return this.status === 0 || this.status >= 500 || this.status === 429;
   }
+
+  /** Whether the release itself is not there, or no longer. */
+  get gone() {
+    return this.status === 404 || this.status === 410;
+  }
 }
 
 const AWAY = "The service does not answer. It may have been stopped, or the network is down.";
+
+// what a reader of the page can do nothing about by an address of the service
+const WORDS = {
+  no_release: "There is no release of this name here.",
+  not_found: "There is no release of this name here.",
+  retired: "This release was withdrawn by its owner.",
+};
 
 async function ask(path, options = {}) {
   let answer;
@@ -34,7 +46,7 @@ async function ask(path, options = {}) {
   throw new ServiceError(
     answer.ok ? 0 : answer.status,
     code,
-    message ?? (answer.status === 502 || answer.status === 504 || answer.ok
+    WORDS[code] ?? message ?? (answer.status === 502 || answer.status === 504 || answer.ok
       ? AWAY
       : `The service answered with status ${answer.status} and no words.`),
   );
@@ -50,6 +62,7 @@ function query(values) {
 export const health = () => ask("health");
 export const releases = async (signal) => (await ask("api/releases", { signal })).releases;
 export const release = (name, signal) => ask(at(name), { signal });
+export const releaseAt = (name, bandwidth, signal) => ask(at(name, query({ bandwidth: bandwidth.join(",") })), { signal });
 export const dataset = (name, signal) => ask(`api/datasets/${encodeURIComponent(name)}`, { signal });
 export const curve = (name, values, signal) => ask(at(name, `/curve${query(values)}`), { signal });
 export const map = (name, values, signal) => ask(at(name, `/map${query(values)}`), { signal });

@@ -22,6 +22,9 @@ export function s(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
+/** Whether a finger is what people point with here. */
+export const byFinger = () => matchMedia("(pointer: coarse)").matches;
+
 let last = 0;
 
 /** A new id, for labels and descriptions. */
@@ -47,11 +50,13 @@ export function sectionWith(title, beside, ...children) {
 export function table(caption, headings, rows) {
   const id = newId("caption");
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": id },
-    h("table", {},
+    h("table", { class: headings.length > 4 ? "many" : null },
       h("caption", { id }, caption),
       h("thead", {}, h("tr", {}, headings.map((text) => h("th", { scope: "col" }, text)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", {}, cell)))))));
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell) => h("td", { class: isNumber(cell) ? "whole" : null }, cell)))))));
 }
+
+const isNumber = (cell) => /^-?[\d.,]+(e-?\d+)?$/.test(cell); // which must not break at a minus
 
 /** Call at most once a frame, with the latest arguments. */
 export function eachFrame(call) {

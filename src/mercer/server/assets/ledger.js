@@ -1,12 +1,12 @@
 // What was charged against a dataset, and what is left.
 
 import { h, s, section, table } from "./dom.js";
-import { count, short } from "./numbers.js";
+import { count, plain, short } from "./numbers.js";
 
 export function ledgerSection(ledger) {
   const { name, charges, left } = ledger;
   return section("Privacy budget",
-    h("p", {}, `Charged to the dataset “${name}”. `, ledger.words.replace(`${name}: t`, "T")),
+    h("p", {}, `Charged to the dataset “${name}”. `, plain(ledger.words.replace(`${name}: t`, "T"))),
     bar(left.share_used),
     charges.length
       ? table(`${count(charges.length, "charge")} so far; total epsilon ${short(ledger.epsilon)}, delta ${short(ledger.delta)}`,

@@ -3,7 +3,7 @@
 
 import * as api from "./api.js";
 import { h } from "./dom.js";
-import { ranges } from "./numbers.js";
+import { heading, ranges } from "./numbers.js";
 import { promise, releasePage } from "./release.js";
 
 const main = document.getElementById("main");
@@ -43,14 +43,17 @@ function failed(error, again) {
   };
   notice.replaceChildren(
     h("p", { role: "alert" }, error.message),
-    h("button", { type: "button", onclick: retry }, "Try again"));
+    error.gone
+      ? h("a", { href: "#/" }, "All releases")
+      : h("button", { type: "button", onclick: retry }, "Try again"));
   notice.hidden = false;
 }
 
 /** Say instead of the page that there is nothing to show. */
-function failedPage(error) {
+function failedPage(error, name) {
   return h("article", {},
-    h("h1", { tabindex: "-1" }, error.passing ? "The service is away" : "Not here"),
+    h("h1", { tabindex: "-1" }, error.passing ? "The service is away" : error.status === 410 ? "Withdrawn" : "Not here"),
+    name && error.gone ? h("p", { class: "quiet facts" }, h("code", {}, name)) : null,
     h("p", { role: "alert" }, error.message),
     h("p", { class: "row" },
       error.passing ? h("button", { type: "button", class: "main", onclick: route }, "Try again") : null,
@@ -61,7 +64,7 @@ async function listPage(signal) {
   const releases = await api.releases(signal);
   const card = (release) => h("li", { class: release.private ? "card" : "card broken" },
     h("h2", {}, h("a", { href: `#/${encodeURIComponent(release.name)}` }, release.name)),
-    h("p", {}, `${release.live ? "Live " : ""}${release.title}`, h("br"),
+    h("p", {}, heading(release), h("br"),
       h("span", { class: "quiet small" }, ranges(release.columns, release.bounds))),
     promise(release));
   return {
@@ -90,7 +93,7 @@ async function route() {
     page = name ? await detailsPage(name, bandwidth, signal) : await listPage(signal);
   } catch (error) {
     if (signal.aborted) return;
-    page = { title: "Mercer", element: failedPage(error), stop() {} };
+    page = { title: "Mercer", element: failedPage(error, name), stop() {} };
   }
   if (signal.aborted) return page.stop();
   shown.stop = page.stop;
@@ -107,7 +110,7 @@ async function route() {
 async function detailsPage(name, bandwidth, signal) {
   const details = await api.release(name, signal);
   const page = releasePage(details, bandwidth, { remember: remember(name), failed, signal });
-  return { ...page, title: `${name}: ${details.title} – Mercer` };
+  return { ...page, title: `${name}: ${details.live ? "live " : ""}${details.title} – Mercer` };
 }
 
 async function version() {

@@ -16,6 +16,11 @@ export function group(text) {
   return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...rest].join(".");
 }
 
+/** Words of the service with small and large numbers as `short` writes them: 1e-6, not 1e-06. */
+export function plain(words) {
+  return words.replace(/(\d)e(?:\+|(-))0*(\d)/g, (_, before, minus = "", digit) => `${before}e${minus}${digit}`);
+}
+
 /** A place on an axis, with the digits that tell points of this window apart; ends need fewer. */
 export function place(value, width, end = false) {
   const decimals = Math.min(12, Math.max(0, Math.ceil(-Math.log10(width / (end ? 500 : 4000)))));
@@ -73,6 +78,16 @@ export function listed(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
+/** "Density of age", "Live density of age". */
+export function heading({ live, title }) {
+  return live ? `Live ${title}` : title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** "2.1 of age and 3 of weight". */
+export function widths(columns, bandwidth) {
+  return listed(columns.map((column, k) => `${short(bandwidth[k], 3)} of ${column}`));
+}
+
 /** "age from 0 to 100, weight from 30 to 130". */
 export function ranges(columns, bounds) {
   return columns.map((column, k) => `${column} from ${bounds[k].map((end) => short(end, 6)).join(" to ")}`).join(", ");
@@ -101,12 +116,31 @@ export function points(text, columns) {
     if (row.length !== columns.length) {
       throw new Error(
         `A point needs ${columns.length} numbers (${columns.join(", ")}), but “${line.trim().slice(0, 40)}” ` +
-          `has ${row.length}. Write one point a line.`,
+          `has ${row.length}. Write one point a line, or a semicolon after each.`,
       );
     }
     rows.push(row);
   }
   return rows;
+}
+
+/** What was understood where a comma may have been meant for a decimal point; else nothing. */
+export function doubt(text, columns) {
+  const found = /\d+,\d+/.exec(text);
+  if (columns.length > 1 || !found) return "";
+  try {
+    const row = points(text, columns).map(String);
+    return `Read as ${count(row.length, "point")}: ${some(row)}. Decimals are written with a point: ` +
+      `${found[0].replace(",", ".")}.`;
+  } catch {
+    return "";
+  }
+}
+
+/** "1, 2 and 3"; of many, the first few and how many more there are. */
+export function some(words, most = 5) {
+  return words.length <= most ? listed(words)
+    : `${words.slice(0, most - 1).join(", ")} and ${group(String(words.length - most + 1))} more`;
 }
 
 function number(word) {

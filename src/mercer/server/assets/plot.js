@@ -1,12 +1,14 @@
 // A picture that can be zoomed and read off, by pointer and by keyboard.  What is drawn is the
 // painter's business (curve.js, map.js); windows, modes and words are decided here.
 
-import { eachFrame, h, newId, rested } from "./dom.js";
+import { byFinger, eachFrame, h, newId, rested } from "./dom.js";
 import { place } from "./numbers.js";
 import { inside, isWhole, panned, same, zoomed } from "./windows.js";
 
 const STEP = 0.6; // one press of + shows this share of what was shown
 const SELECTED = 5; // pixels before a press becomes a selection
+const BY_POINTER = "Point at the picture to read it. Drag over it to zoom.";
+const BY_FINGER = "Tap the picture to read it. Drag sideways over it to zoom.";
 const HELP =
   "Arrow keys move along, plus and minus zoom, 0 shows all. R starts reading: then arrows go from " +
   "point to point, Page Up and Page Down go further, Escape ends.";
@@ -161,7 +163,7 @@ export class Plot {
         [h("span", { class: "what" }, label), " ", h("b", {}, value), " "]));
       this.readout.dataset.exact = JSON.stringify(found.exact);
     } else {
-      this.readout.textContent = this.reading ? "" : "Point at the picture to read it. Drag over it to zoom.";
+      this.readout.textContent = this.reading ? "" : byFinger() ? BY_FINGER : BY_POINTER;
       delete this.readout.dataset.exact;
     }
     return found;

@@ -7,36 +7,59 @@ import { evaluateSection } from "./evaluate.js";
 import { save } from "./files.js";
 import { ledgerSection } from "./ledger.js";
 import { mapPainter } from "./map.js";
-import { count, csv, group, listed, place, ranges, short } from "./numbers.js";
+import { count, csv, group, heading, listed, place, plain, ranges, short, widths } from "./numbers.js";
 import { Plot } from "./plot.js";
 import { allowed, smoothingSection } from "./smoothing.js";
 
 const POINTS = 401;
 const SIDE = 101;
 const LEVEL = 0.95;
+const CLIPPED = "Values outside the bounds are counted at the bounds.";
 
 /** A release's page: {element, stop}.  `remember(bandwidth)` keeps it in the address. */
 export function releasePage(details, wanted, { remember, failed, signal }) {
-  const { name, live, columns, bounds, dimension, title } = details;
+  const { name, live, columns, bounds, dimension } = details;
   const state = { bandwidth: allowed(wanted, details) };
+  let seen; // the bandwidth of what is shown; undefined before anything is
   const answers = h("p", { "data-part": "answers" });
   const tell = (number) => {
     answers.textContent = number
       ? `${count(number, "point")} answered and stored so far.` : "No answer had to be stored so far.";
   };
-  const box = evaluateSection(details, () => state.bandwidth, live ? refreshAnswers : null);
-  const drawn = live ? refreshAnswers : () => {};
-  const drawing = dimension < 3 ? pictureOf(details, state, { failed, drawn }) : null;
+  const drawn = (bandwidth) => {
+    seen = bandwidth;
+    if (live) refreshAnswers();
+  };
+  const answered = dimension < 3 ? () => live && refreshAnswers() : drawn;
+  const box = evaluateSection(details, () => state.bandwidth, { answered, failed: back });
+  const drawing = dimension < 3 ? pictureOf(details, state, { failed: back, drawn }) : null;
   const settled = rested(250, () => {
     if (signal.aborted) return; // another page is shown by now
     remember(state.bandwidth);
     box.refresh();
+    accuracy.follow(state.bandwidth);
   });
   const smoothed = (bandwidth) => {
     state.bandwidth = bandwidth;
     drawing?.plot.reload();
     settled();
   };
+
+  /** A new smoothing that cannot be had: the words say what is shown, and the wish is kept. */
+  function back(error, again) {
+    const wish = state.bandwidth;
+    if (seen === undefined || String(wish) === String(seen)) {
+      failed(error, again ?? settled);
+      return;
+    }
+    state.bandwidth = seen;
+    slider.set(seen);
+    settled();
+    failed(error, () => {
+      slider.set(wish);
+      smoothed(wish);
+    });
+  }
 
   async function refreshAnswers() {
     try {
@@ -48,7 +71,9 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
   }
 
   if (live && Number.isFinite(details.answers)) tell(details.answers);
-  const accuracy = section("Accuracy", h("p", {}, details.accuracy.words));
+  const accuracy = accuracySection(details);
+  const slider = smoothingSection(details, state.bandwidth, smoothed);
+  accuracy.follow(state.bandwidth);
   const ledger = h("div", {});
   if (details.dataset) {
     api.dataset(details.dataset, signal)
@@ -57,21 +82,21 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
   }
   const element = h("article", {},
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "← All releases")),
-    h("h1", { tabindex: "-1" }, capital(title)),
+    h("h1", { tabindex: "-1" }, heading(details)),
     h("p", { class: "quiet facts" },
       h("code", {}, name), ` · ${ranges(columns, bounds)}`),
     promise(details),
     h("div", { class: "two" },
       drawing ? drawing.element : h("div", {}, section("Picture", h("p", {},
-        "This release has three columns: it can be evaluated, but not drawn.")), box.element),
+        "This release has three columns: it can be evaluated, but not drawn. " + CLIPPED)), box.element),
       h("div", { class: "side" },
-        smoothingSection(details, state.bandwidth, smoothed),
+        slider.element,
         live ? section("A live release", answers, h("p", {},
           "It answers at any point, and the same point gets the same answer for ever, whoever asks. " +
           "Asking costs no further privacy: all of it was paid for when the release was made.")) : null,
         downloads(details, drawing),
-        drawing ? null : accuracy)),
-    drawing ? h("div", { class: "two" }, box.element, h("div", { class: "side" }, accuracy)) : null,
+        drawing ? null : accuracy.element)),
+    drawing ? h("div", { class: "two" }, box.element, h("div", { class: "side" }, accuracy.element)) : null,
     statement(details),
     ledger);
   drawing?.plot.reload();
@@ -79,20 +104,23 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
     element,
     stop() {
       box.stop();
+      accuracy.stop();
       drawing?.plot.stop();
     },
   };
 }
 
-export function promise({ promise: words, private: kept }) {
+export function promise({ promise: said, private: kept, live }) {
+  const words = plain(said);
+  const badges = live ? [h("span", { class: "badge live" }, "Live"), " "] : [];
   return kept
-    ? h("p", { class: "promise" }, h("span", { class: "badge" }, "Private"), " ", unbroken(words))
-    : h("p", { class: "promise broken" }, h("strong", { class: "badge" }, "Not private"),
-        " Made with a seed, for trials: whoever knows the seed can take the noise away. Drawn without a " +
+    ? h("p", { class: "promise" }, h("span", { class: "badge" }, "Private"), " ", ...badges, unbroken(words))
+    : h("p", { class: "promise broken" }, h("strong", { class: "badge" }, "Not private"), " ", ...badges,
+        "Made with a seed, for trials: whoever knows the seed can take the noise away. Drawn without a " +
         "seed it would promise ", unbroken(words.replace(/^not private[^:]*:\s*/i, "")), ".");
 }
 
-/** "epsilon = 1, delta = 1e-06, one row" with line breaks after commas only. */
+/** "epsilon = 1, delta = 1e-6, one row" with line breaks after commas only. */
 function unbroken(words) {
   return words.split(", ").flatMap((part, i) => [i ? ", " : "", h("span", { class: "whole" }, part)]);
 }
@@ -101,11 +129,13 @@ function pictureOf(details, state, { failed, drawn }) {
   const { name, live, columns, bounds, dimension, title } = details;
   const flat = dimension === 1;
   const load = async (windows, signal) => {
-    const bandwidth = state.bandwidth?.join(",");
+    const chosen = state.bandwidth;
+    const bandwidth = chosen?.join(",");
     const [[from, to], [low, high] = []] = windows;
-    return flat
+    const data = await (flat
       ? api.curve(name, live ? { count: POINTS, level: LEVEL } : { from, to, count: POINTS, level: LEVEL, bandwidth }, signal)
-      : api.map(name, live ? { side: SIDE } : { x_from: from, x_to: to, y_from: low, y_to: high, side: SIDE, bandwidth }, signal);
+      : api.map(name, live ? { side: SIDE } : { x_from: from, x_to: to, y_from: low, y_to: high, side: SIDE, bandwidth }, signal));
+    return { ...data, chosen };
   };
   const numbers = h("div", {});
   const plot = new Plot({
@@ -113,7 +143,7 @@ function pictureOf(details, state, { failed, drawn }) {
     painter: flat ? curvePainter(columns[0]) : mapPainter(columns),
     loaded: (data) => {
       if (flat) numbers.replaceChildren(tableOf(columns[0], data));
-      drawn();
+      drawn(data.chosen);
     },
   });
   const where = live ? "at each point by itself" : "everywhere at once";
@@ -124,9 +154,28 @@ function pictureOf(details, state, { failed, drawn }) {
     plot,
     element: sectionWith("Picture", plot.buttons,
       h("figure", {}, plot.element, h("figcaption", { class: "quiet small" }, words,
-        live ? " A live release is drawn as it was released, so it may go below zero, and from the same points at every zoom." : "")),
+        live ? " A live release is drawn as it was released, so it may go below zero, and from the same points at every zoom." : "", ` ${CLIPPED}`)),
       flat ? h("details", {}, h("summary", {}, "The same as a table"), numbers) : null),
   };
+}
+
+/** The noise in words: {element, follow, stop}.  The words name the bandwidth they are for. */
+function accuracySection({ name, columns, accuracy: { words }, smoothing }) {
+  const said = h("p", { "data-part": "accuracy" });
+  const say = (which, text) => said.replaceChildren(smoothing.free ? `${which}: ` : "", plain(text));
+  const ask = api.latest((bandwidth, signal) => api.releaseAt(name, bandwidth, signal));
+  const follow = async (bandwidth) => {
+    ask.stop();
+    if (!bandwidth) return say("At the automatic bandwidth", words);
+    try {
+      const found = await ask(bandwidth);
+      if (found) say(`At the bandwidth chosen, ${widths(columns, bandwidth)}`, found.accuracy.words);
+    } catch {
+      // the words there name their own bandwidth, so they stay true
+    }
+  };
+  say("At the automatic bandwidth", words);
+  return { element: section("Accuracy", said), follow, stop: ask.stop };
 }
 
 function tableOf(column, data) {
@@ -160,7 +209,7 @@ function statement({ statement: said, columns }) {
   const fact = (term, words) => [h("dt", {}, term), h("dd", {}, words)];
   const who = said.unit === "row" ? "one row" : `all rows of one ${said.unit}`;
   return section("What was promised", h("div", { class: "two" },
-    h("div", {}, h("p", {}, said.words), said.attack ? h("p", {}, said.attack) : null),
+    h("div", {}, h("p", {}, plain(said.words)), said.attack ? h("p", {}, said.attack) : null),
     h("dl", {},
       fact("epsilon", short(said.epsilon)),
       fact("delta", said.delta === 0 ? "none: pure" : short(said.delta)),
@@ -170,5 +219,3 @@ function statement({ statement: said, columns }) {
       fact("mechanism", said.mechanism),
       fact("made by", `Mercer ${said.version}`))));
 }
-
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

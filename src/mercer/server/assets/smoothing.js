@@ -1,7 +1,7 @@
 // The slider: more or less smoothing of what was released, which costs no privacy.
 
 import { h, newId, section } from "./dom.js";
-import { listed, short } from "./numbers.js";
+import { widths } from "./numbers.js";
 
 const STEPS = 240;
 
@@ -51,16 +51,20 @@ export class Way {
   }
 }
 
-/** The section with the slider; `changed(bandwidth or null for automatic)` on every move. */
+/**
+ * The section with the slider: {element, set}.  `changed(bandwidth or null for automatic)` on every
+ * move; `set` puts words and slider elsewhere.
+ */
 export function smoothingSection({ live, columns, bounds, smoothing }, chosen, changed) {
   const title = "Smoothing";
   if (!smoothing.free) {
-    return section(title, h("p", {}, live
+    const known = smoothing.bandwidth ? ` Its bandwidth is ${widths(columns, smoothing.bandwidth)}.` : "";
+    return still(section(title, h("p", {}, (live
       ? "A live release answers with the smoothing it was made with; that cannot be changed afterwards."
-      : `This release was made with a fixed smoothing; it cannot be changed afterwards.`));
+      : "This release was made with a fixed smoothing; it cannot be changed afterwards.") + known)));
   }
   const way = new Way(smoothing, bounds);
-  if (!way.open) return section(title, h("p", {}, "This release is as smooth as it can be."));
+  if (!way.open) return still(section(title, h("p", {}, "This release is as smooth as it can be.")));
   const [slider, words, automatic] = [
     h("input", { id: newId("slider"), type: "range", min: "0", max: String(STEPS), step: "1" }),
     h("output", { class: "bandwidth", "data-part": "bandwidth" }),
@@ -68,10 +72,7 @@ export function smoothingSection({ live, columns, bounds, smoothing }, chosen, c
   ];
   words.setAttribute("for", slider.id);
   const show = (bandwidth) => {
-    const values = bandwidth ?? way.automatic;
-    const text = columns.length === 1
-      ? `${short(values[0], 3)} of ${columns[0]}`
-      : listed(columns.map((column, k) => `${short(values[k], 3)} of ${column}`));
+    const text = widths(columns, bandwidth ?? way.automatic);
     const how = bandwidth ? "chosen by you" : "chosen automatically";
     words.replaceChildren(h("b", {}, `Bandwidth ${text}`), ` (${how})`);
     slider.setAttribute("aria-valuetext", `bandwidth ${text}, ${how}`);
@@ -82,15 +83,16 @@ export function smoothingSection({ live, columns, bounds, smoothing }, chosen, c
     show(bandwidth);
     changed(bandwidth);
   });
+  const set = (bandwidth) => {
+    slider.value = String(Math.round((bandwidth ? way.find(bandwidth) : way.middle) * STEPS));
+    show(bandwidth);
+  };
   automatic.addEventListener("click", () => {
-    slider.value = String(Math.round(way.middle * STEPS));
-    show(null);
+    set(null);
     changed(null);
   });
-  const start = chosen ? way.find(chosen) : way.middle;
-  slider.value = String(Math.round(start * STEPS));
-  show(chosen);
-  return section(title,
+  set(chosen);
+  return { set, element: section(title,
     h("p", {}, words),
     h("label", { for: slider.id, class: "unseen" }, "Bandwidth of the smoothing"),
     slider,
@@ -98,8 +100,10 @@ export function smoothingSection({ live, columns, bounds, smoothing }, chosen, c
     h("p", { class: "row" }, automatic),
     h("p", { class: "quiet small" },
       "Free: costs no privacy. Only the released numbers are smoothed. The bandwidth is a standard " +
-      "deviation, in the units of the data."));
+      "deviation, in the units of the data.")) };
 }
+
+const still = (element) => ({ element, set() {} });
 
 /** A bandwidth from the address, kept within what the release can do; null if there is none. */
 export function allowed(bandwidth, { smoothing, bounds }) {
