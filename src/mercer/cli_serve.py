@@ -95,8 +95,6 @@ def _say(app: Any, listener: socket.socket, host: str, owner: bool) -> None:
     shown = f"[{name}]" if ":" in name else ("localhost" if host == "localhost" else name)
     count = len(app.state.answers.catalogue.entries())
     print(f"Mercer serves {count} release{'' if count == 1 else 's'} at http://{shown}:{port}/")
-    if not count:
-        print("Put release files (*.json) or live stores (*.db) into the folder; they appear here.")
     if not owner:
         print("Owner side: off. Releases are looked at and queried only.")
     elif _loopback(host):
@@ -107,6 +105,10 @@ def _say(app: Any, listener: socket.socket, host: str, owner: bool) -> None:
             "have a proxy with TLS before this port."
         )
     print("Stop with Ctrl+C; requests under way are finished.", flush=True)
+    if not count:
+        print(
+            "Nothing to show yet: put release files (*.json) or live stores (*.db) into the folder."
+        )
 
 
 def _place(place: str) -> tuple[Path | None, str | None]:
