@@ -244,7 +244,7 @@ def against_factors(count: int, window: int) -> dict[str, float]:
         live.ask([1.0]), live.ask(2.0)
         fill(live, count, count)
         seconds[f"markov, {kernel}, one by one"] = one_by_one(live, 100 * window)
-        seconds[f"markov, {kernel}, batches of 1,000"] = median(fill(live, 2 * count, 1000))
+        seconds[f"markov, {kernel}, batches of 1,000"] = median(fill(live, live.count + 5000, 1000))
     grown = made("exponential", route="cholesky")
     fill(grown, count, 100)
     seconds["Cholesky, exponential"] = timed(lambda x: grown.ask(x), window)
