@@ -22,7 +22,7 @@ from mercer.checks import Bools, Floats
 from mercer.densities import DensityRelease
 from mercer.kernels import MaternKernel
 from mercer.live_releases import Standing
-from mercer.live_store import LiveError, Pen, Record, Store
+from mercer.live_store import Knot, LiveError, Pen, Record, Store
 from mercer.release import Accuracy, Band
 
 __all__ = ["MarkovLive"]
@@ -40,6 +40,7 @@ class MarkovLive(Standing):
         if not isinstance(release.basis, Grid) or release.domain.dimension != 1:
             raise LiveError(f"live release {record.name!r} does not stand on a grid of one column")
         self._kernel: MaternKernel = release.basis.kernel
+        self._width = float(release.domain.widths[0])
         self._sigma = float(release.noise.deviations(release.basis.size)[0])
         self._normals = _Normals(self._kernel.states, self._sigma)
         self._scale = 1 / release.domain.volume  # f_D as it is: no mass is divided out
@@ -111,16 +112,17 @@ class MarkovLive(Standing):
     def _between_one(self, pen: Pen, x: float) -> tuple[list[float], bool]:
         nodes, at_nodes, _ = self._nodes
         cell = min(max(bisect_right(nodes, x) - 1, 0), len(nodes) - 2)
-        left, right = (nodes[cell], at_nodes[cell]), (nodes[cell + 1], at_nodes[cell + 1])
+        left: Knot = (nodes[cell], at_nodes[cell])
+        right: Knot = (nodes[cell + 1], at_nodes[cell + 1])
         known = pen.beside(x)
         if known[0] is not None and known[0][0] > left[0]:
-            left = (known[0][0], list(known[0][1]))
+            left = known[0]
         if known[1] is not None and known[1][0] < right[0]:
-            right = (known[1][0], list(known[1][1]))
-        width, p = float(self.domain.widths[0]), self._kernel.states
+            right = known[1]
+        width, p = self._width, self._kernel.states
         state, variance = bridge_point(
             self._kernel, (x - left[0]) / width, (right[0] - x) / width, left[1][:p], right[1][:p],
-            self._normals(1)[0].tolist(),
+            self._normals.one(),
         )  # fmt: skip
         return state, variance > DETERMINED
 
@@ -137,7 +139,7 @@ class MarkovLive(Standing):
             use = nearer(place, nodes[node])  # False where there is no knot
             ends.append(np.where(use, place, nodes[node]))
             states.append(np.where(use[:, None], state[:, :p], at_nodes[node]))
-        width, low = float(self.domain.widths[0]), float(self.domain.lower[0])
+        width, low = self._width, float(self.domain.lower[0])
         unit = [np.maximum((end - low) / width, 0.0) for end in ends]
         return fill(
             self._kernel, (x - low) / width, (unit[0], unit[1]), (states[0], states[1]),
@@ -148,11 +150,23 @@ class MarkovLive(Standing):
 class _Normals:
     """Public noise; a forked process gets its own."""
 
+    _AHEAD = 64  # drawn at once for questions of one point
+
     def __init__(self, states: int, sigma: float, seed: int | None = None) -> None:
         self._states, self._sigma = states, sigma
+        self._start(seed)
+
+    def _start(self, seed: int | None) -> None:
         self._rng, self._process = entropy.fresh(seed), os.getpid()
+        self._ahead: list[list[float]] = []
 
     def __call__(self, count: int) -> Floats:
         if os.getpid() != self._process:
-            self._rng, self._process = entropy.fresh(None), os.getpid()
+            self._start(None)
         return self._sigma * self._rng.standard_normal((count, self._states))
+
+    def one(self) -> list[float]:
+        """For one point."""
+        if not self._ahead or os.getpid() != self._process:
+            self._ahead = self(self._AHEAD).tolist()
+        return self._ahead.pop()

@@ -86,7 +86,7 @@ class LiveRelease(ABC):
         Raw values of the path: near zero they may be negative.
         """
         if isinstance(points, float) and self._single:
-            (low, high), x = self.domain.bounds[0], points + 0.0
+            (low, high), x = self.domain.bounds[0], float(points) + 0.0
             if low <= x <= high:
                 return np.asarray(self._answer_one(x))
         rows = self.domain.points(points)
