@@ -31,9 +31,9 @@ class Watching(Seeded):
 class Forgetful(Memory):
     """Keeps no answer: every question is the first, as in an audit's many runs."""
 
-    def writing(self, name):
+    def reading(self, name):
         self._pens[name] = type(self._pens[name])()
-        return super().writing(name)
+        return super().reading(name)
 
 
 def coordinates(rows, points, order, rng, **options):

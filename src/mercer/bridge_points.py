@@ -28,10 +28,11 @@ def bridge_point(
         return list(left if before <= 0 else right), 0.0
     rate = _rate(kernel)
     if kernel.states == 1:
-        away, beyond = -math.expm1(-2 * rate * before), -math.expm1(-2 * rate * after)
-        whole = -math.expm1(-2 * rate * (before + after))
+        fall, rise = math.expm1(-rate * before), math.expm1(-rate * after)
+        a, b = 1 + fall, 1 + rise
+        away, beyond = -fall * (1 + a), -rise * (1 + b)  # 1 - a^2, 1 - b^2
+        whole = away + a * a * beyond  # 1 - a^2 b^2, from positive terms
         variance = away * beyond / whole
-        a, b = math.exp(-rate * before), math.exp(-rate * after)
         mean = (a * beyond * left[0] + b * away * right[0]) / whole
         return [mean + (math.sqrt(variance) * z[0] if variance > DETERMINED else 0.0)], variance
     if before <= after:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from itertools import chain
 from threading import Lock
 from typing import TypeAlias
@@ -39,7 +39,6 @@ class Memory(Store):
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}
         self._pens: dict[str, _MemoryPen] = {}
-        self._open: dict[str, nullcontext[Pen]] = {}
         self._held: dict[str, _Held] = {}
 
     def names(self) -> tuple[str, ...]:
@@ -48,8 +47,8 @@ class Memory(Store):
     def create(self, record: Record) -> None:
         if record.name in self._records:
             raise LiveError(taken(record.name, self.where))
-        pen = self._pens[record.name] = _MemoryPen()
-        self._open[record.name], self._held[record.name] = nullcontext(pen), _Held(record.name, pen)
+        self._pens[record.name] = _MemoryPen()
+        self._held[record.name] = _Held(record.name, self._pens)
         self._records[record.name] = record
 
     def load(self, name: str) -> Record:
@@ -61,7 +60,7 @@ class Memory(Store):
         return len(self._pens[name])
 
     def reading(self, name: str) -> AbstractContextManager[Pen]:
-        return self._open[name]  # for everybody: answers are only ever added
+        return self._pens[name]  # for everybody: answers are only ever added
 
     def writing(self, name: str) -> AbstractContextManager[Pen]:
         return self._held[name]
@@ -73,8 +72,8 @@ class Memory(Store):
 class _Held(AbstractContextManager[Pen]):
     """The pen, while nobody else has it."""
 
-    def __init__(self, name: str, pen: _MemoryPen) -> None:
-        self._name, self._pen, self._lock, self._process = name, pen, Lock(), os.getpid()
+    def __init__(self, name: str, pens: dict[str, _MemoryPen]) -> None:
+        self._name, self._pens, self._lock, self._process = name, pens, Lock(), os.getpid()
         self._drawn = 0
 
     def __enter__(self) -> Pen:
@@ -84,61 +83,75 @@ class _Held(AbstractContextManager[Pen]):
                 "this one is a fork; give store= a file to share it"
             )
         self._lock.acquire()
-        self._drawn = self._pen.drawn
-        return self._pen
+        pen = self._pens[self._name]
+        self._drawn = pen.drawn
+        return pen
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is not None:
-            self._pen.back_to(self._drawn)  # answers are added last: there are none to take back
+            # answers are added last: there are none to take back
+            self._pens[self._name].back_to(self._drawn)
         self._lock.release()
 
 
-class _MemoryPen(Pen):
-    """Answers by their points; knots in order, by blocks: a new one moves a thousand at most."""
+class _MemoryPen(Pen, AbstractContextManager[Pen]):
+    """Answers by their points; knots in order, by blocks: a new one moves a thousand at most.
+
+    Numbers stand alone where they can: Python looks through tuples again and again for garbage.
+    """
 
     _BLOCK = 1024
 
     def __init__(self) -> None:
-        self._answers: dict[Key, Sequence[float]] = {}  # states, of which the first is the value
+        self._values: dict[Key, float] = {}
+        self._more: dict[float, tuple[float, ...]] = {}  # of knots: states after the value
         self._starts: list[float] = []  # first knot of each block
         self._blocks: list[list[float]] = []
         self._factors: list[Factor] = []
 
     def __len__(self) -> int:
-        return len(self._answers)
+        return len(self._values)
+
+    def __enter__(self) -> Pen:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
     def find(self, points: Floats) -> tuple[Bools, Floats]:
-        nothing = (float("nan"),)
-        found = [state or nothing for state in map(self._answers.get, _keys(points))]
-        values = np.array([state[0] for state in found], dtype=float)
+        values = np.array([*map(self._values.get, _keys(points))], dtype=float)  # None is NaN
         return ~np.isnan(values), values
 
     def look(self, x: float) -> float | None:
-        state = self._answers.get(x)
-        return None if state is None else state[0]
+        return self._values.get(x)
 
     def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
         left, right = self._neighbours(x)
-        return (
-            None if left is None else (left, self._answers[left]),
-            None if right is None else (right, self._answers[right]),
-        )
+        return self._knot(left), self._knot(right)
 
     def around(self, x: Floats) -> Neighbours:
-        found = [self._neighbours(v) for v in x.tolist()]
-        left, left_states = self._side([pair[0] for pair in found])
-        right, right_states = self._side([pair[1] for pair in found])
-        return Neighbours(left, left_states, right, right_states)
+        left: list[float | None] = []
+        right: list[float | None] = []
+        for v in x.tolist():
+            before, after = self._neighbours(v)
+            left.append(before)
+            right.append(after)
+        return Neighbours(*self._side(left), *self._side(right))
 
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
-        self._answers.update(zip(_keys(points), map(tuple, states.tolist()), strict=True))
+        self._values.update(zip(_keys(points), states[:, 0].tolist(), strict=True))
         if points.shape[1] == 1:
-            self._place(points[knots, 0].tolist())
+            new = points[knots, 0].tolist()
+            if states.shape[1] > 1:
+                self._more.update(zip(new, map(tuple, states[knots, 1:].tolist()), strict=True))
+            self._place(new)
 
     def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
-        self._answers[x] = state
+        self._values[x] = state[0]
         if not knot:
             return
+        if len(state) > 1:
+            self._more[x] = tuple(state[1:])
         b = bisect_right(self._starts, x) - 1
         if b < 0 or len(self._blocks[b]) > 2 * self._BLOCK:
             self._place([x])
@@ -172,14 +185,20 @@ class _MemoryPen(Pen):
             return left, block[i]
         return left, self._starts[b + 1] if b + 1 < len(self._starts) else None
 
+    def _knot(self, x: float | None) -> Knot | None:
+        return None if x is None else (x, (self._values[x], *self._more.get(x, ())))
+
     def _side(self, knots: list[float | None]) -> tuple[Floats, Floats]:
         """Places and states, NaN where there is no knot."""
-        some = next((knot for knot in knots if knot is not None), None)
-        width = STATES if some is None else len(self._answers[some])
-        nothing, answers = (float("nan"),) * width, self._answers
-        states = chain.from_iterable([nothing if v is None else answers[v] for v in knots])
-        places = np.array(knots, dtype=float)  # None becomes NaN
-        return places, np.fromiter(states, float, width * len(knots)).reshape(-1, width)
+        states = np.full((len(knots), STATES), np.nan)
+        states[:, 0] = [*map(self._values.get, knots)]  # type: ignore[arg-type]
+        if self._more:
+            width = len(next(iter(self._more.values())))
+            nothing, more = (float("nan"),) * width, self._more
+            rest = chain.from_iterable([nothing if v is None else more[v] for v in knots])
+            flat = np.fromiter(rest, float, width * len(knots))
+            states[:, 1 : 1 + width] = flat.reshape(-1, width)
+        return np.array(knots, dtype=float), states
 
     def _place(self, new: list[float]) -> None:
         """Increasing knots, into their blocks."""
