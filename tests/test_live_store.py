@@ -169,16 +169,15 @@ def test_a_name_taken_while_the_release_was_made(place, monkeypatch):
         make(place)
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "-a", "a b", "x" * 65, "ä", "a\n", 3, None])  # fmt: skip
+@pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "-a", "a b", "x" * 65, "ä", "a\n", 3])  # fmt: skip
 def test_bad_names(anywhere, name, tmp_path):
     ledger = Ledger(tmp_path / "budget.db")
     ledger.register("people", epsilon=3, delta=1e-5)
     with pytest.raises(LiveError, match="name must be 1 to 64 letters"):
         make(anywhere, name=name, ledger=ledger, dataset="people")
     assert ledger.history() == []
-    if name is not None:
-        with pytest.raises(LiveError, match="name must be 1 to 64 letters"):
-            mercer.open_live(anywhere, name)
+    with pytest.raises(LiveError, match="name must be 1 to 64 letters"):
+        mercer.open_live(anywhere, name)
 
 
 def test_a_store_without_live_releases(anywhere):
@@ -186,7 +185,7 @@ def test_a_store_without_live_releases(anywhere):
     empty.prepare()
     empty.close()
     assert mercer.live_names(anywhere) == ()
-    with pytest.raises(LiveError, match="name must say which .* it has none"):
+    with pytest.raises(LiveError, match="holds no live release yet"):
         mercer.open_live(anywhere)
     with pytest.raises(LiveError, match="no live release 'a'; it has none yet"):
         mercer.open_live(anywhere, "a")
