@@ -13,7 +13,7 @@ import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from time import perf_counter, sleep
 
 import numpy as np
@@ -257,7 +257,7 @@ def against_factors(count: int, window: int) -> dict[str, float]:
 def micro(values: list[float]) -> str:
     if not values:
         return "-"
-    return f"{1e6 * sum(values) / len(values):.0f} ({1e6 * median(values):.0f})"
+    return f"{1e6 * mean(values):.0f} ({1e6 * median(values):.0f})"
 
 
 def main() -> None:
@@ -271,8 +271,8 @@ def main() -> None:
         kept = list(durable(Path(folder), sizes, window, batch))
     columns = ("question", "fsync", "sqlite3", "small", "large")
     lines = [[f"{row['size']:,}", *(micro(row[name]) for name in columns)] for row in kept]
-    mean = {row["size"]: sum(row["question"]) / len(row["question"]) for row in kept}
-    growth = mean[sizes[-1]] / mean[sizes[0]]
+    first, last = kept[0]["question"], kept[-1]["question"]
+    growth = {"means": mean(last) / mean(first), "medians": median(last) / median(first)}
     beside = median(kept[-1]["question"]) / median(kept[-1]["fsync"])
     head = [
         "i",
@@ -284,7 +284,8 @@ def main() -> None:
     ]
     parts = [
         DURABLE.format(batch=batch, window=window, turn=50), table(head, lines),
-        verdict(f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one", growth, 2),
+        *(verdict(f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, {word}", ratio, 2)
+          for word, ratio in growth.items()),
         verdict("a durable question over a bare fsync, medians, at the end", beside, 2),
     ]  # fmt: skip
     rates = {kernel: in_memory(kernel, total, batch, single) for kernel in KERNELS}
