@@ -11,10 +11,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import mean, median
 from time import perf_counter, sleep
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -25,20 +27,22 @@ import mercer
 from common import options, report, table, verdict
 from mercer.live_releases import LiveRelease
 
+Seconds: TypeAlias = dict[str, list[float]]
+TURN = 50
 KERNELS = ("exponential", "matern32", "matern52")
 LENGTH = 10.0
 WIDTH = 100.0
 DURABLE = """\
 ## On the disk
 
-A SQLite file, exponential kernel, each answer in the write-ahead log and synced before it is
-returned.  The release is filled in batches of {batch:,} random points up to i; then {window:,} new
-random points (i / 2 where that is less) are asked one by one, in turns of {turn} with the two
-baselines, which so share the machine's busy moments, and not before a bare `fsync` is as quick as
-it was at first: this disk slows down for a while when much was written.  Microseconds a question:
-mean and, in brackets, median.  *fsync*: 8 KiB, two pages, appended to a file and synced.
-*sqlite3*: one insert and its commit, in a table of as many rows with the same settings.  Batches:
-microseconds a point, one commit a batch."""
+SQLite files, exponential kernel, each answer in the write-ahead log and synced before it is
+returned.  One live release for each i, filled in batches of {batch:,} random points up to i; then
+{window:,} new random points are asked of each one by one, in turns of {turn}, and in turns with the
+two baselines: all share the machine's busy moments.  This disk slows down for a while when much
+was written; the questions wait until a bare `fsync` is as quick as it was at first.  Microseconds a
+point: mean and, in brackets, median.  *Bare fsync*: 8 KiB, two pages, appended to a file and
+synced.  *Bare sqlite3*: one insert and its commit, in a table as large as the largest, with the
+same settings.  Batches: one commit each."""
 MEMORY = """\
 ## In memory
 
@@ -47,7 +51,7 @@ No store.  {count:,} random points in sorted batches of {batch:,}, each new to t
 FACTOR = """\
 ## Against a factor that grows
 
-After {count:,} points, in memory; medians, milliseconds a point.  *Cholesky*: `route=
+After {count:,} points, in memory, in turns; medians, milliseconds a point.  *Cholesky*: `route=
 "cholesky"`, with exact coordinates.  *SciPy*: the same conditional draw in doubles with a kept
 factor, one `solve_triangular` a point.  *scikit-learn*: `GaussianProcessRegressor` with its
 kernel fixed, fitted to all points so far, one draw from its prediction."""
@@ -95,22 +99,28 @@ def same_again(live: LiveRelease) -> None:
         raise RuntimeError("a point was answered twice")
 
 
-def in_turns(acts: dict[str, Callable[[], None]], window: int, turn: int) -> dict[str, list[float]]:
-    """Seconds of each act, some of one kind after some of another."""
-    seconds: dict[str, list[float]] = {name: [] for name in acts}
-    for _ in range(window // turn):
-        for name, act in acts.items():
-            for _ in range(turn):
+def in_turns(acts: dict[str, tuple[Callable[[], object], int]], rounds: int) -> Seconds:
+    """Seconds of each act, so many of one kind after so many of another."""
+    seconds: Seconds = {name: [] for name in acts}
+    for _ in range(rounds):
+        for name, (act, count) in acts.items():
+            for _ in range(count):
                 start = perf_counter()
                 act()
                 seconds[name].append(perf_counter() - start)
     return seconds
 
 
+def asking(live: LiveRelease, count: int) -> Callable[[], object]:
+    """One new question after the other."""
+    fresh = iter(points(count).tolist())
+    return lambda: live.ask(next(fresh))
+
+
 def rest(sync: Callable[[], None], usual: float) -> None:
     """Wait, five minutes at most, until the disk is as quick as before the filling."""
     for _ in range(60):
-        if median(in_turns({"": sync}, 50, 50)[""]) <= usual:
+        if median(in_turns({"": (sync, 50)}, 1)[""]) <= usual:
             return
         sleep(5)
 
@@ -128,9 +138,10 @@ def insert(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO t VALUES (?, ?)", (x, 1.0))
 
 
-def durable(folder: Path, sizes: list[int], most: int, batch: int) -> Iterator[dict[str, object]]:
-    turn = 50
-    bare = bare_table(folder / "bare.db")
+def durable(
+    folder: Path, sizes: list[int], window: int, batch: int
+) -> tuple[list[list[str]], dict[str, float]]:
+    """Lines of the table, and the numbers that are judged."""
     log = os.open(folder / "log", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
     page = bytes(8192)
 
@@ -138,44 +149,46 @@ def durable(folder: Path, sizes: list[int], most: int, batch: int) -> Iterator[d
         os.write(log, page)
         os.fsync(log)
 
-    usual = median(in_turns({"": sync}, 200, turn)[""])
-
-    with made("exponential", folder / "live.db") as live:
-        live.ask(1.0)
+    usual = median(in_turns({"": (sync, 50)}, 4)[""])
+    bare, lives, large = bare_table(folder / "bare.db"), {}, {}
+    with ExitStack() as stack:
         for size in sizes:
-            window = min(most, size // 2)
-            large = fill(live, size - window // 2, batch)
-            (rows,) = bare.execute("SELECT count(*) FROM t").fetchone()
-            bare.execute("BEGIN")
-            more = np.sort(points(max(0, size - rows)))
-            bare.executemany("INSERT INTO t VALUES (?, 1.0)", more[:, None].tolist())
-            bare.execute("COMMIT")
-            rest(sync, 1.5 * usual)
-            fresh = iter(points(window).tolist())
-            seconds = in_turns(
-                {
-                    "question": lambda fresh=fresh: live.ask(next(fresh)),
-                    "fsync": sync,
-                    "sqlite3": lambda: insert(bare),
-                },
-                window,
-                turn,
-            )
-            small = []
-            for _ in range(window // 100):
-                x = np.sort(points(100))
-                start = perf_counter()
-                live.ask(x)
-                small.append((perf_counter() - start) / 100)
+            live = stack.enter_context(made("exponential", folder / f"{size}.db"))
+            live.ask(1.0)
+            large[size] = fill(live, size - window // 2, batch)[-10:]
+            lives[size] = live
+        bare.execute("BEGIN")
+        rows = np.sort(points(sizes[-1]))[:, None].tolist()
+        bare.executemany("INSERT INTO t VALUES (?, 1.0)", rows)
+        bare.execute("COMMIT")
+        rest(sync, 1.5 * usual)
+        acts = {str(size): (asking(live, window), TURN) for size, live in lives.items()}
+        acts |= {"fsync": (sync, TURN), "sqlite3": (lambda: insert(bare), TURN)}
+        seconds = in_turns(acts, window // TURN)
+        hundred = in_turns(
+            {str(size): (lambda live=live: live.ask(np.sort(points(100))), 2)
+             for size, live in lives.items()},
+            5,
+        )  # fmt: skip
+        for live in lives.values():
             same_again(live)
-            yield {
-                "size": size,
-                **seconds,
-                "small": small,
-                "large": large[-10:],
-            }
     bare.close()
     os.close(log)
+    lines = [
+        [f"{size:,}", micro(seconds[str(size)]), micro([s / 100 for s in hundred[str(size)]]),
+         micro(large[size])]
+        for size in sizes
+    ]  # fmt: skip
+    lines += [[f"bare {name}", micro(seconds[name]), "", ""] for name in ("fsync", "sqlite3")]
+    ends = (seconds[str(sizes[-1])], seconds[str(sizes[0])])
+    judged = {
+        f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, means": mean(ends[0])
+        / mean(ends[1]),
+        f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, medians": median(ends[0])
+        / median(ends[1]),
+        "a durable question over a bare fsync, medians": median(ends[0]) / median(seconds["fsync"]),
+    }
+    return lines, judged
 
 
 def in_memory(kernel: str, count: int, batch: int, window: int) -> tuple[float, float, float]:
@@ -227,31 +240,26 @@ def fitted(hand: ByHand, x: float) -> float:
     return float(mean[0] + spread[0] * hand.rng.standard_normal())
 
 
-def timed(act: Callable[[float], object], count: int) -> float:
-    """Median seconds of an act at new points."""
-    seconds = []
-    for x in points(count).tolist():
-        start = perf_counter()
-        act(x)
-        seconds.append(perf_counter() - start)
-    return median(seconds)
-
-
-def against_factors(count: int, window: int) -> dict[str, float]:
-    seconds = {}
+def against_factors(count: int, rounds: int) -> dict[str, float]:
+    """Median seconds a point, measured in turns."""
+    many, acts = 200, {}
     for kernel in KERNELS:
         live = made(kernel)
         live.ask([1.0]), live.ask(2.0)
-        fill(live, count, count)
-        seconds[f"markov, {kernel}, one by one"] = one_by_one(live, 100 * window)
-        seconds[f"markov, {kernel}, batches of 1,000"] = median(fill(live, live.count + 5000, 1000))
+        fill(live, count - many * rounds // 2, count)
+        acts[f"markov, {kernel}, one by one"] = (asking(live, many * rounds), many)
     grown = made("exponential", route="cholesky")
-    fill(grown, count, 100)
-    seconds["Cholesky, exponential"] = timed(lambda x: grown.ask(x), window)
-    hand = ByHand(count, count + window + 1)
-    seconds["SciPy"] = timed(hand.ask, window)
-    seconds["scikit-learn"] = timed(lambda x: fitted(hand, x), 3)
-    return seconds
+    fill(grown, count - 2 * rounds, 100)
+    hand = ByHand(count - rounds, count + rounds + 1)
+    acts["Cholesky, exponential, one by one"] = (asking(grown, 4 * rounds), 4)
+    acts["SciPy, one by one"] = (lambda: hand.ask(float(points(1)[0])), 2)
+    seconds = {name: median(times) for name, times in in_turns(acts, rounds).items()}
+    for kernel in KERNELS:
+        live = made(kernel)
+        fill(live, count, count)
+        seconds[f"markov, {kernel}, batches of 1,000"] = median(fill(live, live.count + 5000, 1000))
+    fits = in_turns({"": (lambda: fitted(hand, float(points(1)[0])), 3)}, 1)
+    return seconds | {"scikit-learn, one by one": median(fits[""])}
 
 
 def micro(values: list[float]) -> str:
@@ -263,31 +271,15 @@ def micro(values: list[float]) -> str:
 def main() -> None:
     args = options(__doc__)
     if args.quick:
-        sizes, window, batch, total, single, count, few = [500, 1000], 100, 250, 2000, 200, 200, 5
+        sizes, window, batch, total, single, count, few = [500, 1000], 100, 250, 2000, 200, 600, 2
     else:
-        sizes, window, batch = [10**3, 10**4, 10**5, 10**6], 2000, 10_000
-        total, single, count, few = 10**6, 20_000, 5000, 50
+        sizes, window, batch = [10**3, 10**4, 10**5, 10**6], 1000, 10_000
+        total, single, count, few = 10**6, 20_000, 5000, 10
     with tempfile.TemporaryDirectory() as folder:
-        kept = list(durable(Path(folder), sizes, window, batch))
-    columns = ("question", "fsync", "sqlite3", "small", "large")
-    lines = [[f"{row['size']:,}", *(micro(row[name]) for name in columns)] for row in kept]
-    first, last = kept[0]["question"], kept[-1]["question"]
-    growth = {"means": mean(last) / mean(first), "medians": median(last) / median(first)}
-    beside = median(kept[-1]["question"]) / median(kept[-1]["fsync"])
-    head = [
-        "i",
-        "one by one",
-        "bare fsync",
-        "bare sqlite3",
-        "batches of 100",
-        f"batches of {batch:,}",
-    ]
-    parts = [
-        DURABLE.format(batch=batch, window=window, turn=50), table(head, lines),
-        *(verdict(f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, {word}", ratio, 2)
-          for word, ratio in growth.items()),
-        verdict("a durable question over a bare fsync, medians, at the end", beside, 2),
-    ]  # fmt: skip
+        lines, judged = durable(Path(folder), sizes, window, batch)
+    head = ["i", "one by one", "batches of 100", f"batches of {batch:,}"]
+    parts = [DURABLE.format(batch=batch, window=window, turn=TURN), table(head, lines)]
+    parts += ["\n".join(verdict(words, value, 2) for words, value in judged.items())]
     rates = {kernel: in_memory(kernel, total, batch, single) for kernel in KERNELS}
     lines = [
         [kernel, f"{whole:,.0f}", f"{tail:,.0f}", f"{1e6 * one:.1f}", f"{1 / one:,.0f}"]
@@ -308,7 +300,7 @@ def main() -> None:
     seconds = against_factors(count, few)
     own = seconds["markov, exponential, one by one"]
     lines = [[name, f"{1e3 * s:.4g}", f"{s / own:,.1f}"] for name, s in seconds.items()]
-    ratio = own / seconds["Cholesky, exponential"]
+    ratio = own / seconds["Cholesky, exponential, one by one"]
     parts += [
         FACTOR.format(count=count, window=few),
         table(["", "ms a point", "over the first"], lines),
