@@ -282,7 +282,7 @@ def test_bad_csv(service):
         headers = {"Content-Type": "text/csv"}
         return service.error("POST", path, content=body, headers=headers)[:2]
 
-    assert post(b"") == (422, "invalid")
+    assert post(b"") == (400, "not_csv")
     assert post(b"weight\n1\n") == (422, "invalid")
     assert post(b"age\n") == (422, "invalid")
     assert post(b"age\nx\n") == (422, "invalid")

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 import schemathesis
+import schemathesis.specs.openapi.schemas  # now, not while the service's threads run
 from hypothesis import HealthCheck, given, settings
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
