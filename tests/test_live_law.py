@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 import mercer
-from mercer import bridges, live_markov
+from mercer import live_markov
 from mercer.bases import Grid
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
@@ -95,19 +95,23 @@ def test_noise_a_fifth_too_small_is_seen(kernel, template, rng):
 
 
 def test_exchanged_weights_are_seen(template, rng, monkeypatch):
-    """E2: Hall's two bridge weights are exchanged."""
+    """E2: Hall's two bridge weights are exchanged; a point next to a node follows the other one."""
+    right_way = live_markov.bridge_point
 
     def exchanged(kernel, before, after, left, right, z):
-        return bridges.bridge(kernel, after, before, left, right, z)
+        return right_way(kernel, after, before, left, right, z)
 
-    monkeypatch.setattr(
-        live_markov, "bridge_point",
-        lambda k, b, a, left, right, z: tuple(
-            part[0].tolist()
-            for part in exchanged(k, *(np.array([v]) for v in (b, a, left, right, z)))
-        ),
-    )  # fmt: skip
-    assert law_p_value(*markov_answers(MARKOV[0], template, rng)) < ALPHA
+    kernel, points = MARKOV[0], np.array([0.2, 0.21, 0.4])  # two nodes, and next to the first
+    covariance = SIGMA**2 * kernel(points[:, None], points[:, None])
+    exact = rng.normal(size=6)
+    mean = Grid(kernel, (6,)).evaluate(points[:, None], exact)
+    for patch, seen in ((right_way, False), (exchanged, True)):
+        monkeypatch.setattr(live_markov, "bridge_point", patch)
+        answers = np.empty((PATHS, 3))
+        for row in answers:
+            live = markov_path(kernel, template, exact + SIGMA * rng.standard_normal(6), SIGMA)
+            row[:] = [live.ask(float(x)) / live._scale for x in points]
+        assert (law_p_value(answers, mean, covariance) < ALPHA) == seen
 
 
 def test_interpolation_without_noise_is_seen(template, rng, monkeypatch):
