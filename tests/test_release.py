@@ -7,7 +7,9 @@ import pytest
 from scipy.stats import binom, gaussian_kde, kstest
 
 import mercer
+from mercer.bases import REGISTRY, Basis
 from mercer.entropy import Seeded
+from mercer.kernels import KERNELS
 from mercer.mechanisms import Gaussian
 from tests.conftest import ALPHA
 
@@ -306,3 +308,21 @@ def test_mechanism_is_a_plug(rows):
     ours = mercer.density(rows, bounds=(0, 100), bandwidth=5.0, **PROMISE)
     assert paper.noise.scale / ours.noise.scale == pytest.approx(5.3868 / 4.22468, rel=1e-3)
     assert "classic" in paper.privacy.sentence
+
+
+@pytest.mark.parametrize("kernel", ["exponential", "matern52"])
+def test_a_grid_knows_how_much_its_mean_varies(kernel):
+    """The closed form of a path against the features of a grid."""
+    basis = REGISTRY["grid"].spanning(KERNELS[kernel](((0.04,),)), 65)
+    assert np.isclose(basis.mean_deviation(), Basis.mean_deviation(basis), rtol=1e-3)
+
+
+def test_narrow_estimates_on_a_grid_have_mass_one():
+    """A peak much narrower than 1/64 of the width: its mass was once missed."""
+    for place in (50.02, 50.78, 51.3):
+        release = mercer.density(
+            np.full(10**6, place), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=0.3,
+            kernel="exponential",
+        )  # fmt: skip
+        assert release.share_of_values > 0.998
+        assert np.isclose(release(place), 1 / (0.3 * np.sqrt(2 * np.pi)), rtol=5e-3)

@@ -13,7 +13,6 @@ from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import Floats, check_choice, check_count
 from mercer.domain import Domain
-from mercer.kernels import Kernel
 from mercer.release import Band, Release
 from mercer.smoothing import (
     choose_bandwidth,
@@ -215,11 +214,12 @@ class DensityRelease(Release):
             plain = self.basis.unmix(self.coordinates)[0]
             sd = self.noise.deviations(self.basis.size)[0] * math.sqrt(self.basis.spread[0])
             return released_mass(float(plain / norm), float(sd / norm))
-        side = min(max(64, math.ceil(8 / self._finest)), {1: 1 << 14, 2: 256, 3: 40}[len(self.covariance)])  # fmt: skip  # noqa: E501
+        most = {1: 1 << 14, 2: 256, 3: 40}[self.domain.dimension]
+        side = min(max(64, math.ceil(8 / self._finest)), most)
         ticks = [(np.arange(side) + 0.5) / side] * self.domain.dimension
         # less than one too where the estimate leaks out
         total = float(np.mean(self.basis.on_grid(ticks, self._filtered)))
-        sd = self.noise.deviations(self.basis.size)[0] * math.sqrt(_whole(self.basis.kernel))
+        sd = self.noise.deviations(self.basis.size)[0] * self.basis.mean_deviation()
         return released_mass(total, float(sd))
 
     def to_dict(self) -> dict[str, Any]:
@@ -288,13 +288,6 @@ class DensityRelease(Release):
     @property
     def _level(self) -> float:
         return self._unit_level / self.domain.volume
-
-
-def _whole(kernel: Kernel) -> float:
-    """Variance of the integral of a path with this kernel over the unit cube."""
-    r = (np.arange(1 << 12) + 0.5) / (1 << 12)
-    sides = [2 * np.mean((1 - r) * kernel.profile(r, axis)) for axis in range(kernel.dimension)]
-    return math.prod(map(float, sides))
 
 
 def _is_diagonal(covariance: tuple[tuple[float, ...], ...]) -> bool:

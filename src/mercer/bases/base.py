@@ -149,6 +149,13 @@ class Basis(ABC):
         """The same for many calls with the same coordinates: what depends on them is done once."""
         return lambda x: self.evaluate(x, coordinates)
 
+    def mean_deviation(self) -> float:
+        """Standard deviation of the mean over the cube, for white noise of deviation one."""
+        ticks = [(np.arange(64) + 0.5) / 64] * self.dimension
+        mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), -1).reshape(-1, self.dimension)
+        some = mesh[:: max(1, len(mesh) // 4096)]
+        return float(np.linalg.norm(self.features(some).mean(axis=0)))
+
     def on_grid(self, ticks: Sequence[Floats], coordinates: Floats) -> Floats:
         """Values on a tensor grid."""
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)

@@ -135,6 +135,12 @@ class Grid(Basis):
             raise ValueError(f"a grid basis may have at most {_MOST_COORDINATES} coordinates")
         return cls(kernel, tuple(sides))
 
+    def mean_deviation(self) -> float:
+        """That of a path with the kernel, which the states at the nodes all but determine."""
+        r = (np.arange(1 << 12) + 0.5) / (1 << 12)
+        sides = [2 * np.mean((1 - r) * self.kernel.profile(r, i)) for i in range(len(self.sides))]
+        return math.sqrt(math.prod(map(float, sides)))
+
     def interpolation(self, smoother: Kernel) -> float:
         """On one column, how far a row's s(. - g) is from its projection, at most: public.
 
