@@ -11,7 +11,7 @@ import mercer
 
 ROOT = Path(mercer.__file__).parent
 LAYERS = {
-    0: ["version", "checks", "privacy", "entropy"],
+    0: ["version", "checks", "disk", "privacy", "entropy"],
     1: [
         "domain",
         "series",

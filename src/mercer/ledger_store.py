@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from mercer.disk import sync
 from mercer.entropy import Secure
 
 __all__ = ["VERSION", "LedgerError", "PostgreSQL", "SQLite", "Store", "store_of"]
@@ -100,10 +101,10 @@ class SQLite(Store):
                         connection.execute(statement)
                     self._begin(lambda text, *values: list(connection.execute(text, values)))
                     connection.execute("COMMIT")
-            _sync(Path(name))  # not later: closing a file takes away this process's locks on it
+            sync(Path(name))  # not later: closing a file takes away this process's locks on it
             with contextlib.suppress(FileExistsError):  # somebody else was quicker: theirs counts
                 os.link(name, self._path)
-            _sync(folder)
+            sync(folder)
         finally:
             for end in ("", "-wal", "-shm"):
                 Path(name + end).unlink(missing_ok=True)
@@ -287,11 +288,3 @@ def _postgres_triggers() -> Iterator[str]:
             f"CREATE TRIGGER {name}_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON {name} "
             "FOR EACH STATEMENT EXECUTE FUNCTION mercer_keep()"
         )
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -34,7 +34,7 @@ Key: TypeAlias = float | tuple[float, ...]  # a point on a line, or of more dime
 class Memory(Store):
     """In this process only: quick, and gone with it."""
 
-    where, durable = "memory", False
+    where = "memory"
 
     def __init__(self) -> None:
         self._records: dict[str, Record] = {}

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 from mercer.checks import Bools, Floats
 
 __all__ = [
+    "NAME",
     "Factor",
     "Knot",
     "LiveError",
@@ -37,6 +38,7 @@ __all__ = [
     "taken",
 ]
 
+NAME = r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,63}$"  # of a release: harmless in a path
 STATES = 3  # numbers kept with an answer: the value, and what else its neighbours need
 
 
@@ -131,7 +133,6 @@ class Store(ABC):
     """Live releases and their answers."""
 
     where: str  # for messages: without a password
-    durable: bool
 
     def prepare(self) -> None:  # noqa: B027
         """Make the store where there is none."""
@@ -184,15 +185,15 @@ def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
 
 def is_name(name: object) -> bool:
     """Whether it can be a file name and a part of a URL everywhere."""
-    return isinstance(name, str) and bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name))
+    return isinstance(name, str) and re.fullmatch(NAME, name) is not None
 
 
 def check_name(name: object) -> str:
     """A name that is a file name and a part of a URL everywhere."""
     if not isinstance(name, str) or not is_name(name):
         raise LiveError(
-            "name must be 1 to 64 letters, digits, dots, dashes or underscores, the first a letter "
-            f"or a digit; got {name!r}"
+            "name must be 1 to 64 letters, digits, dots (not two together), dashes or underscores, "
+            f"the first a letter or a digit; got {name!r}"
         )
     return name
 

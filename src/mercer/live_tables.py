@@ -35,7 +35,6 @@ NAMES = ("mercer_live", "mercer_answers", "mercer_factors")
 class Tables(Store):
     """What both databases share."""
 
-    durable = True
     mark: str  # where a value goes in the driver's statements
     asked: str  # a relation with the points asked, as columns x, y, z
     engine: sa.Engine

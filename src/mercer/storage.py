@@ -6,11 +6,8 @@ written with as many digits as give the same double back.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +15,7 @@ from typing import Any, NoReturn
 from mercer.bases import Moments, basis_from_dict
 from mercer.bases.base import covariance_of
 from mercer.densities import DensityRelease
+from mercer.disk import replace_text
 from mercer.domain import Domain
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
@@ -34,18 +32,7 @@ _LARGEST = 1 << 28  # bytes
 def write(fields: dict[str, Any], path: Path) -> Path:
     """Write a release, all of it or nothing: a crash leaves the old file or the new one."""
     text = json.dumps({"format": FORMAT, "version": VERSION, **fields}, allow_nan=False, indent=1)
-    handle, name = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    replace_text(path, text + "\n", mode=0o644)
     return path
 
 

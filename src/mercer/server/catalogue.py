@@ -14,11 +14,11 @@ from time import monotonic
 from typing import final
 
 from mercer.densities import DensityRelease
-from mercer.live_store import LiveError, LiveUnavailable, Store, store_of
+from mercer.live_store import LiveError, LiveUnavailable, Store, is_name, store_of
 from mercer.lives import open_live
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.errors import Refusal
-from mercer.server.records import FolderRecords, Records, is_name
+from mercer.server.records import FolderRecords, Records
 from mercer.server.settings import Settings
 from mercer.storage import load
 

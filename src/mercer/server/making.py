@@ -16,13 +16,13 @@ from typing import Any, final
 
 from mercer.api import density
 from mercer.densities import DensityRelease
-from mercer.live_store import LiveError, store_of
+from mercer.disk import sync
+from mercer.live_store import LiveError, is_name, store_of
 from mercer.lives import live
 from mercer.server.budgets import Budgets
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry
 from mercer.server.errors import Refusal, mercer_errors
-from mercer.server.records import is_name, sync_folder
 from mercer.server.settings import Settings
 from mercer.server.uploads import DataFolder
 
@@ -129,7 +129,7 @@ class Maker:
     def _save(self, name: str, release: DensityRelease) -> None:
         try:
             release.save(self._folder / f"{name}.json")
-            sync_folder(self._folder)
+            sync(self._folder)
         except OSError:
             raise Refusal(
                 503, "unsaved", f"release {name!r} was made and charged but cannot be written; "
@@ -184,8 +184,8 @@ class Maker:
         away.mkdir(mode=0o700, exist_ok=True)
         if not (away / path.name).exists():
             path.rename(away / path.name)
-            sync_folder(away)
-            sync_folder(self._folder)
+            sync(away)
+            sync(self._folder)
 
 
 def _taken(name: str) -> Refusal:

@@ -13,13 +13,13 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from mercer.live_store import NAME
 from mercer.server import schemas
 from mercer.server.answers import Answers
 from mercer.server.budgets import Budgets
 from mercer.server.errors import mercer_errors
 from mercer.server.making import Maker
 from mercer.server.public import details_of, json_response
-from mercer.server.records import NAME
 from mercer.server.schemas import errors
 from mercer.server.uploads import DATA_NAME, DataFolder
 from mercer.server.work import Work

@@ -6,26 +6,17 @@ old one or the new one.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import re
-import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
-__all__ = ["NAME", "FolderRecords", "Records", "is_name"]
+from mercer.disk import replace_text, sync
 
-NAME = r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,63}$"
-_NAME = re.compile(NAME)
+__all__ = ["FolderRecords", "Records"]
+
 _FILE = ".mercer-service.json"
 _VERSION = 1
-
-
-def is_name(text: str) -> bool:
-    """Whether a text may be the name of a release: plain, and harmless in a path."""
-    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -73,26 +64,6 @@ class FolderRecords:
             {"version": _VERSION, "datasets": records.datasets, "retired": sorted(records.retired)},
             indent=1,
         )
-        folder = self._path.parent
-        handle, draft = tempfile.mkstemp(dir=folder, prefix=f"{_FILE}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(draft).replace(self._path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(draft).unlink()
-            raise
-        sync_folder(folder)
+        replace_text(self._path, text + "\n", mode=0o600)
+        sync(self._path.parent)
         self.now = records
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

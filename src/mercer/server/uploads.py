@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, final
 
 from starlette.concurrency import run_in_threadpool
 
+from mercer.disk import sync
 from mercer.server.errors import Refusal
-from mercer.server.records import sync_folder
 
 __all__ = ["DATA_NAME", "DataFolder"]
 
@@ -103,7 +103,7 @@ def _finish(file: BinaryIO, draft: Path, target: Path, name: str) -> None:
     except FileExistsError:
         raise _taken(name) from None
     draft.unlink()
-    sync_folder(target.parent)
+    sync(target.parent)
 
 
 def _check(name: str) -> None:
