@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.learning import classifier, regression
     from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.live_releases import LiveRelease
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
+    from mercer.machine_recipes import PrivacyWarning
+    from mercer.machines import ClassifierRelease, RegressionRelease
     from mercer.planning import DensityPlan, density_plan
     from mercer.release import Release
     from mercer.replays import Replay, replay
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "BudgetExceeded",
+    "ClassifierRelease",
     "DensityPlan",
     "DensityRelease",
     "Domain",
@@ -38,12 +42,15 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "PrivacyWarning",
     "PrivateKernelDensity",
     "Receipt",
+    "RegressionRelease",
     "Release",
     "Replay",
     "__version__",
     "audit",
+    "classifier",
     "density",
     "density_plan",
     "iqr",
@@ -52,6 +59,7 @@ __all__ = [
     "load",
     "open_live",
     "quantiles",
+    "regression",
     "replay",
     "select",
     "select_function",
@@ -60,6 +68,11 @@ __all__ = [
 _HOMES = {
     "Audit": "audits",
     "BudgetExceeded": "ledger",
+    "ClassifierRelease": "machines",
+    "PrivacyWarning": "machine_recipes",
+    "RegressionRelease": "machines",
+    "classifier": "learning",
+    "regression": "learning",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",

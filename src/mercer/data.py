@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,8 +18,9 @@ import numpy as np
 
 from mercer.checks import Floats
 from mercer.tables import names_of, numbers_among, numbers_of, table_of
+from mercer.targets import Target
 
-__all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
+__all__ = ["CHUNK", "Answer", "Rows", "Sensitive", "open_rows"]
 
 CHUNK = 1 << 20  # rows handled at once
 
@@ -40,6 +42,22 @@ class Sensitive:
 
     def __format__(self, _spec: str) -> str:
         return repr(self)
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Sensitive):
+    """What is to be learnt: the name of a column, or an array beside the rows, and how to read it.
+
+    Chunks of rows with an answer have one column more, the last, of targets.
+    """
+
+    values: Any
+    target: Target
+
+    @property
+    def column(self) -> str | None:
+        """Its column, where it is one of the data's."""
+        return self.values if isinstance(self.values, str) else None
 
 
 class Rows(Sensitive, ABC):
@@ -99,11 +117,13 @@ class _Batches(Rows):
         tasks: Callable[[list[str]], Iterator[Callable[[], Iterator[Any]]]],
         names: Sequence[str],
         unit: str | None,
+        answer: Answer | None,
     ) -> None:
         super().__init__(names, unit)
-        self._tasks = tasks
+        self._tasks, self._answer = tasks, answer
+        label = [answer.column] if answer is not None and answer.column else []
         # always read together: a table may be cut differently in each of its columns
-        self._wanted = list(dict.fromkeys([*self.names, *([unit] if unit else [])]))
+        self._wanted = list(dict.fromkeys([*self.names, *label, *([unit] if unit else [])]))
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
@@ -112,6 +132,9 @@ class _Batches(Rows):
     def _read(self, task: Callable[[], Iterator[Any]]) -> Iterator[Floats]:
         for batch in task():
             columns = [numbers_of(batch.column(name), name) for name in self.names]
+            if self._answer is not None and self._answer.column:
+                label = self._answer.column
+                columns.append(self._answer.target.of_column(batch.column(label), label))
             self._tick(batch.num_rows)
             for start in range(0, batch.num_rows, CHUNK):
                 part = [column[start : start + CHUNK] for column in columns]
@@ -126,7 +149,14 @@ class _Batches(Rows):
                     yield column.slice(start, CHUNK)
 
 
-def open_rows(data: object, *, columns: object, unit: object, dimension: int | None) -> Rows:
+def open_rows(
+    data: object,
+    *,
+    columns: object,
+    unit: object,
+    dimension: int | None,
+    answer: Answer | None = None,
+) -> Rows:
     """Rows of whatever the caller handed in; errors name columns and types, never values.
 
     `dimension` is the number of columns the bounds speak of, to choose when none are named.
@@ -139,17 +169,63 @@ def open_rows(data: object, *, columns: object, unit: object, dimension: int | N
         from mercer.files import file_batches
 
         schema, tasks = file_batches(Path(data))
-        return _from_schema(schema, tasks, columns, unit, dimension)
+        if answer is not None and answer.column is None:
+            raise TypeError("y must be the name of a column where the data are a file")
+        return _from_schema(schema, tasks, columns, unit, dimension, answer)
     names = names_of(data)
     if names is None:
-        return _from_array(data, columns, unit)
-    chosen = _choose(names, columns, unit, dimension)
-    table = table_of(data, chosen, unit)
+        return _from_array(data, columns, unit, answer)
+    label = None if answer is None else answer.column
+    chosen = _choose(names, columns, unit, dimension, label)
+    table = table_of(data, [*chosen, *([label] if label else [])], unit)
+    if answer is not None and label is None:
+        table, answer = _beside(table, answer)
 
     def slices(wanted: list[str]) -> Iterator[Callable[[], Iterator[Any]]]:
         yield lambda: iter(table.select(wanted).to_batches())
 
-    return _from_schema(table.schema, slices, chosen, unit, dimension)
+    return _from_schema(table.schema, slices, chosen, unit, dimension, answer)
+
+
+def _beside(table: Any, answer: Answer) -> tuple[Any, Answer]:
+    """A table with an array of answers as one column more."""
+    import pyarrow as pa
+
+    values = _answers(answer, table.num_rows)
+    name = "y"
+    while name in table.schema.names:
+        name += "'"
+    return table.append_column(name, pa.array(values)), Answer(name, _Ready())
+
+
+class _Ready(Target):
+    """Targets that were read already."""
+
+    def of_array(self, values: Any) -> Floats:
+        return np.asarray(values, dtype=np.float64)
+
+    def of_column(self, column: Any, name: str) -> Floats:
+        return numbers_of(column, name)
+
+
+def _answers(answer: Answer, rows: int) -> Floats:
+    given = answer.values
+    values = given if isinstance(given, np.ndarray) else _objects(given)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or len(values) != rows:
+        raise ValueError(
+            f"y must be one answer for each of the {rows} rows, got shape {values.shape}; or the "
+            "name of a column"
+        )
+    return answer.target.of_array(values)
+
+
+def _objects(given: Any) -> Any:
+    try:
+        return np.asarray(given)
+    except Exception:  # whatever a library says of a cell may show it
+        raise TypeError(f"y must be an array or a column's name, got {type(given).__name__}") from None
 
 
 def _from_schema(
@@ -158,15 +234,17 @@ def _from_schema(
     columns: object,
     unit: str | None,
     dimension: int | None,
+    answer: Answer | None,
 ) -> Rows:
     import pyarrow as pa
 
-    names = _choose(schema.names, columns, unit, dimension)
+    label = None if answer is None else answer.column
+    names = _choose(schema.names, columns, unit, dimension, label)
     if unit in names:
         raise ValueError(
             f"unit must name a column that is not released, got {unit!r}; it names the person"
         )
-    for name in [*names, *([unit] if unit else [])]:
+    for name in [*names, *([unit] if unit else []), *([label] if label else [])]:
         if schema.names.count(name) > 1:
             raise ValueError(f"column {name!r} stands {schema.names.count(name)} times; rename it")
     for name in names:
@@ -181,14 +259,20 @@ def _from_schema(
         kind = schema.field(unit).type
         if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
             raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
-    return _Batches(tasks, names, unit)
+    if label is not None and pa.types.is_nested(schema.field(label).type):
+        raise TypeError(f"y {label!r} must hold plain values, its type is {schema.field(label).type}")
+    return _Batches(tasks, names, unit, answer)
 
 
 def _choose(
-    present: list[str], columns: object, unit: str | None, dimension: int | None
+    present: list[str],
+    columns: object,
+    unit: str | None,
+    dimension: int | None,
+    label: str | None = None,
 ) -> list[str]:
     if columns is None:
-        names = [name for name in present if name != unit]
+        names = [name for name in present if name not in (unit, label)]
         if dimension is not None and len(names) != dimension:
             raise ValueError(
                 f"columns is missing: bounds speak of {dimension} column(s) and the data have "
@@ -204,9 +288,11 @@ def _choose(
         )
     if not names or len(set(names)) < len(names):
         raise ValueError(f"columns must be one or more different names, got {names}")
-    for name in [*names, *([unit] if unit else [])]:
+    if label in names:
+        raise ValueError(f"y names the column {label!r}, which is among the columns to learn from")
+    for name in [*names, *([unit] if unit else []), *([label] if label else [])]:
         if name not in present:
-            what = "unit" if name == unit else "columns"
+            what = "unit" if name == unit else "y" if name == label else "columns"
             raise ValueError(f"{what}: there is no column {name!r}; there are {_listed(present)}")
     return names
 
@@ -216,7 +302,9 @@ def _listed(present: list[str]) -> str:
     return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
 
 
-def _from_array(data: object, columns: object, unit: str | None) -> Rows:
+def _from_array(
+    data: object, columns: object, unit: str | None, answer: Answer | None
+) -> Rows:
     if unit is not None:
         raise ValueError(
             "unit names a column, so the data must have named columns: hand in a data frame, an "
@@ -248,4 +336,12 @@ def _from_array(data: object, columns: object, unit: str | None) -> Rows:
                 f"columns must be {rows.shape[1]} name(s) for the columns of the array, got "
                 f"{len(names)}"
             )
-    return _Array(rows, names)
+    if answer is None:
+        return _Array(rows, names)
+    if answer.column is not None:
+        raise ValueError(
+            f"y = {answer.column!r} names a column, so the data must have named columns: hand in a "
+            "data frame, an Arrow table or a file, or y as an array"
+        )
+    targets = _answers(answer, len(rows))
+    return _Array(np.column_stack([np.asarray(rows, dtype=np.float64), targets]), names)

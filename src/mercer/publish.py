@@ -6,6 +6,7 @@ anything is drawn.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ from mercer.laws import Law
 from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Noise, Promise
+from mercer.mechanisms.objective import Slopes, TiltedNoise, calibrate_tilt, reach
 from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
 from mercer.release import Release
 from mercer.statements import Statement
-from mercer.summaries import Summary
+from mercer.summaries import MachineBounds, MachineSummary, Summary
 from mercer.version import __version__
 
-__all__ = ["LedgerLike", "Purse", "commit", "publish", "spend"]
+__all__ = ["LedgerLike", "Purse", "commit", "perturb", "publish", "spend"]
 
 R = TypeVar("R", bound=Release)
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
@@ -131,7 +133,7 @@ def publish(
     post-processing.
     """
     sensitivity = summary.sensitivity(mechanism.norm)
-    noise = mechanism.calibrate(sensitivity, summary.basis.size, **promise)
+    noise = mechanism.calibrate(sensitivity, summary.size, **promise)
     if paid is not None and not _covered(noise.event, paid, summary):
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     coordinates = summary.coordinates()
@@ -142,6 +144,51 @@ def publish(
     purse.entropy.witness("coordinates", coordinates, sensitivity)
     noisy = noise.add(coordinates, purse.entropy)
     return build(noisy, noise.law, statement)
+
+
+def perturb(
+    summary: MachineSummary,
+    build: Callable[[Floats, Law, Statement], R],
+    purse: Purse,
+    *,
+    promise: Promise,
+    what: str,
+) -> R:
+    """Noise inside the objective of a machine (M8): charge, draw, minimise, hide what is left.
+
+    The law that `build` is given bounds the noise of the weights to first order: the slope's, over
+    twice the penalty.
+    """
+    bounds, size = summary.bounds, summary.size
+    noise = tilted_noise(bounds, **promise)
+    statement = spend(
+        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=TiltedNoise.words,
+        calibration="exact", what=what,
+    )  # fmt: skip
+    moved = reach(_slopes(bounds))
+    purse.entropy.witness("gradient", summary.gradient, Sensitivity(moved, norm="l2"))
+    weights = summary.tilted(noise.tilt.draw(size, purse.entropy))
+    noisy = noise.finish.add(weights, purse.entropy)
+    return build(noisy, noise.law(2 * bounds.penalty * bounds.n), statement)
+
+
+def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> TiltedNoise:
+    """Noise for the objective of these machines: public."""
+    kappa, penalty, n = bounds.features.kappa, bounds.penalty, bounds.n
+    growth = sum(
+        math.log1p(loss.curvature * kappa**2 / (2 * penalty * n)) * (1 + 1e-9)
+        for loss in bounds.losses
+    )
+    tilt = calibrate_tilt(_slopes(bounds), growth, bounds.size, epsilon=epsilon, delta=delta)
+    bounds.check(tilt.longest)
+    left = [bounds.distance(loss, tilt.longest) for loss in bounds.losses]
+    distance = math.sqrt(sum(d**2 for d in left)) + tilt.rounding / (2 * penalty * n)
+    return TiltedNoise(tilt, distance, bounds.size, epsilon=epsilon, delta=delta)
+
+
+def _slopes(bounds: MachineBounds) -> list[Slopes]:
+    kappa = bounds.features.kappa
+    return [Slopes(loss.slopes[0] * kappa, loss.slopes[1] * kappa) for loss in bounds.losses]
 
 
 def _covered(event: Event, paid: Statement, summary: Summary) -> bool:

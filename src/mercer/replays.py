@@ -197,7 +197,7 @@ class _Frozen(Entropy):
         return bytes(1 + (7 * i) % 255 for i in range(count))
 
     def witness(self, what: str, value: Any, sensitivity: Any) -> None:
-        self.shown.append((what, value, sensitivity))
+        self.shown.append((what, value() if callable(value) else value, sensitivity))
 
 
 def _path(call: Callable[[], Any]) -> Counter[tuple[str, int]]:

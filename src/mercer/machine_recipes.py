@@ -1,0 +1,231 @@
+"""The public choices of a kernel machine, checked before any record is read.  Layer 5."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats, check_choice, check_count, check_positive
+from mercer.domain import Domain
+from mercer.kernels import KERNELS
+from mercer.losses import Loss
+from mercer.machines import METHODS
+from mercer.maps import BasisMap, FeatureMap, Linear, RandomFeatures, Taylor
+from mercer.mechanisms import L2, Gaussian, Mechanism
+from mercer.mechanisms.base import Promise
+from mercer.publish import tilted_noise
+from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
+from mercer.summaries import MachineBounds
+
+__all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
+
+FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
+_MOST_WEIGHTS = 1 << 15
+
+
+class PrivacyWarning(UserWarning):
+    """Something to know before a budget is spent."""
+
+
+@dataclass(frozen=True)
+class MachineRecipe:
+    """Public choices of one or more machines that share features and penalty."""
+
+    losses: tuple[Loss, ...]
+    kernel: str
+    bandwidth: object
+    features: str | None
+    size: int | None
+    points: object
+    constant: float
+    method: str
+    penalty: float | tuple[float, ...] | None  # None: by the rule; several: one is chosen
+    pure: bool
+
+    @classmethod
+    def of(
+        cls,
+        losses: Sequence[Loss],
+        *,
+        kernel: object,
+        bandwidth: object,
+        features: object,
+        size: object,
+        points: object,
+        constant: object,
+        method: object,
+        penalty: object,
+        pure: bool,
+        unit: object,
+    ) -> MachineRecipe:
+        shape = check_choice("kernel", kernel, (*KERNELS, "linear"))
+        if features is not None:
+            features = check_choice("features", features, FEATURES)
+            if shape == "linear":
+                raise ValueError("features have no meaning with kernel='linear'; leave them out")
+            if features == "taylor" and shape != "gaussian":
+                raise ValueError(f"features='taylor' needs kernel='gaussian', got {shape!r}")
+        if points is not None and features not in (None, "landmarks"):
+            raise ValueError(f"points are for features='landmarks', got features={features!r}")
+        if points is not None:
+            features = "landmarks"
+        if size is not None:
+            size = check_count("size", size, least=1, most=4096, hint="number of features")
+        weight = _constant(constant)
+        smooth = all(loss.smooth for loss in losses)
+        if method is None:
+            method = "objective" if smooth and unit is None else "output"
+        chosen = check_choice("method", method, METHODS)
+        if chosen == "objective" and not smooth:
+            raise ValueError(
+                f"method='objective' needs a loss whose slope is bounded, got {losses[0].name!r}; "
+                "use method='output'"
+            )
+        if chosen == "objective" and unit is not None:
+            raise ValueError(
+                "method='objective' is for one row a person; use method='output' with unit"
+            )
+        return cls(
+            tuple(losses), shape, bandwidth, features, size, points, weight, chosen,
+            _penalty(penalty), pure,
+        )  # fmt: skip
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Noise on the weights, for method='output'."""
+        return L2() if self.pure else Gaussian()
+
+    def map(self, domain: Domain) -> FeatureMap:
+        """The features: public."""
+        d = domain.dimension
+        if self.kernel == "linear":
+            return self._fitting(Linear(self.constant, d))
+        lengths = self._lengths(domain)
+        kind, size = self.features, self.size
+        if kind is None or size is None:
+            ruled, most = feature_rule(d, pure=self.pure)
+            if kind is None:
+                kind = ruled if self.kernel == "gaussian" or ruled != "taylor" else "random"
+            if size is None:
+                size = most if kind == ruled else {"taylor": 1, "random": 128}.get(kind, 128)
+        if kind in ("eigenfunctions", "landmarks") and self.points is None and d > 3:
+            raise ValueError(
+                f"features={kind!r} on a grid are for up to three columns, got {d}; use 'random', "
+                "or landmarks at public points=…"
+            )
+        if kind == "eigenfunctions":
+            return self._fitting(
+                BasisMap.eigenfunctions(self.constant, self.kernel, lengths, size)
+            )
+        if kind == "landmarks":
+            points = size if self.points is None else domain.to_unit(domain.points(self.points))
+            return self._fitting(BasisMap.landmarks(self.constant, self.kernel, lengths, points))
+        if kind == "taylor":
+            degree = size if self.size is None else _degree(size, d)
+            return self._fitting(Taylor(self.constant, lengths, degree))
+        return self._fitting(RandomFeatures.spanning(self.constant, self.kernel, lengths, size))
+
+    def _fitting(self, features: FeatureMap) -> FeatureMap:
+        weights = features.size * len(self.losses)
+        if weights > _MOST_WEIGHTS:
+            raise ValueError(
+                f"size: {len(self.losses)} functions of {features.size} features are {weights} "
+                f"weights, at most {_MOST_WEIGHTS} are possible; use fewer features"
+            )
+        return features
+
+    def _lengths(self, domain: Domain) -> Floats:
+        d = domain.dimension
+        if self.bandwidth is None:
+            return np.full(d, bandwidth_rule(d))
+        try:
+            given = np.asarray(self.bandwidth, dtype=float)
+        except (TypeError, ValueError):
+            given = np.empty((0, 0))
+        if given.shape not in ((), (d,)) or not (np.all(np.isfinite(given)) and np.all(given > 0)):
+            raise ValueError(
+                f"bandwidth must be a number above 0 or one for each of the {d} column(s), in the "
+                "units of the data; or leave it out"
+            )
+        lengths = np.broadcast_to(given, (d,)) / domain.widths
+        if np.any(lengths < 1e-3) or np.any(lengths > 100):
+            raise ValueError(
+                "bandwidth must be between 0.001 and 100 times the width of the bounds, got "
+                f"{', '.join(f'{h:.3g}' for h in lengths)} times"
+            )
+        return np.array(lengths)
+
+    def ruled(self, features: FeatureMap, *, n: int, promise: Promise) -> float:
+        """The penalty by the public rule."""
+        size = features.size * len(self.losses)
+        many = math.sqrt(len(self.losses))
+        multiplier = self.mechanism.multiplier(size, **promise) * many
+        steep = max(
+            loss.steepness(penalty=1.0, kappa=features.kappa) if not loss.smooth else
+            max(map(abs, loss.slopes)) for loss in self.losses
+        )  # fmt: skip
+        return penalty_rule(
+            n=n, multiplier=multiplier, kappa=features.kappa, steepness=steep
+        )
+
+    def noise(self, bounds: MachineBounds, promise: Promise) -> float:
+        """Standard deviation of the noise at a point where it is largest: public."""
+        if self.method == "objective":
+            sd = tilted_noise(bounds, **promise).tilt.scale / (2 * bounds.penalty * bounds.n)
+        else:
+            sd = bounds.sensitivity() * self.mechanism.multiplier(bounds.size, **promise)
+        return sd * bounds.features.kappa
+
+    def warn(self, bounds: MachineBounds, promise: Promise) -> None:
+        """Say so, before anything is spent, where the noise would be larger than the function."""
+        noise = self.noise(bounds, promise)
+        most = bounds.features.kappa**2 / (2 * bounds.penalty)  # over M: no function is larger
+        reach = min(1.0, most * max(bounds.steepness(loss) for loss in bounds.losses))
+        if noise <= reach:
+            return
+        better = bounds.penalty * noise / reach * 2
+        if better * 2 > bounds.features.kappa**2:
+            way = f"{bounds.n} records are too few for this promise: use a larger epsilon"
+        else:
+            way = f"a penalty of {better:.2g} would do, or a larger epsilon"
+        warnings.warn(
+            f"penalty = {bounds.penalty:.3g}: the noise for privacy has standard deviation "
+            f"{noise:.3g} where the function is about {reach:.3g}; {way}",
+            PrivacyWarning,
+            stacklevel=5,  # the caller of `mercer.classifier`
+        )
+
+
+def _constant(value: object) -> float:
+    number = 1.0 if value is None else value
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 100:
+        raise ValueError(
+            f"constant must be a number in [0, 100], got {value!r}: the kernel is K + constant^2, "
+            "which stands for an intercept"
+        )
+    return float(number)
+
+
+def _penalty(value: object) -> float | tuple[float, ...] | None:
+    if isinstance(value, str):
+        check_choice("penalty", value, ("rule",))
+        return None
+    if isinstance(value, (Sequence, np.ndarray)):
+        given: list[Any] = list(value)
+        if not 2 <= len(given) <= 16:
+            raise ValueError(f"penalty must be 2 to 16 candidates, got {len(given)}")
+        return tuple(check_positive("penalty", v, "each candidate") for v in given)
+    return check_positive("penalty", value, "or 'rule', or a list of candidates to choose from")
+
+
+def _degree(size: int, dimension: int) -> int:
+    """The largest degree with at most so many Taylor features."""
+    degree = 0
+    while math.comb(dimension + degree + 1, degree + 1) <= size and degree < 8:
+        degree += 1
+    return degree

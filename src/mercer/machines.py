@@ -1,0 +1,355 @@
+"""Released kernel machines: classifiers and regressions anyone may evaluate.  Layer 4.  M8.
+
+Right of the door: noisy weights of public features, the law of their noise, and what was promised.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, ndtri
+from scipy.stats import chi2
+
+from mercer.checks import Floats, check_choice
+from mercer.laws import Law, Normal
+from mercer.losses import Loss
+from mercer.maps import FeatureMap
+from mercer.release import Band, Release
+
+__all__ = ["CHOICES", "METHODS", "ClassifierRelease", "MachineAccuracy", "MachineRelease",
+           "RegressionRelease"]  # fmt: skip
+
+METHODS = ("output", "objective")
+CHOICES = ("rule", "given", "private")
+_RUNS = 2000
+
+
+@dataclass(frozen=True)
+class MachineAccuracy:
+    """Error due to privacy: the distance to the same machine without noise.  Known beforehand."""
+
+    pointwise: float  # largest standard deviation of the function's noise at a point
+    unit: str  # of the function's values
+    coordinates: int
+    features: str  # what the coordinates are weights of: chosen without looking at the records
+    penalty: float
+    method: str
+    gap: float  # how near the solver came to the minimum: part of the sensitivity
+
+    def __str__(self) -> str:
+        bound = "at most" if self.method == "output" else "at most about"
+        return (
+            f"Noise for privacy: standard deviation {bound} {self.pointwise:.3g}{self.unit} at a "
+            f"point. {self.coordinates} weights, of {self.features} and a constant; penalty "
+            f"{self.penalty:.3g}, noise in the {self.method}, solved to a gap of {self.gap:.1g}, "
+            "which the noise covers."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MachineRelease(Release):
+    """One or more functions w'phi(x) of public features.
+
+    Points outside the bounds are moved to them, as the records were.
+    """
+
+    features: FeatureMap
+    losses: tuple[Loss, ...]  # one a function
+    coordinates: Floats  # noisy weights, one function after the other
+    noise: Law  # of a weight; for noise in the objective a bound, to first order
+    method: str
+    penalty: float
+    choice: str  # how the penalty was chosen: one of CHOICES
+    gap: float
+    shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
+    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        values = np.array(self.coordinates, dtype=float)
+        values.setflags(write=False)
+        object.__setattr__(self, "coordinates", values)
+        many, m = len(self.losses), self.features.size
+        if many < 1 or values.shape != (many * m,) or not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"coordinates must be {many * m} finite numbers, got shape {values.shape}"
+            )
+        if self.features.dimension != self.domain.dimension:
+            raise ValueError("features and domain differ in dimension")
+        if not (self.penalty > 0 and self.gap > 0):
+            raise ValueError("penalty and gap of a machine must be above 0")
+        check_choice("method", self.method, METHODS)
+        check_choice("choice", self.choice, CHOICES)
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Factor from the functions' own units to those of the caller."""
+
+    @property
+    def weights(self) -> Floats:
+        """Weights in use, one row a function: the noisy ones, shrunk if the release says so."""
+        if "weights" not in self._memory:
+            raw = self.coordinates.reshape(len(self.losses), -1)
+            self._memory["weights"] = raw * self._factors
+        return self._memory["weights"]
+
+    def standard_error(self, x: object) -> Floats:
+        """Standard deviation of the noise at each point, of each function."""
+        phi = self._phi(x)
+        sd = float(self.noise.deviations(self.coordinates.size)[0])
+        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (sd * self.scale)
+        return self._shaped(spread, x)
+
+    def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
+        """A band that covers the same machine without noise, at a point or everywhere at once.
+
+        It speaks of the noise alone: what another sample of records would give is not in it (M15).
+        With noise in the objective it is a bound to first order in the noise.
+        """
+        if not 0 < level < 1:
+            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        width = self.standard_error(x) * self._quantile(level, simultaneous=simultaneous)
+        centre = self._values(x)
+        return Band(self._finished(centre - width), self._finished(centre + width), level)
+
+    @property
+    def accuracy(self) -> MachineAccuracy:
+        """Expected error due to privacy, and what the features are."""
+        sd = float(self.noise.deviations(self.coordinates.size)[0])
+        return MachineAccuracy(
+            pointwise=sd * self.features.kappa * self.scale * float(self._factors.max()),
+            unit=self._unit,
+            coordinates=self.coordinates.size,
+            features=self.features.words,
+            penalty=self.penalty,
+            method=self.method,
+            gap=self.gap,
+        )
+
+    def _finished(self, values: Floats) -> Floats:
+        return values
+
+    @property
+    def _unit(self) -> str:
+        return ""
+
+    @property
+    def _factors(self) -> Floats:
+        if "factors" not in self._memory:
+            many, m = len(self.losses), self.features.size
+            factors = np.ones((many, m))
+            if self.shrink:
+                sd = float(self.noise.deviations(self.coordinates.size)[0])
+                raw = self.coordinates.reshape(many, m)
+                factors = np.stack([shrinkage(row, self.features.blocks, sd) for row in raw])
+            self._memory["factors"] = factors
+        return self._memory["factors"]
+
+    def _phi(self, x: object) -> Floats:
+        return self.features.features(self.domain.to_unit(self._rows(x)))
+
+    def _rows(self, x: object) -> Floats:
+        """Points as rows, moved to the bounds where they are outside."""
+        try:
+            array = np.asarray(x, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(f"x must be numbers, got {type(x).__name__}") from None
+        if not np.all(np.isfinite(array)):
+            raise ValueError("x must be finite: a machine has no answer where a column is missing")
+        d = self.domain.dimension
+        if d == 1 and (array.ndim < 2 or array.shape[-1] != 1):
+            array = array[..., None]
+        if array.ndim == 0 or array.shape[-1] != d:
+            raise ValueError(
+                f"x must have {d} number(s) a point ({', '.join(self.domain.names)}), got an array "
+                f"of shape {np.shape(x)}"
+            )
+        return np.clip(array.reshape(-1, d), self.domain.lower, self.domain.upper)
+
+    def _values(self, x: object) -> Floats:
+        """All functions at the points, in the caller's units."""
+        rows = self.domain.to_unit(self._rows(x))
+        step = max(1, (1 << 22) // self.features.size)
+        parts = [
+            self.features.features(rows[i : i + step]) @ self.weights.T
+            for i in range(0, len(rows), step)
+        ]
+        value = np.concatenate(parts) if parts else np.zeros((0, len(self.losses)))
+        return self._shaped(value * self.scale, x)
+
+    def _shaped(self, value: Floats, x: object) -> Floats:
+        """One axis of functions last, left out where there is but one."""
+        shape = self.domain.shape(x)
+        if len(self.losses) == 1:
+            return value[:, 0].reshape(shape)
+        return value.reshape(*shape, len(self.losses))
+
+    def _quantile(self, level: float, *, simultaneous: bool) -> float:
+        """Quantile of |noise| / sd at a point, or of its supremum over the domain (M15)."""
+        m, many = self.features.size, len(self.losses)
+        size = self.coordinates.size
+        radii = self.noise.radii(size)
+        if not simultaneous:
+            if isinstance(self.noise, Normal):
+                return float(ndtri((1 + level) / 2))
+            return float(ndtri((1 + level) / 2)) * float(np.quantile(radii, level))
+        each = 1 - (1 - level) / many
+        if self.domain.dimension > 3:  # Scheffe: over all functions of the features at once
+            most = math.sqrt(float(chi2.ppf(each, m)))
+            return most * (1.0 if isinstance(self.noise, Normal) else float(np.quantile(radii, level)))
+        if "suprema" not in self._memory:
+            self._memory["suprema"] = self._suprema()
+        suprema = self._memory["suprema"]
+        return float(suprema[min(math.ceil((suprema.size + 1) * each), suprema.size) - 1])
+
+    def _suprema(self) -> Floats:
+        """Sorted draws of sup_x |noise(x)| / sd(x), the worst of all functions."""
+        d, m = self.domain.dimension, self.features.size
+        ticks = np.linspace(0.0, 1.0, {1: 513, 2: 41, 3: 13}[d])
+        mesh = np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d)
+        phi = self.features.features(mesh)
+        size = self.coordinates.size
+        draws = self.noise.draws(size, np.arange(m))[:_RUNS].T
+        draws = draws / float(self.noise.deviations(size)[0])
+        suprema = np.zeros(draws.shape[1])
+        for factors in np.unique(self._factors, axis=0):
+            rows = phi * factors
+            length = np.maximum(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), 1e-300)
+            np.maximum(suprema, np.abs(rows / length @ draws).max(axis=0), out=suprema)
+        return np.sort(suprema)
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "domain": self.domain.to_dict(),
+            "features": self.features.to_dict(),
+            "losses": [loss.to_dict() for loss in self.losses],
+            "coordinates": self.coordinates.tolist(),
+            "noise": self.noise.to_dict(),
+            "machine": {
+                "method": self.method,
+                "penalty": self.penalty,
+                "choice": self.choice,
+                "gap": self.gap,
+                "shrink": self.shrink,
+            },
+            "privacy": self.privacy.to_dict(),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassifierRelease(MachineRelease):
+    """A private classifier: `release(x)` is the decision function, `predict(x)` the class."""
+
+    classes: tuple[Any, ...]
+    label: str  # name of what is predicted
+
+    kind = "classifier"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        many = len(self.classes)
+        if many < 2 or len(self.losses) != (1 if many == 2 else many):
+            raise ValueError("a classifier has one function for two classes, else one a class")
+
+    @property
+    def scale(self) -> float:
+        return 1.0
+
+    def __call__(self, x: object) -> Floats:
+        """The decision function: above 0 is the second of two classes; of several, one a class."""
+        return self._values(x)
+
+    def predict(self, x: object) -> Any:
+        """The class of each point."""
+        value = self._values(x)
+        place = value > 0 if len(self.classes) == 2 else np.argmax(value, axis=-1)
+        names = np.empty(len(self.classes), dtype=object)
+        names[:] = self.classes
+        if not any(isinstance(name, str) for name in self.classes):
+            names = np.array(self.classes)
+        elif all(isinstance(name, str) for name in self.classes):
+            names = names.astype(str)
+        return names[np.asarray(place, dtype=int)]
+
+    def probability(self, x: object) -> Floats:
+        """Estimated probability of each class, in their order; of a logistic machine."""
+        if any(loss.name != "logistic" for loss in self.losses):
+            raise ValueError(
+                f"probability needs loss='logistic', this machine has {self.losses[0].name!r}: a "
+                "hinge loss estimates the more likely class only; use predict"
+            )
+        each = expit(self._values(x))
+        if len(self.classes) == 2:
+            return np.stack([1 - each, each], axis=-1)
+        total = each.sum(axis=-1, keepdims=True)
+        return np.where(total > 0, each / np.where(total > 0, total, 1), 1 / len(self.classes))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._common(), "classes": list(self.classes), "label": self.label}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionRelease(MachineRelease):
+    """A private regression: `release(x)` is the mean, the median or quantiles of the response."""
+
+    response: str  # name of what is predicted
+    y_bounds: tuple[float, float]
+
+    kind = "regression"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = self.y_bounds
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError("y_bounds of a regression must be lower < upper")
+
+    @property
+    def scale(self) -> float:
+        return (self.y_bounds[1] - self.y_bounds[0]) / 2
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Levels of the quantiles, where the loss is the pinball loss."""
+        return tuple(getattr(loss, "level", math.nan) for loss in self.losses)
+
+    def __call__(self, x: object, *, raw: bool = False) -> Floats:
+        """The response at each point, within its bounds; several quantiles never cross.
+
+        `raw=True` is the function as released.
+        """
+        value = self._values(x)
+        return value + sum(self.y_bounds) / 2 if raw else self._finished(value)
+
+    predict = __call__
+
+    def _finished(self, values: Floats) -> Floats:
+        shifted = np.clip(values + sum(self.y_bounds) / 2, *self.y_bounds)
+        return shifted if len(self.losses) == 1 else np.sort(shifted, axis=-1)
+
+    @property
+    def _unit(self) -> str:
+        return f" in units of {self.response}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self._common(), "response": self.response, "y_bounds": list(self.y_bounds)}
+
+
+def shrinkage(weights: Floats, blocks: tuple[int, ...], sd: float) -> Floats:
+    """Factor of each weight: James and Stein's, block by block, never below zero (M17).
+
+    In a block of k weights with noise of standard deviation sd the factor is
+    1 - (k - 2) sd^2 / |block|^2: less squared error than none, whatever the weights are.
+    """
+    factors, start = np.ones(len(weights)), 0
+    for size in blocks:
+        part = slice(start, start + size)
+        square = float(np.sum(weights[part] ** 2))
+        if size > 2:
+            factors[part] = max(0.0, 1 - (size - 2) * sd**2 / max(square, 1e-300))
+        start += size
+    return factors

@@ -1,0 +1,183 @@
+"""The minimum of a penalised empirical risk, to a stated gradient.  Layer 2, left of the door.
+
+P(w) = (1/n) sum_i weight_i loss(y_i, w'phi(x_i)) + penalty |w|^2 + tilt'w / n is strongly convex:
+|w - w*| <= |grad P(w)| / (2 penalty), so a small gradient is a certificate (M8, with gap
+|grad P|^2 / (4 penalty)).  Newton's steps, from a start that a part of the rows gives, need a few
+passes.  They are a wager; the promise rests on what follows where they do not arrive: Nesterov's
+method, whose gradient is below any target after a number of passes that is public (`most_passes`,
+docs/proofs/machines.md).  So there is no failure, whatever the records are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from mercer.checks import Floats
+from mercer.data import Sensitive
+from mercer.losses import Loss
+from mercer.summaries.examples import PIECE, Examples, Piece
+
+__all__ = ["Risk", "minimise", "most_passes"]
+
+_NEWTON = 60  # passes of the wager
+_ROOT_STEPS = 30  # Newton steps on a part of the rows
+
+
+@dataclass(frozen=True)
+class Risk(Sensitive):
+    """K machines on the same features: one loss each, one penalty."""
+
+    examples: Examples
+    losses: tuple[Loss, ...]
+    size: int  # features
+    n: int
+    penalty: float
+    kappa: float
+    tilt: Floats  # K x size; zero but for noise in the objective
+
+    def sweep(self, w: Floats, *, curve: bool, stride: int = 1) -> Sums:
+        """Value, gradient and, if asked for, Hessian of all K objectives: one pass."""
+        many = len(self.losses)
+
+        def work(piece: Piece) -> tuple[Floats, Floats, list[Floats]]:
+            f = piece.phi @ w.T
+            values, slopes, hessians = np.empty(many), np.empty((many, len(f))), []
+            for k, loss in enumerate(self.losses):
+                jet = loss.jet(f[:, k], targets_of(loss, piece.target, k, many))
+                values[k] = piece.weight @ jet.value
+                slopes[k] = piece.weight * jet.slope
+                if curve:
+                    half = piece.phi * np.sqrt(piece.weight * jet.curve)[:, None]
+                    hessians.append(half.T @ half)
+            return values, slopes @ piece.phi, hessians
+
+        value, gradient = np.zeros(many), np.zeros(w.shape)
+        hessian = np.zeros((many, self.size, self.size)) if curve else None
+        for values, slopes, hessians in self.examples.fold(work, stride):
+            value += values
+            gradient += slopes
+            for k, part in enumerate(hessians):
+                assert hessian is not None
+                hessian[k] += part
+        rows = self.n / stride
+        value = value / rows + self.penalty * np.sum(w**2, axis=1)
+        value += np.sum(self.tilt * w, axis=1) / self.n
+        gradient = gradient / rows + 2 * self.penalty * w + self.tilt / self.n
+        if hessian is not None:
+            hessian /= rows
+            hessian += 2 * self.penalty * np.eye(self.size)
+        return Sums(value, gradient, hessian)
+
+
+class Sums(NamedTuple):
+    """What a pass gives."""
+
+    value: Floats
+    gradient: Floats
+    hessian: Floats | None
+
+    @property
+    def norms(self) -> Floats:
+        """Length of each machine's gradient."""
+        return np.asarray(np.linalg.norm(self.gradient, axis=1))
+
+
+def targets_of(loss: Loss, target: Floats, machine: int, many: int) -> Floats:
+    """-1 and 1 for the machine of one class (the second of two), or the response itself."""
+    if not loss.classes:
+        return target
+    return np.where(target == (1 if many == 1 else machine), 1.0, -1.0)
+
+
+def minimise(risk: Risk, aims: Floats) -> Floats:
+    """Weights of all machines, each with |gradient| at most its aim."""
+    many = len(risk.losses)
+    w = np.zeros((many, risk.size))
+    hessian: Floats | None = None
+    for stride in (64, 8):
+        if risk.n // stride >= 32 * risk.size and risk.n > 4 * PIECE:
+            root = np.full(many, 1e-2 * risk.penalty * math.sqrt(stride / risk.n))
+            w, hessian, _ = _newton(risk, w, None, np.maximum(root, aims), _ROOT_STEPS, stride)
+    w, _, done = _newton(risk, w, hessian, aims, _NEWTON, 1)
+    return w if done else _nesterov(risk, w, aims)
+
+
+def _newton(
+    risk: Risk, w: Floats, hessian: Floats | None, aims: Floats, most: int, stride: int
+) -> tuple[Floats, Floats | None, bool]:
+    """Damped Newton steps; an old Hessian serves as long as gradients fall to a third."""
+    here = risk.sweep(w, curve=hessian is None, stride=stride)
+    hessian = here.hessian if hessian is None else hessian
+    length = np.ones(len(w))
+    for _ in range(most):
+        if np.all(here.norms <= aims):
+            return w, hessian, True
+        assert hessian is not None
+        step = _steps(hessian, here.gradient)
+        trial = w - length[:, None] * step
+        there = risk.sweep(trial, curve=False, stride=stride)
+        slope = np.sum(step * here.gradient, axis=1)
+        falls = there.value <= here.value - 1e-4 * length * slope
+        good = falls | (there.norms <= here.norms / 2)
+        slow = ~(there.norms <= np.maximum(here.norms / 3, aims))
+        length = np.where(good, np.minimum(1.0, 4 * length), length / 4)
+        w = np.where(good[:, None], trial, w)
+        here = Sums(
+            np.where(good, there.value, here.value),
+            np.where(good[:, None], there.gradient, here.gradient),
+            None,
+        )
+        if np.any(slow & good):
+            here = risk.sweep(w, curve=True, stride=stride)
+            hessian = here.hessian
+    return w, hessian, bool(np.all(here.norms <= aims))
+
+
+def _steps(hessian: Floats, gradient: Floats) -> Floats:
+    return np.stack(
+        [cho_solve(cho_factor(h), g) for h, g in zip(hessian, gradient, strict=True)]
+    )
+
+
+def _smoothness(risk: Risk, loss: Loss) -> float:
+    """L: no second derivative of the objective is above."""
+    return loss.curvature * risk.kappa**2 + 2 * risk.penalty
+
+
+def most_passes(risk: Risk, aims: Sequence[float] | Floats) -> int:
+    """Passes after which every gradient is below its aim: public.
+
+    With t = sqrt(2 penalty / L), Nesterov's method from a point of value at most P(0) (or 0 itself)
+    has |grad|^2 <= 2 L (P - P*) <= 4 L P(0) (1 - t)^k after k passes, P(0) - P* <= at_zero + tilt's
+    part.
+    """
+    worst = 0.0
+    for loss, aim, tilt in zip(risk.losses, aims, risk.tilt, strict=True):
+        top = _smoothness(risk, loss)
+        rate = -math.log1p(-math.sqrt(2 * risk.penalty / top)) if top > 2 * risk.penalty else 50.0
+        start = loss.at_zero + float(tilt @ tilt) / (4 * risk.penalty * risk.n**2)
+        worst = max(worst, math.log(4 * top * start / float(aim) ** 2) / rate)
+    return 2 * _NEWTON + 4 + 2 * max(1, math.ceil(worst) + 1)
+
+
+def _nesterov(risk: Risk, w: Floats, aims: Floats) -> Floats:
+    """Gradient steps with momentum; every one a pass over the rows."""
+    zero = np.zeros_like(w)
+    at_zero, here = risk.sweep(zero, curve=False), risk.sweep(w, curve=False)
+    w = np.where((here.value <= at_zero.value)[:, None], w, zero)
+    top = np.array([_smoothness(risk, loss) for loss in risk.losses])[:, None]
+    t = np.sqrt(2 * risk.penalty / top)
+    ahead = w
+    here = risk.sweep(w, curve=False)
+    while not np.all(here.norms <= aims):
+        there = risk.sweep(ahead, curve=False)
+        after = ahead - there.gradient / top
+        ahead = after + (1 - t) / (1 + t) * (after - w)
+        w, here = after, risk.sweep(after, curve=False)
+    return w

@@ -1,0 +1,106 @@
+"""What a machine learns to predict: a column or an array as numbers.  Layer 2, left of the door.
+
+Classes and bounds are declared, so they are public; what does not fit them is missing (NaN) or
+clipped, and no message depends on a value (M18).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats
+from mercer.tables import numbers_among, numbers_of
+
+__all__ = ["Classes", "Response", "Target"]
+
+
+class Target(ABC):
+    """How answers become numbers."""
+
+    @abstractmethod
+    def of_array(self, values: Any) -> Floats:
+        """Numbers for an array of answers; NaN where one does not fit."""
+
+    @abstractmethod
+    def of_column(self, column: Any, name: str) -> Floats:
+        """The same for an Arrow column."""
+
+
+@dataclass(frozen=True)
+class Response(Target):
+    """A number, clipped to public bounds and scaled to [-1, 1]."""
+
+    lower: float
+    upper: float
+
+    def of_array(self, values: Any) -> Floats:
+        if values.dtype.kind not in "iufb":
+            values = numbers_among(values.astype(object))
+        return self._scaled(np.asarray(values, dtype=np.float64))
+
+    def of_column(self, column: Any, name: str) -> Floats:
+        return self._scaled(numbers_of(column, name))
+
+    def _scaled(self, values: Floats) -> Floats:
+        half = (self.upper - self.lower) / 2
+        scaled = np.clip((values - self.lower) / half - 1, -1.0, 1.0)
+        return np.where(np.isfinite(values), scaled, np.nan)
+
+
+@dataclass(frozen=True)
+class Classes(Target):
+    """The number of the class among those declared."""
+
+    names: tuple[Hashable, ...]
+
+    def of_array(self, values: Any) -> Floats:
+        out = np.full(len(values), np.nan)
+        plain = values.dtype.kind in "iufb"
+        for place, name in enumerate(self.names):
+            if plain:
+                number = _number(name)
+                if number is not None:
+                    out[values == number] = place
+            else:
+                same = [_same(value, name) for value in values.tolist()]
+                out[np.array(same, dtype=bool)] = place
+        return out
+
+    def of_column(self, column: Any, name: str) -> Floats:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column = column.dictionary_decode()
+            kind = column.type
+        text = any(f(kind) for f in (pa.types.is_binary, pa.types.is_string, pa.types.is_large_string, pa.types.is_large_binary))  # fmt: skip  # noqa: E501
+        if not text:
+            return self.of_array(numbers_of(column, name))
+        bare = pc.cast(column, pa.large_binary())
+        known = pa.array([str(c).encode() for c in self.names], pa.large_binary())
+        place = pc.index_in(bare, value_set=known).to_numpy(zero_copy_only=False)
+        out = np.asarray(place, dtype=np.float64)
+        if pa.types.is_binary(kind) and any(_number(c) is not None for c in self.names):
+            numeric = self.of_array(numbers_of(column, name))  # "1.0" in a CSV file is the class 1
+            out = np.where(np.isnan(out), numeric, out)
+        return out
+
+
+def _number(name: object) -> float | None:
+    """A class that is a number."""
+    if isinstance(name, (bool, int, float, np.integer, np.floating, np.bool_)):
+        return float(name)
+    return None
+
+
+def _same(value: object, name: object) -> bool:
+    one, other = _number(value), _number(name)
+    if one is not None or other is not None:
+        return one is not None and one == other
+    return isinstance(value, str) and str(value) == str(name)
