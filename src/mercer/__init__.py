@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
     from mercer.machine_recipes import PrivacyWarning
-    from mercer.machines import ClassifierRelease, RegressionRelease
     from mercer.planning import DensityPlan, density_plan
+    from mercer.predictors import ClassifierRelease, RegressionRelease
     from mercer.release import Release
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
@@ -68,9 +68,9 @@ __all__ = [
 _HOMES = {
     "Audit": "audits",
     "BudgetExceeded": "ledger",
-    "ClassifierRelease": "machines",
+    "ClassifierRelease": "predictors",
     "PrivacyWarning": "machine_recipes",
-    "RegressionRelease": "machines",
+    "RegressionRelease": "predictors",
     "classifier": "learning",
     "regression": "learning",
     "DensityPlan": "planning",

@@ -9,55 +9,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from mercer.answers import Answer, answers_of, beside
 from mercer.checks import Floats
+from mercer.sensitive import Sensitive
 from mercer.tables import names_of, numbers_among, numbers_of, table_of
-from mercer.targets import Target
 
-__all__ = ["CHUNK", "Answer", "Rows", "Sensitive", "open_rows"]
+__all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
 CHUNK = 1 << 20  # rows handled at once
-
-
-class Sensitive:
-    """Base of everything that holds records: refuses to be pickled, copied or shown."""
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} holds sensitive records and cannot be pickled, copied or "
-            "saved; release it first (mercer.density) and save the release"
-        )
-
-    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
-        self.__reduce__()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: sensitive, not shown>"
-
-    def __format__(self, _spec: str) -> str:
-        return repr(self)
-
-
-@dataclass(frozen=True, repr=False)
-class Answer(Sensitive):
-    """What is to be learnt: the name of a column, or an array beside the rows, and how to read it.
-
-    Chunks of rows with an answer have one column more, the last, of targets.
-    """
-
-    values: Any
-    target: Target
-
-    @property
-    def column(self) -> str | None:
-        """Its column, where it is one of the data's."""
-        return self.values if isinstance(self.values, str) else None
 
 
 class Rows(Sensitive, ABC):
@@ -179,53 +144,12 @@ def open_rows(
     chosen = _choose(names, columns, unit, dimension, label)
     table = table_of(data, [*chosen, *([label] if label else [])], unit)
     if answer is not None and label is None:
-        table, answer = _beside(table, answer)
+        table, answer = beside(table, answer)
 
     def slices(wanted: list[str]) -> Iterator[Callable[[], Iterator[Any]]]:
         yield lambda: iter(table.select(wanted).to_batches())
 
     return _from_schema(table.schema, slices, chosen, unit, dimension, answer)
-
-
-def _beside(table: Any, answer: Answer) -> tuple[Any, Answer]:
-    """A table with an array of answers as one column more."""
-    import pyarrow as pa
-
-    values = _answers(answer, table.num_rows)
-    name = "y"
-    while name in table.schema.names:
-        name += "'"
-    return table.append_column(name, pa.array(values)), Answer(name, _Ready())
-
-
-class _Ready(Target):
-    """Targets that were read already."""
-
-    def of_array(self, values: Any) -> Floats:
-        return np.asarray(values, dtype=np.float64)
-
-    def of_column(self, column: Any, name: str) -> Floats:
-        return numbers_of(column, name)
-
-
-def _answers(answer: Answer, rows: int) -> Floats:
-    given = answer.values
-    values = given if isinstance(given, np.ndarray) else _objects(given)
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1 or len(values) != rows:
-        raise ValueError(
-            f"y must be one answer for each of the {rows} rows, got shape {values.shape}; or the "
-            "name of a column"
-        )
-    return answer.target.of_array(values)
-
-
-def _objects(given: Any) -> Any:
-    try:
-        return np.asarray(given)
-    except Exception:  # whatever a library says of a cell may show it
-        raise TypeError(f"y must be an array or a column's name, got {type(given).__name__}") from None
 
 
 def _from_schema(
@@ -260,7 +184,9 @@ def _from_schema(
         if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
             raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
     if label is not None and pa.types.is_nested(schema.field(label).type):
-        raise TypeError(f"y {label!r} must hold plain values, its type is {schema.field(label).type}")
+        raise TypeError(
+            f"y {label!r} must hold plain values, its type is {schema.field(label).type}"
+        )
     return _Batches(tasks, names, unit, answer)
 
 
@@ -302,9 +228,7 @@ def _listed(present: list[str]) -> str:
     return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
 
 
-def _from_array(
-    data: object, columns: object, unit: str | None, answer: Answer | None
-) -> Rows:
+def _from_array(data: object, columns: object, unit: str | None, answer: Answer | None) -> Rows:
     if unit is not None:
         raise ValueError(
             "unit names a column, so the data must have named columns: hand in a data frame, an "
@@ -343,5 +267,5 @@ def _from_array(
             f"y = {answer.column!r} names a column, so the data must have named columns: hand in a "
             "data frame, an Arrow table or a file, or y as an array"
         )
-    targets = _answers(answer, len(rows))
+    targets = answers_of(answer, len(rows))
     return _Array(np.column_stack([np.asarray(rows, dtype=np.float64), targets]), names)

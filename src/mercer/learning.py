@@ -10,26 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer import entropy
-from mercer.checks import Floats, check_choice, check_positive
-from mercer.data import Answer, Rows, open_rows
-from mercer.domain import Domain
-from mercer.laws import Law
+from mercer.checks import check_choice, check_positive
+from mercer.learner import learn
 from mercer.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
 from mercer.machine_recipes import MachineRecipe
-from mercer.machines import ClassifierRelease, MachineRelease, RegressionRelease
-from mercer.mechanisms.base import check_promise, no_delta
-from mercer.publish import LedgerLike, Purse, perturb, publish
-from mercer.recipes import dimension_of
-from mercer.statements import Statement
-from mercer.storage import MOST_COLUMNS
-from mercer.summaries import Examples, MachineBounds, MachineSummary
-from mercer.targets import Classes, Response, Target
+from mercer.mechanisms.base import no_delta
+from mercer.predictors import ClassifierRelease, RegressionRelease
+from mercer.publish import LedgerLike
+from mercer.targets import Classes, Response
 
 __all__ = ["classifier", "regression"]
 
 _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
-_MOST_CLASSES = 64
 
 
 @np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
@@ -78,8 +70,9 @@ def classifier(
     epsilon, delta
         The promise.  Delta left out (or 0) is pure differential privacy.
     loss
-        "logistic" (default; gives probabilities) or "hinge" (support vectors), its corner rounded
-        over `width`.
+        "logistic" (default; gives probabilities) or "hinge" (support vectors).
+    width
+        Over which the corner of the hinge loss is rounded.
     penalty
         "rule" (default): by a public rule in n, epsilon and delta.  A number: lambda in
         mean loss + lambda |f|^2.  A list: one of them is chosen with a share of the budget, on
@@ -109,21 +102,23 @@ def classifier(
     [False, True]
 
     """
-    named = _classes(classes)
+    declared = Classes.declared(classes)
+    named = declared.names
     check_choice("loss", loss, ("logistic", "hinge"))
     one: Loss = Logistic() if loss == "logistic" else Hinge(_share("width", width))
-    losses = (one,) * (1 if len(named) == 2 else len(named))
+    places = [1] if len(named) == 2 else range(len(named))
     recipe = MachineRecipe.of(
-        losses, kernel=kernel, bandwidth=bandwidth, features=features, size=size, points=points,
-        constant=constant, method=method, penalty=penalty, pure=no_delta(delta), unit=unit,
+        [(one, place) for place in places], kernel=kernel, bandwidth=bandwidth, features=features,
+        size=size, points=points, constant=constant, method=method, penalty=penalty,
+        pure=no_delta(delta), unit=unit,
     )  # fmt: skip
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> ClassifierRelease:
         return ClassifierRelease(**fields, classes=named, label=label)
 
-    return _learn(
-        X, y, Classes(named), recipe, build, f"classifier of {label}", bounds=bounds,
+    return learn(
+        X, y, declared, recipe, build, f"classifier of {label}", bounds=bounds,
         epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
         ledger=ledger, dataset=dataset, progress=progress,
     )  # fmt: skip
@@ -169,10 +164,14 @@ def regression(
         The response, an array or the name of a column of X, and its public (lower, upper):
         responses outside are clipped.
     loss
-        "huber" (default): the mean, with residuals above `threshold` (units of y) counted by
-        their size only.  "epsilon-insensitive": residuals below `tube` do not count.  "pinball":
-        quantile curves, one for each level in `quantiles`; several share the budget and never
-        cross.  "squared": the mean; needs the most noise.
+        "huber" (default): the mean, with large residuals counted by their size only.
+        "epsilon-insensitive": small residuals do not count.  "pinball": quantile curves; several
+        share the budget and never cross.  "squared": the mean; needs the most noise.
+    quantiles
+        Levels of the pinball loss, one or several.
+    threshold, tube
+        Where a residual is large (Huber), and where it is small (epsilon-insensitive), in the
+        units of y.
     width
         Over which corners of the pinball and epsilon-insensitive losses are rounded, as a share
         of half the width of y_bounds.
@@ -190,7 +189,8 @@ def regression(
     True
 
     """
-    low, high = _response(y_bounds)
+    response = Response.declared(y_bounds)
+    low, high = response.lower, response.upper
     half = (high - low) / 2
     check_choice("loss", loss, _REGRESSIONS)
     rounded = _share("width", width)
@@ -204,119 +204,20 @@ def regression(
     else:
         losses = (Squared(),)
     recipe = MachineRecipe.of(
-        losses, kernel=kernel, bandwidth=bandwidth, features=features, size=size, points=points,
-        constant=constant, method=method, penalty=penalty, pure=no_delta(delta), unit=unit,
+        [(one, None) for one in losses], kernel=kernel, bandwidth=bandwidth, features=features,
+        size=size, points=points, constant=constant, method=method, penalty=penalty,
+        pure=no_delta(delta), unit=unit,
     )  # fmt: skip
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> RegressionRelease:
         return RegressionRelease(**fields, response=label, y_bounds=(low, high))
 
-    return _learn(
-        X, y, Response(low, high), recipe, build, f"regression of {label}", bounds=bounds,
+    return learn(
+        X, y, response, recipe, build, f"regression of {label}", bounds=bounds,
         epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
         ledger=ledger, dataset=dataset, progress=progress,
     )  # fmt: skip
-
-
-def _learn(
-    X: object,
-    y: object,
-    target: Target,
-    recipe: MachineRecipe,
-    build: Callable[[dict[str, Any]], Any],
-    what: str,
-    *,
-    bounds: object,
-    epsilon: object,
-    delta: object,
-    columns: object,
-    unit: str | None,
-    missing: str,
-    rng: object,
-    ledger: LedgerLike,
-    dataset: str | None,
-    progress: Callable[[int], None] | None,
-) -> Any:
-    check_choice("missing", missing, ("zero", "drop"))
-    promise = check_promise(recipe.mechanism, epsilon, delta)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=X, unit=unit)
-    dimension = None if np.shape(bounds) == (2,) else dimension_of(bounds)
-    rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
-    domain = Domain.of(_spread(bounds, len(rows.names)), rows.names, most=MOST_COLUMNS)
-    features = recipe.map(domain)
-    if progress is not None:
-        rows.progress(progress)
-    examples = Examples(rows, domain)
-    n = _count(examples, rows, missing)
-    penalty = recipe.ruled(features, n=n, promise=promise) if recipe.penalty is None else recipe.penalty  # noqa: E501
-    assert isinstance(penalty, float)
-    limits = MachineBounds(recipe.losses, features, penalty, n)
-    recipe.warn(limits, promise)
-    summary = MachineSummary(examples, limits, unit=rows.unit or "row")
-
-    def release(noisy: Floats, law: Law, statement: Statement) -> MachineRelease:
-        built: MachineRelease = build(
-            {
-                "domain": domain, "privacy": statement, "features": features,
-                "losses": recipe.losses, "coordinates": noisy, "noise": law,
-                "method": recipe.method, "penalty": penalty,
-                "choice": "rule" if recipe.penalty is None else "given", "gap": limits.gap,
-                "shrink": recipe.method == "output",
-            }  # fmt: skip
-        )
-        return built
-
-    if recipe.method == "objective":
-        return perturb(summary, release, purse, promise=promise, what=what)
-    return publish(summary, recipe.mechanism, release, purse, promise=promise, what=what)
-
-
-def _count(examples: Examples, rows: Rows, missing: str) -> int:
-    """n: public.  The number of rows, of persons, or of complete rows if that is public."""
-    if rows.unit is not None:
-        if missing == "drop":
-            raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
-        n, what = examples.persons, f"different {rows.unit!r}"
-    else:
-        n, what = (examples.complete if missing == "drop" else examples.rows), "rows"
-    if n < 2:
-        raise ValueError(f"data must have at least 2 {what}, got {n}; nothing was spent")
-    return n
-
-
-def _spread(bounds: object, columns: int) -> object:
-    """One pair for all columns, or one each."""
-    return [bounds] * columns if np.shape(bounds) == (2,) and columns > 1 else bounds  # type: ignore[arg-type]
-
-
-def _classes(classes: Sequence[Any] | None) -> tuple[Any, ...]:
-    if classes is None:
-        raise ValueError(
-            "classes is missing: which classes there are is public and cannot be read from the "
-            "data; declare them, for example classes=('healthy', 'ill')"
-        )
-    if isinstance(classes, str) or not isinstance(classes, (Sequence, np.ndarray)):
-        raise TypeError(f"classes must be a list of classes, got {type(classes).__name__}")
-    named = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
-    if not all(isinstance(c, (str, int, float)) for c in named):
-        raise TypeError("classes must be text, whole numbers, numbers or True and False")
-    if len(set(map(str, named))) < len(named) or len(set(named)) < len(named):
-        raise ValueError(f"classes must be different, got {list(named)}")
-    if not 2 <= len(named) <= _MOST_CLASSES:
-        raise ValueError(
-            f"classes must be 2 to {_MOST_CLASSES}, got {len(named)}; declare all that can occur"
-        )
-    return named
-
-
-def _response(y_bounds: object) -> tuple[float, float]:
-    if y_bounds is None:
-        raise ValueError(
-            "y_bounds is missing: the range of the response is public and cannot be read from the "
-            "data; give (lower, upper)"
-        )
-    return Domain.of(y_bounds, ("y_bounds",)).bounds[0]
 
 
 def _levels(quantiles: object) -> tuple[float, ...]:

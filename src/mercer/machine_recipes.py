@@ -20,7 +20,7 @@ from mercer.mechanisms import L2, Gaussian, Mechanism
 from mercer.mechanisms.base import Promise
 from mercer.publish import tilted_noise
 from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.summaries import MachineBounds
+from mercer.summaries import Machine, MachineBounds
 
 __all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
 
@@ -36,7 +36,7 @@ class PrivacyWarning(UserWarning):
 class MachineRecipe:
     """Public choices of one or more machines that share features and penalty."""
 
-    losses: tuple[Loss, ...]
+    functions: tuple[tuple[Loss, int | None], ...]  # each with the class that counts as 1
     kernel: str
     bandwidth: object
     features: str | None
@@ -50,7 +50,7 @@ class MachineRecipe:
     @classmethod
     def of(
         cls,
-        losses: Sequence[Loss],
+        functions: Sequence[tuple[Loss, int | None]],
         *,
         kernel: object,
         bandwidth: object,
@@ -77,6 +77,7 @@ class MachineRecipe:
         if size is not None:
             size = check_count("size", size, least=1, most=4096, hint="number of features")
         weight = _constant(constant)
+        losses = [loss for loss, _ in functions]
         smooth = all(loss.smooth for loss in losses)
         if method is None:
             method = "objective" if smooth and unit is None else "output"
@@ -91,7 +92,7 @@ class MachineRecipe:
                 "method='objective' is for one row a person; use method='output' with unit"
             )
         return cls(
-            tuple(losses), shape, bandwidth, features, size, points, weight, chosen,
+            tuple(functions), shape, bandwidth, features, size, points, weight, chosen,
             _penalty(penalty), pure,
         )  # fmt: skip
 
@@ -119,9 +120,7 @@ class MachineRecipe:
                 "or landmarks at public points=…"
             )
         if kind == "eigenfunctions":
-            return self._fitting(
-                BasisMap.eigenfunctions(self.constant, self.kernel, lengths, size)
-            )
+            return self._fitting(BasisMap.eigenfunctions(self.constant, self.kernel, lengths, size))
         if kind == "landmarks":
             points = size if self.points is None else domain.to_unit(domain.points(self.points))
             return self._fitting(BasisMap.landmarks(self.constant, self.kernel, lengths, points))
@@ -160,45 +159,60 @@ class MachineRecipe:
             )
         return np.array(lengths)
 
-    def ruled(self, features: FeatureMap, *, n: int, promise: Promise) -> float:
-        """The penalty by the public rule."""
-        size = features.size * len(self.losses)
-        many = math.sqrt(len(self.losses))
-        multiplier = self.mechanism.multiplier(size, **promise) * many
-        steep = max(
-            loss.steepness(penalty=1.0, kappa=features.kappa) if not loss.smooth else
-            max(map(abs, loss.slopes)) for loss in self.losses
-        )  # fmt: skip
-        return penalty_rule(
-            n=n, multiplier=multiplier, kappa=features.kappa, steepness=steep
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """One a function."""
+        return tuple(loss for loss, _ in self.functions)
+
+    def candidates(self, features: FeatureMap, *, n: int, promise: Promise) -> tuple[float, ...]:
+        """Penalties to learn with: more than one where one of them is to be chosen."""
+        if isinstance(self.penalty, tuple):
+            return self.penalty
+        if self.penalty is not None:
+            return (self.penalty,)
+        multiplier = self.mechanism.multiplier(features.size * len(self.losses), **promise)
+        multiplier *= math.sqrt(len(self.losses))
+        kappa = features.kappa
+        steep = max(loss.steepness(penalty=1.0, kappa=kappa) for loss in self.losses)
+        return (penalty_rule(n=n, multiplier=multiplier, kappa=kappa, steepness=steep),)
+
+    def bounds(self, features: FeatureMap, penalties: Sequence[float], n: int) -> MachineBounds:
+        """The machines, one after the other for each penalty, and what is known of them."""
+        machines = tuple(
+            Machine(loss, penalty, wanted)
+            for penalty in penalties
+            for loss, wanted in self.functions
         )
+        return MachineBounds(machines, features, n)
 
     def noise(self, bounds: MachineBounds, promise: Promise) -> float:
-        """Standard deviation of the noise at a point where it is largest: public."""
+        """Standard deviation of penalty times the noise at a point, where it is largest: public."""
         if self.method == "objective":
-            sd = tilted_noise(bounds, **promise).tilt.scale / (2 * bounds.penalty * bounds.n)
+            sd = tilted_noise(bounds, **promise).tilt.scale / (2 * bounds.n)
         else:
             sd = bounds.sensitivity() * self.mechanism.multiplier(bounds.size, **promise)
         return sd * bounds.features.kappa
 
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:
         """Say so, before anything is spent, where the noise would be larger than the function."""
-        noise = self.noise(bounds, promise)
-        most = bounds.features.kappa**2 / (2 * bounds.penalty)  # over M: no function is larger
-        reach = min(1.0, most * max(bounds.steepness(loss) for loss in bounds.losses))
-        if noise <= reach:
+        scaled, kappa = self.noise(bounds, promise), bounds.features.kappa
+        for machine in bounds.machines:
+            penalty, noise = machine.penalty, scaled / machine.penalty
+            reach = min(1.0, bounds.steepness(machine) * kappa / (2 * penalty))  # at most
+            if noise <= reach:
+                continue
+            better = 2 * scaled / reach
+            if 2 * better > bounds.steepness(machine) * kappa:
+                way = f"{bounds.n} records are too few for this promise: use a larger epsilon"
+            else:
+                way = f"a penalty of {better:.2g} would do, or a larger epsilon"
+            warnings.warn(
+                f"penalty = {penalty:.3g}: the noise for privacy has standard deviation "
+                f"{noise:.3g} where the function is about {reach:.3g}; {way}",
+                PrivacyWarning,
+                stacklevel=5,  # the caller of `mercer.classifier`
+            )
             return
-        better = bounds.penalty * noise / reach * 2
-        if better * 2 > bounds.features.kappa**2:
-            way = f"{bounds.n} records are too few for this promise: use a larger epsilon"
-        else:
-            way = f"a penalty of {better:.2g} would do, or a larger epsilon"
-        warnings.warn(
-            f"penalty = {bounds.penalty:.3g}: the noise for privacy has standard deviation "
-            f"{noise:.3g} where the function is about {reach:.3g}; {way}",
-            PrivacyWarning,
-            stacklevel=5,  # the caller of `mercer.classifier`
-        )
 
 
 def _constant(value: object) -> float:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats
-from mercer.machines import ClassifierRelease, MachineRelease, RegressionRelease
+from mercer.machines import MachineRelease
+from mercer.predictors import ClassifierRelease, RegressionRelease
 
 __all__ = ["draw_machine", "heading"]
 
@@ -67,7 +68,9 @@ def _centre(release: MachineRelease, at: Mapping[str, float] | None) -> Floats:
     centre = (domain.lower + domain.upper) / 2
     for name, value in (at or {}).items():
         if name not in domain.names:
-            raise ValueError(f"at: there is no column {name!r}; there are {', '.join(domain.names)}")
+            raise ValueError(
+                f"at: there is no column {name!r}; there are {', '.join(domain.names)}"
+            )
         centre[domain.names.index(name)] = float(value)
     return centre
 
@@ -160,9 +163,7 @@ def _decision(
     if level is not None:
         band = release.band(rows, level, simultaneous=False)
         unsure = ((band.lower < 0) & (band.upper > 0)).reshape(value.shape).astype(float)
-        axes.contourf(
-            unsure, levels=[0.5, 1.5], colors="none", hatches=["...."], extent=extent
-        )
+        axes.contourf(unsure, levels=[0.5, 1.5], colors="none", hatches=["...."], extent=extent)
         axes.set_title(
             f"dotted: the noise may turn the sign ({level:.0%} at each point)", fontsize=8,
             loc="right",

@@ -21,14 +21,13 @@ from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Noise, Promise
 from mercer.mechanisms.objective import Slopes, TiltedNoise, calibrate_tilt, reach
 from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
-from mercer.release import Release
 from mercer.statements import Statement
 from mercer.summaries import MachineBounds, MachineSummary, Summary
 from mercer.version import __version__
 
-__all__ = ["LedgerLike", "Purse", "commit", "perturb", "publish", "spend"]
+__all__ = ["LedgerLike", "Purse", "commit", "perturb", "publish", "spend", "tilted_noise"]
 
-R = TypeVar("R", bound=Release)
+R = TypeVar("R")
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
 
 
@@ -153,51 +152,55 @@ def perturb(
     *,
     promise: Promise,
     what: str,
+    paid: Statement | None = None,
 ) -> R:
-    """Noise inside the objective of a machine (M8): charge, draw, minimise, hide what is left.
+    """Noise inside the objectives of machines (M8): charge, draw, minimise, hide what is left.
 
-    The law that `build` is given bounds the noise of the weights to first order: the slope's, over
-    twice the penalty.
+    `build` is given weights times their penalties, as by `publish`, and a law that bounds their
+    noise to first order: half the slope's, over n.
     """
-    bounds, size = summary.bounds, summary.size
-    noise = tilted_noise(bounds, **promise)
-    statement = spend(
+    noise = tilted_noise(summary.bounds, **promise)
+    if paid is not None and not _covered(noise.event, paid, summary):
+        raise ValueError("what was paid does not cover this noise; nothing was drawn")
+    statement = paid or spend(
         (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=TiltedNoise.words,
         calibration="exact", what=what,
     )  # fmt: skip
-    moved = reach(_slopes(bounds))
-    purse.entropy.witness("gradient", summary.gradient, Sensitivity(moved, norm="l2"))
-    weights = summary.tilted(noise.tilt.draw(size, purse.entropy))
+    moved = Sensitivity(reach(_slopes(summary.bounds)), norm="l2")
+    purse.entropy.witness("gradient", summary.gradient, moved)
+    weights = summary.tilted(noise.tilt.draw(summary.size, purse.entropy))
     noisy = noise.finish.add(weights, purse.entropy)
-    return build(noisy, noise.law(2 * bounds.penalty * bounds.n), statement)
+    return build(noisy, noise.law(2 * summary.n), statement)
 
 
 def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> TiltedNoise:
-    """Noise for the objective of these machines: public."""
-    kappa, penalty, n = bounds.features.kappa, bounds.penalty, bounds.n
+    """Noise for the objectives of these machines: public."""
+    kappa, n = bounds.features.kappa, bounds.n
     growth = sum(
-        math.log1p(loss.curvature * kappa**2 / (2 * penalty * n)) * (1 + 1e-9)
-        for loss in bounds.losses
+        math.log1p(machine.loss.curvature * kappa**2 / (2 * machine.penalty * n)) * (1 + 1e-9)
+        for machine in bounds.machines
     )
     tilt = calibrate_tilt(_slopes(bounds), growth, bounds.size, epsilon=epsilon, delta=delta)
     bounds.check(tilt.longest)
-    left = [bounds.distance(loss, tilt.longest) for loss in bounds.losses]
-    distance = math.sqrt(sum(d**2 for d in left)) + tilt.rounding / (2 * penalty * n)
+    left = math.sqrt(sum(bounds.left(machine, tilt.longest) ** 2 for machine in bounds.machines))
+    distance = left + tilt.rounding / (2 * n)  # of weights times penalties
     return TiltedNoise(tilt, distance, bounds.size, epsilon=epsilon, delta=delta)
 
 
 def _slopes(bounds: MachineBounds) -> list[Slopes]:
-    kappa = bounds.features.kappa
-    return [Slopes(loss.slopes[0] * kappa, loss.slopes[1] * kappa) for loss in bounds.losses]
+    kappa, losses = bounds.features.kappa, [machine.loss for machine in bounds.machines]
+    return [Slopes(loss.slopes[0] * kappa, loss.slopes[1] * kappa) for loss in losses]
 
 
 def _covered(event: Event, paid: Statement, summary: Summary) -> bool:
-    """Whether the last event of a statement is at least this one, of the same records."""
-    if (paid.n, paid.unit) != (summary.n, summary.unit):
+    """Whether the last event of a statement is at least this one, of these records or a part."""
+    if paid.n < summary.n or paid.unit != summary.unit:
         return False
     match event, paid.events[-1]:
         case PureEvent(), PureEvent() as most:
             return event.epsilon <= most.epsilon
+        case ApproximateEvent(), ApproximateEvent() as most:
+            return event.epsilon <= most.epsilon and event.delta <= most.delta
         case GaussianEvent(), GaussianEvent() as most:
             return event.mu <= most.mu and event.distance <= most.distance
         case GaussianEvent(), ApproximateEvent() as most:

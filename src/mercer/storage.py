@@ -19,8 +19,8 @@ from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, Domain
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
-from mercer.machines import ClassifierRelease, RegressionRelease
 from mercer.maps import map_from_dict
+from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import Release
 from mercer.statements import Statement

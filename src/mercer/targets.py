@@ -7,16 +7,19 @@ clipped, and no message depends on a value (M18).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mercer.checks import Floats
+from mercer.domain import Domain
 from mercer.tables import numbers_among, numbers_of
 
 __all__ = ["Classes", "Response", "Target"]
+
+_MOST_CLASSES = 64
 
 
 class Target(ABC):
@@ -38,6 +41,19 @@ class Response(Target):
     lower: float
     upper: float
 
+    @classmethod
+    def declared(cls, y_bounds: object) -> Response:
+        """Check what a caller gave."""
+        if y_bounds is None:
+            raise ValueError(
+                "y_bounds is missing: the range of the response is public and cannot be read from "
+                "the data; give (lower, upper)"
+            )
+        try:
+            return cls(*Domain.of(y_bounds, ("y",)).bounds[0])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"y_bounds: {error}") from None
+
     def of_array(self, values: Any) -> Floats:
         if values.dtype.kind not in "iufb":
             values = numbers_among(values.astype(object))
@@ -56,7 +72,29 @@ class Response(Target):
 class Classes(Target):
     """The number of the class among those declared."""
 
-    names: tuple[Hashable, ...]
+    names: tuple[Any, ...]
+
+    @classmethod
+    def declared(cls, classes: object) -> Classes:
+        """Check what a caller gave."""
+        if classes is None:
+            raise ValueError(
+                "classes is missing: which classes there are is public and cannot be read from the "
+                "data; declare them, for example classes=('healthy', 'ill')"
+            )
+        if isinstance(classes, str) or not isinstance(classes, (Sequence, np.ndarray)):
+            raise TypeError(f"classes must be a list of classes, got {type(classes).__name__}")
+        names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
+        if not all(isinstance(c, (str, int, float)) for c in names):
+            raise TypeError("classes must be text, whole numbers, numbers or True and False")
+        if len(set(map(str, names))) < len(names) or len(set(names)) < len(names):
+            raise ValueError(f"classes must be different, got {list(names)}")
+        if not 2 <= len(names) <= _MOST_CLASSES:
+            raise ValueError(
+                f"classes must be 2 to {_MOST_CLASSES}, got {len(names)}; declare all that can "
+                "occur"
+            )
+        return cls(names)
 
     def of_array(self, values: Any) -> Floats:
         out = np.full(len(values), np.nan)

@@ -100,7 +100,7 @@ def calibrate_tilt(
         scale = noise.law.scale
         longest = scale * (size + 750 + math.sqrt(2 * 750.0 * size))  # Gamma(size), Chernoff
         return Tilt(noise, float(noise.law.deviations(size)[0]), half * (1 + 1e-9), longest)
-    multiplier = _gaussian_scale(machines, inner - growth, lost, size)
+    multiplier = _gaussian_scale(machines, inner - growth, lost)
     least = max(2.0**30, math.sqrt(25 * (1 + math.exp(min(epsilon, 700.0))) * size / delta))
     step = math.ldexp(1.0, math.floor(math.log2(multiplier / least)))
     steps = float(math.ceil(multiplier / step))
@@ -115,10 +115,8 @@ def calibrate_tilt(
     return Tilt(sampler, scale, half, scale * (math.sqrt(size) + _BEYOND))
 
 
-def _gaussian_scale(
-    machines: Sequence[Slopes], epsilon: float, delta: float, size: int
-) -> float:
-    """s with sum over corners of delta_Gauss(|v| / s; epsilon) <= delta, less the lattice's part.
+def _gaussian_scale(machines: Sequence[Slopes], epsilon: float, delta: float) -> float:
+    """S with sum over corners of delta_Gauss(|v| / s; epsilon) <= delta, less the lattice's part.
 
     The discrete law of size coordinates is within size / (40 (s/step)^2) of rounded normals (M3.5);
     with s/step at least `least` that costs below delta / 1000.
@@ -165,7 +163,7 @@ class TiltedNoise:
     def __init__(
         self, tilt: Tilt, distance: float, size: int, *, epsilon: float, delta: float
     ) -> None:
-        """`distance` bounds how far the weights are from the minimum that is meant."""
+        """`distance` bounds how far penalty * weights are from the minimum that is meant."""
         mechanism = L2() if delta == 0 else Gaussian()
         bound = Sensitivity(2 * distance * (1 + 1e-9), norm="l2")
         self.tilt = tilt

@@ -11,11 +11,11 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from mercer.checks import Floats
+from mercer.checks import Bools, Floats
 from mercer.data import Rows, Sensitive
 from mercer.domain import Domain
 from mercer.maps import FeatureMap
@@ -26,6 +26,9 @@ __all__ = ["PIECE", "Examples", "Piece"]
 
 PIECE = 1 << 12  # rows of a piece
 _KEPT = 1 << 28  # bytes of features that are kept between passes
+_HELD = 5  # of so many rows one is held out, where a choice needs it
+
+Part: TypeAlias = Literal["all", "learnt", "held"]
 
 T = TypeVar("T")
 
@@ -41,8 +44,8 @@ class Piece(NamedTuple):
 class Examples(Sensitive):
     """Rows with their targets in the last column."""
 
-    def __init__(self, rows: Rows, domain: Domain) -> None:
-        self.domain, self._rows = domain, rows
+    def __init__(self, rows: Rows, domain: Domain, part: Part = "all") -> None:
+        self.domain, self._rows, self._part = domain, rows, part
         self.rows = 0  # rows read
         self.complete = 0  # of them with values.  Sensitive, unless its number is public
         self._map: FeatureMap | None = None
@@ -55,7 +58,7 @@ class Examples(Sensitive):
         self._count()
 
     def _count(self) -> None:
-        for chunk in self._rows.chunks():
+        for chunk, _ in self._chunks():
             self.rows += len(chunk)
             self.complete += int(np.isfinite(chunk).all(axis=1).sum())
         self._rows.progress(lambda _rows: None)  # how many passes follow is the records' business
@@ -79,18 +82,31 @@ class Examples(Sensitive):
         return _ordered(self._raw(stride), lambda raw: work(self._piece(raw)), workers)
 
     def _raw(self, stride: int) -> Iterator[tuple[Floats, Floats]]:
-        people = None if self._people is None else self._people()
-        for chunk in self._rows.chunks():
-            weight = np.ones(len(chunk)) if people is None else next(people)
+        for chunk, weight in self._chunks():
             for start in range(0, len(chunk), PIECE * stride):
                 stop = start + PIECE * stride
                 yield chunk[start:stop:stride], weight[start:stop:stride]
+
+    def _chunks(self) -> Iterator[tuple[Floats, Floats]]:
+        """Rows of this part and their weights: every fifth row, by its place, is held out."""
+        people, seen = None if self._people is None else self._people(), 0
+        for chunk in self._rows.chunks():
+            weight = np.ones(len(chunk)) if people is None else next(people)
+            if self._part == "all":
+                yield chunk, weight
+            else:
+                place = np.arange(seen, seen + len(chunk), dtype=np.int64) % _HELD
+                mine: Bools = place == _HELD - 1
+                if self._part == "learnt":
+                    mine = ~mine
+                yield chunk[mine], weight[mine]
+            seen += len(chunk)
 
     def _piece(self, raw: tuple[Floats, Floats]) -> Piece:
         assert self._map is not None
         chunk, weight = raw
         x, target = chunk[:, :-1], chunk[:, -1]
-        whole = np.isfinite(chunk).all(axis=1)
+        whole: Bools = np.isfinite(chunk).all(axis=1)
         with np.errstate(all="ignore"):
             unit = self.domain.to_unit(np.where(whole[:, None], x, self.domain.lower))
         return Piece(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)

@@ -14,14 +14,13 @@ import numpy as np
 
 from mercer.accountants import replace_one
 from mercer.checks import Floats
-from mercer.losses import Loss
 from mercer.maps import FeatureMap
 from mercer.privacy import Norm, Sensitivity
 from mercer.summaries.base import Summary
 from mercer.summaries.examples import PIECE, Examples
-from mercer.summaries.newton import Risk, minimise
+from mercer.summaries.newton import Machine, Risk, minimise
 
-__all__ = ["MachineBounds", "MachineSummary"]
+__all__ = ["Machine", "MachineBounds", "MachineSummary"]
 
 _SHARE = 0.0025  # of M kappa / n: the gradient that the solver may leave
 _ROUNDOFF = 2.0**-53
@@ -29,69 +28,75 @@ _ROUNDOFF = 2.0**-53
 
 @dataclass(frozen=True)
 class MachineBounds:
-    """What is public of K machines: losses, features, penalty, n; and all bounds that follow."""
+    """What is public of K machines: losses, penalties, features, n; and all bounds that follow."""
 
-    losses: tuple[Loss, ...]
+    machines: tuple[Machine, ...]
     features: FeatureMap
-    penalty: float
     n: int
 
     @property
     def size(self) -> int:
         """Weights of all machines."""
-        return len(self.losses) * self.features.size
+        return len(self.machines) * self.features.size
 
-    def steepness(self, loss: Loss) -> float:
-        """M of a loss."""
-        return loss.steepness(penalty=self.penalty, kappa=self.features.kappa)
+    @property
+    def penalties(self) -> Floats:
+        """Of each weight."""
+        return np.repeat([machine.penalty for machine in self.machines], self.features.size)
 
-    def shift(self, loss: Loss) -> float:
-        """M kappa / (penalty n): how far one row moves the exact minimum."""
-        return self.steepness(loss) * self.features.kappa / (self.penalty * self.n)
+    def steepness(self, machine: Machine) -> float:
+        """M of a loss, times kappa: no row's gradient is longer at the minimum."""
+        kappa = self.features.kappa
+        return machine.loss.steepness(penalty=machine.penalty, kappa=kappa) * kappa
 
-    def aim(self, loss: Loss) -> float:
+    def aim(self, machine: Machine) -> float:
         """Gradient at which the solver stops."""
-        return _SHARE * self.steepness(loss) * self.features.kappa / self.n
+        return _SHARE * self.steepness(machine) / self.n
 
     @property
     def gap(self) -> float:
         """The largest P(w) - P(w*) that the solver may leave, |gradient|^2 / (4 penalty)."""
-        most = max(self.aim(loss) + self.rounding(loss) for loss in self.losses)
-        return most**2 / (4 * self.penalty)
+        return max((self.aim(m) + self.rounding(m)) ** 2 / (4 * m.penalty) for m in self.machines)
 
-    def rounding(self, loss: Loss, tilt: float = 0.0) -> float:
+    def rounding(self, machine: Machine, tilt: float = 0.0) -> float:
         """Bound on the error of a computed gradient; `tilt` bounds the noise in the objective.
 
         Sums of a piece, sums of pieces, a product with m weights of length at most `reach`.
         """
-        kappa, m, slope = self.features.kappa, self.features.size, self.steepness(loss)
-        reach = (slope * kappa + tilt / self.n) / self.penalty  # twice the bound on |w*|
-        terms = (PIECE + self.n / PIECE + 64) * slope * kappa
-        terms += 2 * (m + 64) * (loss.curvature * kappa**2 + 2 * self.penalty) * reach
+        kappa, m, slope = self.features.kappa, self.features.size, self.steepness(machine)
+        reach = (slope + tilt / self.n) / machine.penalty  # twice the bound on |w*|
+        terms = (PIECE + self.n / PIECE + 64) * slope
+        terms += 2 * (m + 64) * (machine.loss.curvature * kappa**2 + 2 * machine.penalty) * reach
         return 4 * _ROUNDOFF * terms
 
-    def distance(self, loss: Loss, tilt: float = 0.0) -> float:
-        """Bound on |w - w*| for what the solver returns: sqrt(gap / penalty) (M8)."""
-        return (self.aim(loss) + self.rounding(loss, tilt)) / (2 * self.penalty)
+    def left(self, machine: Machine, tilt: float = 0.0) -> float:
+        """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""
+        return (self.aim(machine) + self.rounding(machine, tilt)) / 2
 
     def check(self, tilt: float = 0.0) -> None:
         """Refuse penalties so small that rounding would be more than the solver may leave."""
-        for loss in self.losses:
-            if self.rounding(loss, tilt) > 4 * self.aim(loss):
+        for machine in self.machines:
+            if self.rounding(machine, tilt) > 4 * self.aim(machine):
                 raise ValueError(
-                    f"penalty = {self.penalty:g} is too small for {self.n} records: double "
+                    f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
                     "precision cannot solve it as closely as the promise needs; nothing was spent; "
                     "use a larger penalty"
                 )
 
     def sensitivity(self) -> float:
-        """Change of all weights together, in the l2 norm, what the solver leaves included."""
-        moves = [self.shift(loss) + 2 * self.distance(loss) for loss in self.losses]
+        """Change of all weights, each times its penalty, in the l2 norm.
+
+        M kappa / n a machine (M8, times the penalty), and twice what the solver may leave.
+        """
+        moves = [self.steepness(m) / self.n + 2 * self.left(m) for m in self.machines]
         return math.sqrt(sum(move**2 for move in moves))
 
 
 class MachineSummary(Summary):
-    """The weights of K machines that share features and penalty, one after the other."""
+    """Weights of K machines on the same features, each times its penalty, one after the other.
+
+    Times the penalty, because then one row can move each machine as far as any other.
+    """
 
     def __init__(self, examples: Examples, bounds: MachineBounds, *, unit: str) -> None:
         self.bounds, self.n, self.unit = bounds, bounds.n, unit
@@ -112,23 +117,23 @@ class MachineSummary(Summary):
     @property
     def risk(self) -> Risk:
         """The objectives, without noise in them."""
-        many, m = len(self.bounds.losses), self.bounds.features.size
+        m = self.bounds.features.size
         self._examples.on(self.bounds.features)
         return Risk(
-            self._examples, self.bounds.losses, m, self.n, self.bounds.penalty,
-            self.bounds.features.kappa, np.zeros((many, m)),
+            self._examples, self.bounds.machines, m, self.n, self.bounds.features.kappa,
+            np.zeros((len(self.bounds.machines), m)),
         )  # fmt: skip
 
     def coordinates(self) -> Floats:
         return self.tilted(np.zeros(self.size))
 
     def tilted(self, tilt: Floats) -> Floats:
-        """The weights that minimise the risk plus tilt'w / n."""
-        risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.losses), -1))
-        aims = np.array([self.bounds.aim(loss) for loss in self.bounds.losses])
-        return minimise(risk, aims).reshape(-1)
+        """The same for the risk plus tilt'w / n."""
+        risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
+        aims = np.array([self.bounds.aim(machine) for machine in self.bounds.machines])
+        return minimise(risk, aims).reshape(-1) * self.bounds.penalties
 
     def gradient(self) -> Floats:
-        """n times the gradient at the function zero: what noise in the objective hides first."""
-        zero = np.zeros((len(self.bounds.losses), self.bounds.features.size))
+        """N times the gradient at the function zero: what noise in the objective hides first."""
+        zero = np.zeros((len(self.bounds.machines), self.bounds.features.size))
         return self.n * self.risk.sweep(zero, curve=False).gradient.reshape(-1)

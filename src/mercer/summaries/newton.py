@@ -1,4 +1,4 @@
-"""The minimum of a penalised empirical risk, to a stated gradient.  Layer 2, left of the door.
+"""The minima of penalised empirical risks, to a stated gradient.  Layer 2, left of the door.
 
 P(w) = (1/n) sum_i weight_i loss(y_i, w'phi(x_i)) + penalty |w|^2 + tilt'w / n is strongly convex:
 |w - w*| <= |grad P(w)| / (2 penalty), so a small gradient is a certificate (M8, with gap
@@ -11,7 +11,6 @@ docs/proofs/machines.md).  So there is no failure, whatever the records are.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,33 +22,50 @@ from mercer.data import Sensitive
 from mercer.losses import Loss
 from mercer.summaries.examples import PIECE, Examples, Piece
 
-__all__ = ["Risk", "minimise", "most_passes"]
+__all__ = ["Machine", "Risk", "minimise", "most_passes"]
 
 _NEWTON = 60  # passes of the wager
 _ROOT_STEPS = 30  # Newton steps on a part of the rows
 
 
 @dataclass(frozen=True)
+class Machine:
+    """One function to be learnt: public."""
+
+    loss: Loss
+    penalty: float
+    wanted: int | None = None  # the class that counts as 1, the others as -1; None: the response
+
+    def target(self, values: Floats) -> Floats:
+        """What the function is to be at each row, from the target that was read."""
+        return values if self.wanted is None else np.where(values == self.wanted, 1.0, -1.0)
+
+
+@dataclass(frozen=True, repr=False)
 class Risk(Sensitive):
-    """K machines on the same features: one loss each, one penalty."""
+    """Objectives of K machines on the same features."""
 
     examples: Examples
-    losses: tuple[Loss, ...]
+    machines: tuple[Machine, ...]
     size: int  # features
     n: int
-    penalty: float
     kappa: float
     tilt: Floats  # K x size; zero but for noise in the objective
 
+    @property
+    def penalties(self) -> Floats:
+        """One a machine, as a column."""
+        return np.array([[machine.penalty] for machine in self.machines])
+
     def sweep(self, w: Floats, *, curve: bool, stride: int = 1) -> Sums:
         """Value, gradient and, if asked for, Hessian of all K objectives: one pass."""
-        many = len(self.losses)
+        many = len(self.machines)
 
         def work(piece: Piece) -> tuple[Floats, Floats, list[Floats]]:
             f = piece.phi @ w.T
             values, slopes, hessians = np.empty(many), np.empty((many, len(f))), []
-            for k, loss in enumerate(self.losses):
-                jet = loss.jet(f[:, k], targets_of(loss, piece.target, k, many))
+            for k, machine in enumerate(self.machines):
+                jet = machine.loss.jet(f[:, k], machine.target(piece.target))
                 values[k] = piece.weight @ jet.value
                 slopes[k] = piece.weight * jet.slope
                 if curve:
@@ -66,12 +82,12 @@ class Risk(Sensitive):
                 assert hessian is not None
                 hessian[k] += part
         rows = self.n / stride
-        value = value / rows + self.penalty * np.sum(w**2, axis=1)
+        value = value / rows + self.penalties[:, 0] * np.sum(w**2, axis=1)
         value += np.sum(self.tilt * w, axis=1) / self.n
-        gradient = gradient / rows + 2 * self.penalty * w + self.tilt / self.n
+        gradient = gradient / rows + 2 * self.penalties * w + self.tilt / self.n
         if hessian is not None:
             hessian /= rows
-            hessian += 2 * self.penalty * np.eye(self.size)
+            hessian += 2 * self.penalties[:, :, None] * np.eye(self.size)
         return Sums(value, gradient, hessian)
 
 
@@ -88,21 +104,13 @@ class Sums(NamedTuple):
         return np.asarray(np.linalg.norm(self.gradient, axis=1))
 
 
-def targets_of(loss: Loss, target: Floats, machine: int, many: int) -> Floats:
-    """-1 and 1 for the machine of one class (the second of two), or the response itself."""
-    if not loss.classes:
-        return target
-    return np.where(target == (1 if many == 1 else machine), 1.0, -1.0)
-
-
 def minimise(risk: Risk, aims: Floats) -> Floats:
     """Weights of all machines, each with |gradient| at most its aim."""
-    many = len(risk.losses)
-    w = np.zeros((many, risk.size))
+    w = np.zeros((len(risk.machines), risk.size))
     hessian: Floats | None = None
     for stride in (64, 8):
         if risk.n // stride >= 32 * risk.size and risk.n > 4 * PIECE:
-            root = np.full(many, 1e-2 * risk.penalty * math.sqrt(stride / risk.n))
+            root = 1e-2 * risk.penalties[:, 0] * math.sqrt(stride / risk.n)
             w, hessian, _ = _newton(risk, w, None, np.maximum(root, aims), _ROOT_STEPS, stride)
     w, _, done = _newton(risk, w, hessian, aims, _NEWTON, 1)
     return w if done else _nesterov(risk, w, aims)
@@ -140,30 +148,28 @@ def _newton(
 
 
 def _steps(hessian: Floats, gradient: Floats) -> Floats:
-    return np.stack(
-        [cho_solve(cho_factor(h), g) for h, g in zip(hessian, gradient, strict=True)]
-    )
+    return np.stack([cho_solve(cho_factor(h), g) for h, g in zip(hessian, gradient, strict=True)])
 
 
-def _smoothness(risk: Risk, loss: Loss) -> float:
-    """L: no second derivative of the objective is above."""
-    return loss.curvature * risk.kappa**2 + 2 * risk.penalty
+def _smoothness(risk: Risk) -> Floats:
+    """L of each machine, as a column: no second derivative of its objective is above."""
+    curvature = np.array([[machine.loss.curvature] for machine in risk.machines])
+    return curvature * risk.kappa**2 + 2 * risk.penalties
 
 
-def most_passes(risk: Risk, aims: Sequence[float] | Floats) -> int:
+def most_passes(risk: Risk, aims: Floats) -> int:
     """Passes after which every gradient is below its aim: public.
 
     With t = sqrt(2 penalty / L), Nesterov's method from a point of value at most P(0) (or 0 itself)
     has |grad|^2 <= 2 L (P - P*) <= 4 L P(0) (1 - t)^k after k passes, P(0) - P* <= at_zero + tilt's
     part.
     """
-    worst = 0.0
-    for loss, aim, tilt in zip(risk.losses, aims, risk.tilt, strict=True):
-        top = _smoothness(risk, loss)
-        rate = -math.log1p(-math.sqrt(2 * risk.penalty / top)) if top > 2 * risk.penalty else 50.0
-        start = loss.at_zero + float(tilt @ tilt) / (4 * risk.penalty * risk.n**2)
-        worst = max(worst, math.log(4 * top * start / float(aim) ** 2) / rate)
-    return 2 * _NEWTON + 4 + 2 * max(1, math.ceil(worst) + 1)
+    top, penalty = _smoothness(risk)[:, 0], risk.penalties[:, 0]
+    rate = -np.log1p(-np.minimum(np.sqrt(2 * penalty / top), 1 - 2.0**-40))
+    start = np.array([machine.loss.at_zero for machine in risk.machines])
+    start = start + np.sum(risk.tilt**2, axis=1) / (4 * penalty * risk.n**2)
+    steps = np.log(4 * top * start / np.square(aims)) / rate
+    return 2 * _NEWTON + 4 + 2 * max(1, math.ceil(float(steps.max())) + 1)
 
 
 def _nesterov(risk: Risk, w: Floats, aims: Floats) -> Floats:
@@ -171,8 +177,8 @@ def _nesterov(risk: Risk, w: Floats, aims: Floats) -> Floats:
     zero = np.zeros_like(w)
     at_zero, here = risk.sweep(zero, curve=False), risk.sweep(w, curve=False)
     w = np.where((here.value <= at_zero.value)[:, None], w, zero)
-    top = np.array([_smoothness(risk, loss) for loss in risk.losses])[:, None]
-    t = np.sqrt(2 * risk.penalty / top)
+    top = _smoothness(risk)
+    t = np.sqrt(2 * risk.penalties / top)
     ahead = w
     here = risk.sweep(w, curve=False)
     while not np.all(here.norms <= aims):

@@ -1,0 +1,130 @@
+"""How any kernel machine is learnt and released.  Layer 6.  M8, M12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.answers import Answer
+from mercer.checks import Floats, check_choice
+from mercer.data import Rows, open_rows
+from mercer.domain import Domain
+from mercer.laws import Law
+from mercer.machine_recipes import MachineRecipe
+from mercer.machines import MachineRelease
+from mercer.mechanisms import Exponential
+from mercer.mechanisms.base import check_promise
+from mercer.mechanisms.objective import TiltedNoise
+from mercer.privacy import ApproximateEvent, Event, PureEvent
+from mercer.publish import LedgerLike, Purse, perturb, publish, spend
+from mercer.recipes import dimension_of
+from mercer.statements import Statement
+from mercer.storage import MOST_COLUMNS
+from mercer.summaries import Examples, MachineSummary, held_scores
+from mercer.targets import Target
+
+__all__ = ["learn"]
+
+
+def learn(
+    X: object,
+    y: object,
+    target: Target,
+    recipe: MachineRecipe,
+    build: Callable[[dict[str, Any]], Any],
+    what: str,
+    *,
+    bounds: object,
+    epsilon: object,
+    delta: object,
+    columns: object,
+    unit: str | None,
+    missing: str,
+    rng: object,
+    ledger: LedgerLike,
+    dataset: str | None,
+    progress: Callable[[int], None] | None,
+) -> Any:
+    """Read, check, charge, learn; `build` makes the release of what all machines have."""
+    check_choice("missing", missing, ("zero", "drop"))
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    source = entropy.resolve(rng)
+    purse = Purse.of(source, ledger, dataset, data=X, unit=unit)
+    chosen = isinstance(recipe.penalty, tuple)
+    if chosen and (unit is not None or missing == "drop"):
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place; it goes neither "
+            "with unit nor with missing='drop'; give one penalty or 'rule'"
+        )
+    one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
+    dimension = None if one_pair else dimension_of(bounds)
+    rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
+    spread: Any = [bounds] * len(rows.names) if one_pair else bounds
+    domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
+    features = recipe.map(domain)
+    if progress is not None:
+        rows.progress(progress)
+    examples = Examples(rows, domain, "learnt" if chosen else "all")
+    n = _count(examples, rows, missing)
+    penalties = recipe.candidates(features, n=n, promise=promise)
+    limits = recipe.bounds(features, penalties, n)
+    recipe.warn(limits, promise)
+    summary = MachineSummary(examples, limits, unit=rows.unit or "row")
+    held = Examples(rows, domain, "held") if chosen else None
+    whole = n + (held.rows if held is not None else 0)
+    how = "private" if chosen else "given" if recipe.penalty is not None else "rule"
+
+    def releases(noisy: Floats, law: Law, statement: Statement) -> list[MachineRelease]:
+        """One for each penalty, of weights that were noised times their penalties."""
+        out = []
+        for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
+            own = replace(law, scale=law.scale / penalty, step=law.step / penalty)
+            fields = {
+                "domain": domain, "privacy": statement, "features": features,
+                "losses": recipe.losses, "coordinates": part / penalty, "noise": own,
+                "method": recipe.method, "penalty": penalty, "choice": how, "gap": limits.gap,
+                "shrink": recipe.method == "output",
+            }  # fmt: skip
+            out.append(build(fields))
+        return out
+
+    paid = None
+    if held is not None:
+        event: Event = (
+            ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
+        )
+        words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
+        paid = spend(
+            (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
+            words=f"{words}; penalty chosen on every fifth row by the exponential mechanism",
+        )  # fmt: skip
+    if recipe.method == "objective":
+        made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
+    else:
+        made = publish(
+            summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
+        )
+    if held is None:
+        return made[0]
+    machines = limits.machines[: len(recipe.losses)]
+    scores, moved = held_scores(held, features, machines, [release.weights for release in made])
+    source.witness("scores", np.array(scores), moved)
+    choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
+    return made[choice.choose(scores, source)]
+
+
+def _count(examples: Examples, rows: Rows, missing: str) -> int:
+    """n: public.  The number of rows, of persons, or of complete rows if that is public."""
+    if rows.unit is not None:
+        if missing == "drop":
+            raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
+        n, what = examples.persons, f"different {rows.unit!r}"
+    else:
+        n, what = (examples.complete if missing == "drop" else examples.rows), "rows"
+    if n < 2:
+        raise ValueError(f"data must have at least 2 {what}, got {n}; nothing was spent")
+    return n
