@@ -1,4 +1,4 @@
-"""Features that are powers of the columns: linear, and the Gaussian kernel's leading ones.  Layer 1."""
+"""Features that are powers of the columns: linear, and the leading Gaussian ones.  Layer 1."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Examples(Sensitive):
         assert self._map is not None
         chunk, weight = raw
         x, target = chunk[:, :-1], chunk[:, -1]
-        whole: Bools = np.isfinite(chunk).all(axis=1)
+        whole: Bools = np.all(np.isfinite(chunk), axis=1)
         with np.errstate(all="ignore"):
             unit = self.domain.to_unit(np.where(whole[:, None], x, self.domain.lower))
         return Piece(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)
