@@ -65,11 +65,12 @@ def learn(
     rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
     spread: Any = [bounds] * len(rows.names) if one_pair else bounds
     domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
-    features = recipe.map(domain)
+    recipe.check(domain)
     if progress is not None:
         rows.progress(progress)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
     n = _count(examples, rows, missing)
+    features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     limits = recipe.bounds(features, penalties, n)
     recipe.warn(limits, promise)
@@ -87,7 +88,7 @@ def learn(
                 "domain": domain, "privacy": statement, "features": features,
                 "losses": recipe.losses, "coordinates": part / penalty, "noise": own,
                 "method": recipe.method, "penalty": penalty, "choice": how, "gap": limits.gap,
-                "shrink": recipe.method == "output",
+                "shrink": False,
             }  # fmt: skip
             out.append(build(fields))
         return out

@@ -110,7 +110,7 @@ class Logistic(Loss):
 class Hinge(Loss):
     """max(0, 1 - t), t = target * f: the support vector machine, its corner rounded."""
 
-    width: float = 0.1
+    width: float = 0.5
 
     name = "hinge"
     classes = True
@@ -133,7 +133,7 @@ class Hinge(Loss):
 class Huber(Loss):
     """r^2 / 2 for |r| <= threshold, then straight: means that outliers do not move."""
 
-    threshold: float = 0.1
+    threshold: float = 0.3
 
     name = "huber"
     classes = False

@@ -15,7 +15,7 @@ from mercer.domain import Domain
 from mercer.kernels import KERNELS
 from mercer.losses import Loss
 from mercer.machines import METHODS
-from mercer.maps import BasisMap, FeatureMap, Linear, RandomFeatures, Taylor
+from mercer.maps import FeatureMap, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap
 from mercer.mechanisms import L2, Gaussian, Mechanism
 from mercer.mechanisms.base import Promise
 from mercer.publish import tilted_noise
@@ -26,6 +26,7 @@ __all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
 
 FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
 _MOST_WEIGHTS = 1 << 15
+_USUAL = 128  # features of a kind that the rule would not choose
 
 
 class PrivacyWarning(UserWarning):
@@ -42,7 +43,7 @@ class MachineRecipe:
     features: str | None
     size: int | None
     points: object
-    constant: float
+    constant: float | None
     method: str
     penalty: float | tuple[float, ...] | None  # None: by the rule; several: one is chosen
     pure: bool
@@ -101,33 +102,47 @@ class MachineRecipe:
         """Noise on the weights, for method='output'."""
         return L2() if self.pure else Gaussian()
 
-    def map(self, domain: Domain) -> FeatureMap:
+    def map(self, domain: Domain, *, n: int, epsilon: float) -> FeatureMap:
         """The features: public."""
         d = domain.dimension
         if self.kernel == "linear":
-            return self._fitting(Linear(self.constant, d))
-        lengths = self._lengths(domain)
-        kind, size = self.features, self.size
-        if kind is None or size is None:
-            ruled, most = feature_rule(d, pure=self.pure)
-            if kind is None:
-                kind = ruled if self.kernel == "gaussian" or ruled != "taylor" else "random"
-            if size is None:
-                size = most if kind == ruled else {"taylor": 1, "random": 128}.get(kind, 128)
-        if kind in ("eigenfunctions", "landmarks") and self.points is None and d > 3:
-            raise ValueError(
-                f"features={kind!r} on a grid are for up to three columns, got {d}; use 'random', "
-                "or landmarks at public points=…"
-            )
+            return self._fitting(Linear(self._constant(0.316), d))
+        constant, pure = self._constant(0.0), self.pure
+        ruled = bandwidth_rule(n=n, epsilon=epsilon, dimension=d, pure=pure)
+        lengths = self._lengths(domain, ruled)
+        kind, most = feature_rule(n=n, epsilon=epsilon, dimension=d, pure=pure)
+        if self.features is not None or self.points is not None:
+            most = most if self.features == kind else _USUAL
+            kind = self.features or "landmarks"
+        elif kind == "taylor" and self.kernel != "gaussian":
+            kind, most = "random", 2 * d
+        size = self.size or most
         if kind == "eigenfunctions":
-            return self._fitting(BasisMap.eigenfunctions(self.constant, self.kernel, lengths, size))
+            level = self.pure and self.size is None
+            return self._fitting(
+                TensorMap.spanning(constant, self.kernel, lengths, size, level=level)
+            )
         if kind == "landmarks":
             points = size if self.points is None else domain.to_unit(domain.points(self.points))
-            return self._fitting(BasisMap.landmarks(self.constant, self.kernel, lengths, points))
+            return self._fitting(LandmarkMap.spanning(constant, self.kernel, lengths, points))
         if kind == "taylor":
-            degree = size if self.size is None else _degree(size, d)
-            return self._fitting(Taylor(self.constant, lengths, degree))
-        return self._fitting(RandomFeatures.spanning(self.constant, self.kernel, lengths, size))
+            return self._fitting(Taylor(constant, lengths, _degree(size, d)))
+        return self._fitting(RandomFeatures.spanning(constant, self.kernel, lengths, size))
+
+    def check(self, domain: Domain) -> None:
+        """Errors that follow from the columns, before any record is read."""
+        d = domain.dimension
+        if self.features in ("eigenfunctions", "landmarks") and self.points is None and d > 3:
+            raise ValueError(
+                f"features={self.features!r} on a grid are for up to three columns, got {d}; use "
+                "'random', or landmarks at public points=…"
+            )
+        if self.points is not None:
+            domain.points(self.points)
+        self._lengths(domain, 1.0)
+
+    def _constant(self, usual: float) -> float:
+        return usual if self.constant is None else self.constant
 
     def _fitting(self, features: FeatureMap) -> FeatureMap:
         weights = features.size * len(self.losses)
@@ -138,10 +153,10 @@ class MachineRecipe:
             )
         return features
 
-    def _lengths(self, domain: Domain) -> Floats:
+    def _lengths(self, domain: Domain, ruled: float) -> Floats:
         d = domain.dimension
         if self.bandwidth is None:
-            return np.full(d, bandwidth_rule(d))
+            return np.full(d, ruled)
         try:
             given = np.asarray(self.bandwidth, dtype=float)
         except (TypeError, ValueError):
@@ -170,11 +185,121 @@ class MachineRecipe:
             return self.penalty
         if self.penalty is not None:
             return (self.penalty,)
-        multiplier = self.mechanism.multiplier(features.size * len(self.losses), **promise)
-        multiplier *= math.sqrt(len(self.losses))
-        kappa = features.kappa
-        steep = max(loss.steepness(penalty=1.0, kappa=kappa) for loss in self.losses)
-        return (penalty_rule(n=n, multiplier=multiplier, kappa=kappa, steepness=steep),)
+        many, kappa = len(self.losses), features.kappa
+        multiplier = self.mechanism.multiplier(features.size * many, **promise) * math.sqrt(many)
+        epsilon = promise["epsilon"] / many
+        return (
+            max(
+                penalty_rule(
+                    loss, n=n, multiplier=multiplier, kappa=kappa, epsilon=epsilon, pure=self.pure,
+                    inside=self.method == "objective",
+                )  # fmt: skip
+                for loss in self.losses
+            ),
+        )
+
+    def bounds(self, features: FeatureMap, penalties: Sequence[float], n: int) -> MachineBounds:
+        """The machines, one after the other for each penalty, and what is known of them."""
+        machines = tuple(
+            Machine(loss, penalty, wanted)
+            for penalty in penalties
+            for loss, wanted in self.functions
+        )
+        return MachineBounds(machines, features, n)
+
+    def noise(self, bounds: MachineBounds, promise: Promise) -> float:
+        """Standard deviation of penalty times the noise at a point, where it is largest: public."""
+        if self.method == "objective":
+            sd = tilted_noise(bounds, **promise).tilt.scale / (2 * bounds.n)
+        else:
+            sd = bounds.sensitivity() * self.mechanism.multiplier(bounds.size, **promise)
+        return sd * bounds.features.kappa
+
+    def warn(self, bounds: MachineBounds, promise: Promise) -> None:
+        """Say so, before anything is spent, where the noise would be larger than the function.
+
+        Noise in the objective is known by a bound only, which is several times too large where the
+        records determine the function.
+        """
+        scaled, kappa = self.noise(bounds, promise), bounds.features.kappa
+        slack = 4.0 if self.method == "objective" else 1.0
+        for machine in bounds.machines:
+            most = bounds.steepness(machine) * kappa / 2  # no function is larger, times its penalty
+            penalty, noise = machine.penalty, scaled / machine.penalty
+            reach = min(1.0, most / penalty)
+            few = scaled > most / 2  # and so it is with any penalty
+            if (noise <= slack * reach or self.penalty is None) and not few:
+                continue
+            way = (
+                f"{bounds.n} records are too few for this promise: use a larger epsilon"
+                if few
+                else f"a penalty of {2 * scaled / slack:.2g} would do, or a larger epsilon"
+            )
+            warnings.warn(
+                f"penalty = {penalty:.3g}: the noise for privacy has standard deviation up to "
+                f"{noise:.3g} where the function is about {reach:.3g}; {way}",
+                PrivacyWarning,
+                stacklevel=5,  # the caller of `mercer.classifier`
+            )
+            return
+
+
+def _constant(self, usual: float) -> float:
+        return usual if self.constant is None else self.constant
+
+    def _fitting(self, features: FeatureMap) -> FeatureMap:
+        weights = features.size * len(self.losses)
+        if weights > _MOST_WEIGHTS:
+            raise ValueError(
+                f"size: {len(self.losses)} functions of {features.size} features are {weights} "
+                f"weights, at most {_MOST_WEIGHTS} are possible; use fewer features"
+            )
+        return features
+
+    def _lengths(self, domain: Domain, ruled: float) -> Floats:
+        d = domain.dimension
+        if self.bandwidth is None:
+            return np.full(d, ruled)
+        try:
+            given = np.asarray(self.bandwidth, dtype=float)
+        except (TypeError, ValueError):
+            given = np.empty((0, 0))
+        if given.shape not in ((), (d,)) or not (np.all(np.isfinite(given)) and np.all(given > 0)):
+            raise ValueError(
+                f"bandwidth must be a number above 0 or one for each of the {d} column(s), in the "
+                "units of the data; or leave it out"
+            )
+        lengths = np.broadcast_to(given, (d,)) / domain.widths
+        if np.any(lengths < 1e-3) or np.any(lengths > 100):
+            raise ValueError(
+                "bandwidth must be between 0.001 and 100 times the width of the bounds, got "
+                f"{', '.join(f'{h:.3g}' for h in lengths)} times"
+            )
+        return np.array(lengths)
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """One a function."""
+        return tuple(loss for loss, _ in self.functions)
+
+    def candidates(self, features: FeatureMap, *, n: int, promise: Promise) -> tuple[float, ...]:
+        """Penalties to learn with: more than one where one of them is to be chosen."""
+        if isinstance(self.penalty, tuple):
+            return self.penalty
+        if self.penalty is not None:
+            return (self.penalty,)
+        many, kappa = len(self.losses), features.kappa
+        multiplier = self.mechanism.multiplier(features.size * many, **promise) * math.sqrt(many)
+        epsilon = promise["epsilon"] / many
+        return (
+            max(
+                penalty_rule(
+                    loss, n=n, multiplier=multiplier, kappa=kappa, epsilon=epsilon, pure=self.pure,
+                    inside=self.method == "objective",
+                )  # fmt: skip
+                for loss in self.losses
+            ),
+        )
 
     def bounds(self, features: FeatureMap, penalties: Sequence[float], n: int) -> MachineBounds:
         """The machines, one after the other for each penalty, and what is known of them."""
@@ -215,14 +340,15 @@ class MachineRecipe:
             return
 
 
-def _constant(value: object) -> float:
-    number = 1.0 if value is None else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number <= 100:
+def _constant(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
         raise ValueError(
             f"constant must be a number in [0, 100], got {value!r}: the kernel is K + constant^2, "
             "which stands for an intercept"
         )
-    return float(number)
+    return float(value)
 
 
 def _penalty(value: object) -> float | tuple[float, ...] | None:

@@ -142,10 +142,10 @@ class Eigenfunctions(PointBasis):
     name = "eigenfunctions"
 
     @classmethod
-    def spanning(cls, kernel: Kernel, size: int) -> Eigenfunctions:
-        """The `size` largest eigenpairs."""
+    def spanning(cls, kernel: Kernel, size: int, *, side: int | None = None) -> Eigenfunctions:
+        """The `size` largest eigenpairs, from `side` points along each coordinate."""
         d = kernel.dimension
-        side = {1: 256, 2: 24, 3: 10}[d]
+        side = side or {1: 256, 2: 24, 3: 10}[d]
         ticks, weights = np.polynomial.legendre.leggauss(side)
         z = np.array(list(itertools.product((ticks + 1) / 2, repeat=d)))
         root = np.sqrt([math.prod(w) for w in itertools.product(weights / 2, repeat=d)])

@@ -9,7 +9,16 @@ rows are scaled to that where rounding would exceed it, so that kappa holds by c
 
 from mercer.maps.base import MAPS, FeatureMap, map_from_dict
 from mercer.maps.powers import Linear, Taylor
-from mercer.maps.spans import BasisMap
+from mercer.maps.spans import LandmarkMap, TensorMap
 from mercer.maps.waves import RandomFeatures
 
-__all__ = ["MAPS", "BasisMap", "FeatureMap", "Linear", "RandomFeatures", "Taylor", "map_from_dict"]
+__all__ = [
+    "MAPS",
+    "FeatureMap",
+    "LandmarkMap",
+    "Linear",
+    "RandomFeatures",
+    "Taylor",
+    "TensorMap",
+    "map_from_dict",
+]

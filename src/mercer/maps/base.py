@@ -19,11 +19,15 @@ MOST_FEATURES = 4096
 
 @dataclass(frozen=True, eq=False)
 class FeatureMap(ABC):
-    """phi(x) = (constant, features of norm at most one), on the unit cube."""
+    """phi(x) = (constant, features of norm at most one), on the unit cube.
+
+    The constant is left out where it is zero.
+    """
 
     constant: float  # b: the kernel is K + b^2
 
     name: ClassVar[str]
+    ordered: ClassVar[bool] = False  # whether features come in the order of their importance
 
     def __init_subclass__(cls) -> None:
         if "name" in cls.__dict__:
@@ -60,25 +64,21 @@ class FeatureMap(ABC):
     @property
     def size(self) -> int:
         """m, the number of features, the constant included."""
-        return self.inner + 1
+        return self.inner + (self.constant > 0)
 
     @property
     def kappa(self) -> float:
         """Sup |phi(x)|, rounded up."""
         return math.sqrt(1 + self.constant**2) * (1 + 1e-9)
 
-    @property
-    def blocks(self) -> tuple[int, ...]:
-        """Sizes of groups of features of falling importance, for shrinkage (M17)."""
-        return (self.size,)
-
     def features(self, unit: Floats) -> Floats:
         """Phi at rows of the unit cube: shape (rows, m)."""
+        inner = self.rows(unit)
+        inner /= np.sqrt(np.maximum(np.einsum("ij,ij->i", inner, inner), 1.0))[:, None]
+        if not self.constant:
+            return inner
         out = np.empty((len(unit), self.size))
-        inner = out[:, 1:]
-        inner[:] = self.rows(unit)
-        length = np.sqrt(np.einsum("ij,ij->i", inner, inner))
-        inner /= np.maximum(length, 1.0)[:, None]
+        out[:, 1:] = inner
         out[:, 0] = self.constant
         return out
 

@@ -62,6 +62,7 @@ class Taylor(FeatureMap):
     degree: int
 
     name = "taylor"
+    ordered = True
 
     @property
     def dimension(self) -> int:
@@ -77,12 +78,6 @@ class Taylor(FeatureMap):
             f"{self.inner} Taylor features of degree {self.degree} of the gaussian kernel, "
             f"bandwidth {shown(self.lengths)}"
         )
-
-    @property
-    def blocks(self) -> tuple[int, ...]:
-        d = self.dimension
-        rest = [math.comb(d + k - 1, k) for k in range(1, self.degree + 1)]
-        return (2, *rest)
 
     @cached_property
     def _terms(self) -> list[tuple[tuple[int, ...], float]]:

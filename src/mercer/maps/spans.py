@@ -7,32 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from mercer.bases import Basis, Eigenfunctions, Landmarks, basis_from_dict
-from mercer.bases.points import PointBasis
-from mercer.checks import Floats
+from mercer.bases import Eigenfunctions, Landmarks
+from mercer.checks import Floats, Ints
 from mercer.kernels import KERNELS, Kernel
-from mercer.maps.base import FeatureMap, shown
+from mercer.maps.base import MOST_FEATURES, FeatureMap, matrix_of, shown
 
-__all__ = ["BasisMap"]
+__all__ = ["LandmarkMap", "TensorMap"]
+
+_MOST = 64  # functions of one column
+_TRACE = 0.995  # share of the kernel that is kept
 
 
 @dataclass(frozen=True, eq=False)
-class BasisMap(FeatureMap):
-    """Orthonormal functions of the kernel's space: K_m is the kernel's projection (M2)."""
+class LandmarkMap(FeatureMap):
+    """Kernel functions at public points, made orthonormal: K_m is the kernel's projection (M2)."""
 
-    basis: Basis
+    basis: Landmarks
 
-    name = "basis"
-
-    @classmethod
-    def eigenfunctions(cls, constant: float, kernel: str, lengths: Floats, size: int) -> BasisMap:
-        """The first eigenfunctions of the kernel on the cube, where it has up to three sides."""
-        return cls(constant, Eigenfunctions.spanning(_kernel(kernel, lengths), size))
+    name = "landmarks"
 
     @classmethod
-    def landmarks(
+    def spanning(
         cls, constant: float, kernel: str, lengths: Floats, points: Floats | int
-    ) -> BasisMap:
+    ) -> LandmarkMap:
         """Kernel functions at public points, or at about so many points of a grid."""
         noise = _kernel(kernel, lengths)
         if isinstance(points, int):
@@ -50,20 +47,11 @@ class BasisMap(FeatureMap):
 
     @property
     def words(self) -> str:
-        of = f"{self.basis.kernel.name} kernel, bandwidth {shown(self.basis.kernel.lengths)}"
-        if isinstance(self.basis, Eigenfunctions):
-            return f"{self.inner} eigenfunctions of the {of}"
-        return f"{self.inner} public landmarks, {of}"
-
-    @property
-    def blocks(self) -> tuple[int, ...]:
-        if not isinstance(self.basis, Eigenfunctions):
-            return (self.size,)
-        sizes, left = [4], self.size - 4
-        while left > 0:
-            sizes.append(min(2 * sizes[-1], left))
-            left -= sizes[-1]
-        return tuple(sizes) if self.size > 4 else (self.size,)
+        kernel = self.basis.kernel
+        return (
+            f"{self.inner} public landmarks, {kernel.name} kernel, bandwidth "
+            f"{shown(kernel.lengths)}"
+        )
 
     def rows(self, unit: Floats) -> Floats:
         return self.basis.features(unit)
@@ -72,14 +60,122 @@ class BasisMap(FeatureMap):
         return {"basis": self.basis.to_dict()}
 
     @classmethod
-    def from_fields(cls, constant: float, fields: dict[str, Any]) -> BasisMap:
+    def from_fields(cls, constant: float, fields: dict[str, Any]) -> LandmarkMap:
         basis = fields.get("basis")
         if not isinstance(basis, dict):
-            raise ValueError("features on a basis must name it")
-        built = basis_from_dict(basis)
-        if not isinstance(built, PointBasis):
-            raise ValueError(f"features cannot stand on the basis {built.name!r}")
-        return cls(constant, built)
+            raise ValueError("features at landmarks must name them")
+        return cls(constant, Landmarks.from_dict(basis))
+
+
+@dataclass(frozen=True, eq=False)
+class TensorMap(FeatureMap):
+    """Eigenfunctions of a product kernel: products of one for each column (thesis 3.2.2)."""
+
+    axes: tuple[Eigenfunctions, ...]  # of one column each
+    terms: Ints  # one row a feature: which function of each column
+
+    name = "eigenfunctions"
+    ordered = True
+
+    @classmethod
+    def spanning(
+        cls, constant: float, kernel: str, lengths: Floats, size: int, *, level: bool = False
+    ) -> TensorMap:
+        """At most `size` products, those of largest eigenvalue, up to 99.5 % of the kernel.
+
+        With `level`, all those whose functions' numbers add up to at most some degree instead.
+        """
+        made: dict[float, Eigenfunctions] = {}
+        for h in lengths.tolist():
+            if h not in made:
+                made[h] = Eigenfunctions.spanning(_kernel(kernel, np.array([h])), _MOST, side=96)
+        axes = tuple(made[h] for h in lengths.tolist())
+        values = [_eigenvalues(axis) for axis in axes]
+        product = values[0]
+        for more in values[1:]:
+            product = np.multiply.outer(product, more)
+        places = np.stack(np.unravel_index(np.arange(product.size), product.shape), axis=1)
+        flat = product.reshape(-1)
+        order = np.argsort(-flat, kind="stable")
+        if level:
+            total = places.sum(axis=1)
+            degree = max(q for q in range(len(values[0])) if np.sum(total <= q) <= max(size, 1))
+            order = order[total[order] <= degree]
+        else:
+            share = np.cumsum(flat[order])
+            order = order[: min(size, int(np.searchsorted(share, _TRACE)) + 1)]
+        return cls(constant, _trimmed(axes, places[order]), places[order])
+
+    @property
+    def dimension(self) -> int:
+        return len(self.axes)
+
+    @property
+    def inner(self) -> int:
+        return len(self.terms)
+
+    @property
+    def words(self) -> str:
+        kernel = self.axes[0].kernel
+        lengths = np.array([axis.kernel.lengths[0] for axis in self.axes])
+        return (
+            f"{self.inner} eigenfunctions of the {kernel.name} kernel, bandwidth {shown(lengths)}"
+        )
+
+    def rows(self, unit: Floats) -> Floats:
+        out = np.ones((len(unit), self.inner))
+        for column, axis in enumerate(self.axes):
+            out *= axis.features(unit[:, column : column + 1])[:, self.terms[:, column]]
+        return out
+
+    def fields(self) -> dict[str, Any]:
+        distinct: list[Eigenfunctions] = []
+        for axis in self.axes:
+            if axis not in distinct:
+                distinct.append(axis)
+        return {
+            "bases": [axis.to_dict() for axis in distinct],
+            "axes": [distinct.index(axis) for axis in self.axes],
+            "terms": self.terms.tolist(),
+        }
+
+    @classmethod
+    def from_fields(cls, constant: float, fields: dict[str, Any]) -> TensorMap:
+        given, places = fields.get("bases"), fields.get("axes")
+        if not isinstance(given, list) or not isinstance(places, list) or not 1 <= len(places) <= 3:
+            raise ValueError("eigenfunctions must be of one to three columns")
+        bases = [Eigenfunctions.from_dict(basis) for basis in given]
+        if any(basis.dimension != 1 for basis in bases):
+            raise ValueError("eigenfunctions must be products over the columns")
+        if any(isinstance(p, bool) or not isinstance(p, int) or not 0 <= p < len(bases) for p in places):  # fmt: skip  # noqa: E501
+            raise ValueError("axes of eigenfunctions must be numbers of bases")
+        axes = tuple(bases[p] for p in places)
+        terms = matrix_of(fields.get("terms"), "terms")
+        whole = terms.astype(np.int64)
+        most = np.array([axis.size for axis in axes])
+        if terms.shape[1] != len(axes) or len(terms) > MOST_FEATURES or np.any(whole != terms):
+            raise ValueError("terms of eigenfunctions must be whole numbers, one a column")
+        if np.any(whole < 0) or np.any(whole >= most):
+            raise ValueError("terms of eigenfunctions name functions that are not there")
+        return cls(constant, axes, whole)
+
+
+def _eigenvalues(axis: Eigenfunctions) -> Floats:
+    """Mean square of each function over the cube: e_j is sqrt(lambda_j) times a unit function."""
+    ticks, weights = np.polynomial.legendre.leggauss(128)
+    values = axis.features((ticks[:, None] + 1) / 2)
+    return np.asarray((weights / 2) @ values**2)
+
+
+def _trimmed(axes: tuple[Eigenfunctions, ...], terms: Ints) -> tuple[Eigenfunctions, ...]:
+    """Without the functions that no term needs."""
+    kept: dict[int, Eigenfunctions] = {}
+    most = {id(axis): 0 for axis in axes}
+    for column, axis in enumerate(axes):
+        most[id(axis)] = max(most[id(axis)], int(terms[:, column].max()) + 1)
+    for axis in axes:
+        kept[id(axis)] = Eigenfunctions(axis.kernel, axis.points, axis.matrix[: most[id(axis)]])
+    return tuple(kept[id(axis)] for axis in axes)
 
 
 def _kernel(name: str, lengths: Floats) -> Kernel:

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 
-from mercer.checks import Floats
+from mercer.checks import Floats, Ints
 from mercer.data import Sensitive
 from mercer.losses import Loss
 from mercer.summaries.examples import PIECE, Examples, Piece
@@ -57,30 +56,40 @@ class Risk(Sensitive):
         """One a machine, as a column."""
         return np.array([[machine.penalty] for machine in self.machines])
 
+    @property
+    def _alike(self) -> list[tuple[Machine, Ints]]:
+        """Machines of the same loss and target are worked on together."""
+        kinds: dict[tuple[Loss, int | None], list[int]] = {}
+        for place, machine in enumerate(self.machines):
+            kinds.setdefault((machine.loss, machine.wanted), []).append(place)
+        return [(self.machines[places[0]], np.array(places)) for places in kinds.values()]
+
     def sweep(self, w: Floats, *, curve: bool, stride: int = 1) -> Sums:
         """Value, gradient and, if asked for, Hessian of all K objectives: one pass."""
-        many = len(self.machines)
+        many, alike = len(self.machines), self._alike
 
-        def work(piece: Piece) -> tuple[Floats, Floats, list[Floats]]:
+        def work(piece: Piece) -> tuple[Floats, Floats, Floats | None]:
             f = piece.phi @ w.T
-            values, slopes, hessians = np.empty(many), np.empty((many, len(f))), []
-            for k, machine in enumerate(self.machines):
-                jet = machine.loss.jet(f[:, k], machine.target(piece.target))
-                values[k] = piece.weight @ jet.value
-                slopes[k] = piece.weight * jet.slope
-                if curve:
-                    half = piece.phi * np.sqrt(piece.weight * jet.curve)[:, None]
-                    hessians.append(half.T @ half)
-            return values, slopes @ piece.phi, hessians
+            value, slope, curves = (
+                np.empty(many),
+                np.empty((many, len(f))),
+                np.empty((many, len(f))),
+            )
+            for machine, places in alike:
+                target = machine.target(piece.target)[:, None]
+                jet = machine.loss.jet(f[:, places], target)
+                value[places] = piece.weight @ jet.value
+                slope[places] = (piece.weight[:, None] * jet.slope).T
+                curves[places] = (piece.weight[:, None] * jet.curve).T
+            return value, slope @ piece.phi, _hessians(piece.phi, curves) if curve else None
 
         value, gradient = np.zeros(many), np.zeros(w.shape)
         hessian = np.zeros((many, self.size, self.size)) if curve else None
-        for values, slopes, hessians in self.examples.fold(work, stride):
+        for values, slopes, bends in self.examples.fold(work, stride):
             value += values
             gradient += slopes
-            for k, part in enumerate(hessians):
-                assert hessian is not None
-                hessian[k] += part
+            if hessian is not None and bends is not None:
+                hessian += bends
         rows = self.n / stride
         value = value / rows + self.penalties[:, 0] * np.sum(w**2, axis=1)
         value += np.sum(self.tilt * w, axis=1) / self.n
@@ -148,7 +157,15 @@ def _newton(
 
 
 def _steps(hessian: Floats, gradient: Floats) -> Floats:
-    return np.stack([cho_solve(cho_factor(h), g) for h, g in zip(hessian, gradient, strict=True)])
+    return np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0])
+
+
+def _hessians(phi: Floats, curves: Floats) -> Floats:
+    """sum_i curve_ki phi_i phi_i' for each machine k."""
+    if phi.shape[1] <= 8:
+        return np.einsum("kn,ni,nj->kij", curves, phi, phi, optimize=True)
+    halves = (phi * np.sqrt(curve)[:, None] for curve in curves)
+    return np.stack([half.T @ half for half in halves])
 
 
 def _smoothness(risk: Risk) -> Floats:
