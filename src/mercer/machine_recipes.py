@@ -77,7 +77,7 @@ class MachineRecipe:
             features = "landmarks"
         if size is not None:
             size = check_count("size", size, least=1, most=4096, hint="number of features")
-        weight = _constant(constant)
+        weight = _weight(constant)
         losses = [loss for loss, _ in functions]
         smooth = all(loss.smooth for loss in losses)
         if method is None:
@@ -191,7 +191,12 @@ class MachineRecipe:
         return (
             max(
                 penalty_rule(
-                    loss, n=n, multiplier=multiplier, kappa=kappa, epsilon=epsilon, pure=self.pure,
+                    loss,
+                    n=n,
+                    multiplier=multiplier,
+                    kappa=kappa,
+                    epsilon=epsilon,
+                    pure=self.pure,
                     inside=self.method == "objective",
                 )  # fmt: skip
                 for loss in self.losses
@@ -244,103 +249,7 @@ class MachineRecipe:
             return
 
 
-def _constant(self, usual: float) -> float:
-        return usual if self.constant is None else self.constant
-
-    def _fitting(self, features: FeatureMap) -> FeatureMap:
-        weights = features.size * len(self.losses)
-        if weights > _MOST_WEIGHTS:
-            raise ValueError(
-                f"size: {len(self.losses)} functions of {features.size} features are {weights} "
-                f"weights, at most {_MOST_WEIGHTS} are possible; use fewer features"
-            )
-        return features
-
-    def _lengths(self, domain: Domain, ruled: float) -> Floats:
-        d = domain.dimension
-        if self.bandwidth is None:
-            return np.full(d, ruled)
-        try:
-            given = np.asarray(self.bandwidth, dtype=float)
-        except (TypeError, ValueError):
-            given = np.empty((0, 0))
-        if given.shape not in ((), (d,)) or not (np.all(np.isfinite(given)) and np.all(given > 0)):
-            raise ValueError(
-                f"bandwidth must be a number above 0 or one for each of the {d} column(s), in the "
-                "units of the data; or leave it out"
-            )
-        lengths = np.broadcast_to(given, (d,)) / domain.widths
-        if np.any(lengths < 1e-3) or np.any(lengths > 100):
-            raise ValueError(
-                "bandwidth must be between 0.001 and 100 times the width of the bounds, got "
-                f"{', '.join(f'{h:.3g}' for h in lengths)} times"
-            )
-        return np.array(lengths)
-
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        """One a function."""
-        return tuple(loss for loss, _ in self.functions)
-
-    def candidates(self, features: FeatureMap, *, n: int, promise: Promise) -> tuple[float, ...]:
-        """Penalties to learn with: more than one where one of them is to be chosen."""
-        if isinstance(self.penalty, tuple):
-            return self.penalty
-        if self.penalty is not None:
-            return (self.penalty,)
-        many, kappa = len(self.losses), features.kappa
-        multiplier = self.mechanism.multiplier(features.size * many, **promise) * math.sqrt(many)
-        epsilon = promise["epsilon"] / many
-        return (
-            max(
-                penalty_rule(
-                    loss, n=n, multiplier=multiplier, kappa=kappa, epsilon=epsilon, pure=self.pure,
-                    inside=self.method == "objective",
-                )  # fmt: skip
-                for loss in self.losses
-            ),
-        )
-
-    def bounds(self, features: FeatureMap, penalties: Sequence[float], n: int) -> MachineBounds:
-        """The machines, one after the other for each penalty, and what is known of them."""
-        machines = tuple(
-            Machine(loss, penalty, wanted)
-            for penalty in penalties
-            for loss, wanted in self.functions
-        )
-        return MachineBounds(machines, features, n)
-
-    def noise(self, bounds: MachineBounds, promise: Promise) -> float:
-        """Standard deviation of penalty times the noise at a point, where it is largest: public."""
-        if self.method == "objective":
-            sd = tilted_noise(bounds, **promise).tilt.scale / (2 * bounds.n)
-        else:
-            sd = bounds.sensitivity() * self.mechanism.multiplier(bounds.size, **promise)
-        return sd * bounds.features.kappa
-
-    def warn(self, bounds: MachineBounds, promise: Promise) -> None:
-        """Say so, before anything is spent, where the noise would be larger than the function."""
-        scaled, kappa = self.noise(bounds, promise), bounds.features.kappa
-        for machine in bounds.machines:
-            penalty, noise = machine.penalty, scaled / machine.penalty
-            reach = min(1.0, bounds.steepness(machine) * kappa / (2 * penalty))  # at most
-            if noise <= reach:
-                continue
-            better = 2 * scaled / reach
-            if 2 * better > bounds.steepness(machine) * kappa:
-                way = f"{bounds.n} records are too few for this promise: use a larger epsilon"
-            else:
-                way = f"a penalty of {better:.2g} would do, or a larger epsilon"
-            warnings.warn(
-                f"penalty = {penalty:.3g}: the noise for privacy has standard deviation "
-                f"{noise:.3g} where the function is about {reach:.3g}; {way}",
-                PrivacyWarning,
-                stacklevel=5,  # the caller of `mercer.classifier`
-            )
-            return
-
-
-def _constant(value: object) -> float | None:
+def _weight(value: object) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 100:
