@@ -21,6 +21,7 @@ from mercer.mechanisms.base import Promise
 from mercer.publish import tilted_noise
 from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
 from mercer.summaries import Machine, MachineBounds
+from mercer.summaries.machine import COARSE, FINE
 
 __all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
 
@@ -210,7 +211,8 @@ class MachineRecipe:
             for penalty in penalties
             for loss, wanted in self.functions
         )
-        return MachineBounds(machines, features, n)
+        share = FINE if self.method == "objective" else COARSE
+        return MachineBounds(machines, features, n, share)
 
     def noise(self, bounds: MachineBounds, promise: Promise) -> float:
         """Standard deviation of penalty times the noise at a point, where it is largest: public."""

@@ -168,7 +168,8 @@ def perturb(
     )  # fmt: skip
     moved = Sensitivity(reach(_slopes(summary.bounds)), norm="l2")
     purse.entropy.witness("gradient", summary.gradient, moved)
-    weights = summary.tilted(noise.tilt.draw(summary.size, purse.entropy))
+    drawn = noise.tilt.draw(summary.size, purse.entropy)
+    weights = summary.tilted(drawn, noise.tilt.longest)
     noisy = noise.finish.add(weights, purse.entropy)
     return build(noisy, noise.law(2 * summary.n), statement)
 
@@ -180,6 +181,18 @@ def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> Tilt
         math.log1p(machine.loss.curvature * kappa**2 / (2 * machine.penalty * n)) * (1 + 1e-9)
         for machine in bounds.machines
     )
+    if 2 * growth > epsilon:
+        many = len(bounds.machines)
+        enough = max(
+            machine.loss.curvature * kappa**2 / (2 * n * math.expm1(epsilon / (2 * many)))
+            for machine in bounds.machines
+        )
+        raise ValueError(
+            f"penalty = {min(m.penalty for m in bounds.machines):.3g} is too small for noise in "
+            f"the objective: the loss's curvature would cost {growth:.3g} of epsilon = "
+            f"{epsilon:g}; nothing was spent; use a penalty of {enough:.3g} or more, or "
+            "method='output'"
+        )
     tilt = calibrate_tilt(_slopes(bounds), growth, bounds.size, epsilon=epsilon, delta=delta)
     bounds.check(tilt.longest)
     left = math.sqrt(sum(bounds.left(machine, tilt.longest) ** 2 for machine in bounds.machines))

@@ -71,7 +71,7 @@ def penalty_rule(
     noise = multiplier * max(map(abs, loss.slopes)) * kappa**2 / n
     if not inside:
         return max(4.0 * noise, 1e-7)
-    least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / 2))
+    least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / 2.02))
     share = _SHARE.get(loss.name, 2.0) * (0.5 if pure else 1.0)
     return max(share * noise, least, 1e-7)
 

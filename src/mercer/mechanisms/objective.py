@@ -33,7 +33,7 @@ from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Se
 
 __all__ = ["FINISH", "Slopes", "Tilt", "TiltedNoise", "calibrate_tilt", "corners", "reach"]
 
-FINISH = 0.01  # share of epsilon and delta for the noise that hides what the solver leaves
+FINISH = 0.02  # share of epsilon and delta for the noise that hides what the solver leaves
 _KEYS = 96  # squared lengths are rounded up to so many values
 _BEYOND = math.sqrt(2 * 750.0)  # a normal vector is longer with probability e^-750, below 1e-325
 
@@ -88,10 +88,7 @@ def calibrate_tilt(
     """The least noise that keeps (1 - FINISH) of the promise."""
     inner, lost = (1 - FINISH) * epsilon * (1 - 1e-12), (1 - FINISH) * delta
     if inner <= growth:
-        raise ValueError(
-            f"penalty is too small for noise in the objective: the curvature alone would cost "
-            f"{growth:.3g} of epsilon = {epsilon:g}; use a larger penalty or method='output'"
-        )
+        raise ValueError(f"growth = {growth:.3g} must be below epsilon = {epsilon:g}")
     if delta == 0:
         noise = L2().calibrate(
             Sensitivity(reach(machines) * (1 + 1e-9), norm="l2"), size, epsilon=inner - growth

@@ -20,9 +20,9 @@ from mercer.summaries.base import Summary
 from mercer.summaries.examples import PIECE, Examples
 from mercer.summaries.newton import Machine, Risk, minimise
 
-__all__ = ["Machine", "MachineBounds", "MachineSummary"]
+__all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineSummary"]
 
-_SHARE = 0.0025  # of M kappa / n: the gradient that the solver may leave
+COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
 _ROUNDOFF = 2.0**-53
 
 
@@ -33,6 +33,7 @@ class MachineBounds:
     machines: tuple[Machine, ...]
     features: FeatureMap
     n: int
+    share: float = COARSE  # noise on the weights covers it by itself; noise in the objective: FINE
 
     @property
     def size(self) -> int:
@@ -49,9 +50,9 @@ class MachineBounds:
         kappa = self.features.kappa
         return machine.loss.steepness(penalty=machine.penalty, kappa=kappa) * kappa
 
-    def aim(self, machine: Machine) -> float:
-        """Gradient at which the solver stops."""
-        return _SHARE * self.steepness(machine) / self.n
+    def aim(self, machine: Machine, tilt: float = 0.0) -> float:
+        """Gradient at which the solver stops: not below what rounding may do to it."""
+        return max(self.share * self.steepness(machine) / self.n, self.rounding(machine, tilt))
 
     @property
     def gap(self) -> float:
@@ -71,12 +72,12 @@ class MachineBounds:
 
     def left(self, machine: Machine, tilt: float = 0.0) -> float:
         """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""
-        return (self.aim(machine) + self.rounding(machine, tilt)) / 2
+        return (self.aim(machine, tilt) + self.rounding(machine, tilt)) / 2
 
     def check(self, tilt: float = 0.0) -> None:
         """Refuse penalties so small that rounding would be more than the solver may leave."""
         for machine in self.machines:
-            if self.rounding(machine, tilt) > 4 * self.aim(machine):
+            if self.rounding(machine, tilt) > 4 * COARSE * self.steepness(machine) / self.n:
                 raise ValueError(
                     f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
                     "precision cannot solve it as closely as the promise needs; nothing was spent; "
@@ -127,10 +128,10 @@ class MachineSummary(Summary):
     def coordinates(self) -> Floats:
         return self.tilted(np.zeros(self.size))
 
-    def tilted(self, tilt: Floats) -> Floats:
-        """The same for the risk plus tilt'w / n."""
+    def tilted(self, tilt: Floats, longest: float = 0.0) -> Floats:
+        """The same for the risk plus tilt'w / n; `longest` is the public bound on the tilt."""
         risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
-        aims = np.array([self.bounds.aim(machine) for machine in self.bounds.machines])
+        aims = np.array([self.bounds.aim(m, longest) for m in self.bounds.machines])
         return minimise(risk, aims).reshape(-1) * self.bounds.penalties
 
     def gradient(self) -> Floats:
