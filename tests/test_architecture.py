@@ -77,6 +77,7 @@ LAYERS = {
         "live_releases",
         "live_markov",
         "live_cholesky",
+        "live_machines",
     ],
     6: [
         "api",
@@ -121,8 +122,8 @@ SAME_LAYER = {
     ("live_markov", "live_releases"), ("live_markov", "live_store"), ("live_databases", "live_sqlite"),
     ("live_sqlite", "live_pens"), ("live_sqlite", "live_store"), ("live_sqlite", "live_tables"),
     ("live_databases", "live_store"), ("live_databases", "live_tables"), ("live_releases", "live_store"),
-    ("live_cholesky", "live_releases"), ("live_cholesky", "live_store"), ("lives", "api"),
-    ("machines", "release"), ("storage", "predictors"), ("predictors", "machines"), ("plotting_machines", "predictors"), ("data", "sensitive"), ("data", "answers"), ("answers", "sensitive"), ("answers", "tables"), ("answers", "targets"), ("learning", "learner"), ("plotting", "plotting_machines"), ("plotting", "machines"), ("plotting_machines", "machines"),
+    ("live_cholesky", "live_releases"), ("live_machines", "live_releases"), ("live_machines", "live_store"), ("live_cholesky", "live_store"), ("lives", "api"),
+    ("machines", "release"), ("storage", "predictors"), ("predictors", "machines"), ("plotting_machines", "predictors"), ("data", "sensitive"), ("data", "answers"), ("answers", "sensitive"), ("answers", "tables"), ("answers", "targets"), ("learning", "learner"), ("learner", "api"), ("plotting", "plotting_machines"), ("plotting", "machines"), ("plotting_machines", "machines"),
     ("machine_recipes", "publish"), ("data", "files"), ("targets", "tables"), ("maps", "bases"), ("maps", "kernels"), ("audits", "worst"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),
     ("statements", "accountants"), ("laws", "orbitope"), ("rules_pure", "rules"),
     ("data", "folding"), ("release", "storage"), ("release", "plotting"), ("privacy", "checks"),

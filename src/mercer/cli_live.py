@@ -56,11 +56,15 @@ def live_command(
     [bold]Example:[/bold] mercer live admissions.csv --column age --bounds 0 100 --epsilon 1
     --delta 1e-6 --kernel matern32 --store ages.db
 
-    Then ask: mercer ask ages.db --at 42. The same point always gets the same answer.
+    Then ask: mercer ask ages.db --at 42. The same point always gets the same answer. A classifier
+    or regression that is released already needs no budget: mercer live ill.json --store ill.db
     """
     from mercer.lives import live
 
     place = terminal.required("store", store)
+    if file.suffix == ".json":
+        _machine(file, place, name, as_json)
+        return
     with terminal.progress(not as_json) as tick:
         made = live(
             file,
@@ -117,6 +121,7 @@ def ask_command(
     """
     import numpy as np
 
+    from mercer.live_machines import MachineLive
     from mercer.lives import open_live
 
     with open_live(store, name) as opened:
@@ -126,6 +131,9 @@ def ask_command(
         if len(at) % d:
             raise ValueError(f"--at needs {d} numbers a point ({', '.join(opened.domain.names)})")
         points = np.array(at).reshape(-1, d)
+        if isinstance(opened, MachineLive):
+            _predicted(opened, points, level, as_json)
+            return
         band, value = opened.band(points, level), opened.ask(points)
         rows: list[dict[str, Any]] = [
             {"at": point.tolist(), "value": float(v), "lower": float(low), "upper": float(high)}
@@ -144,6 +152,70 @@ def ask_command(
                 f"{row['lower']:.6g} to {row['upper']:.6g}",
             )
         terminal.console().print(table)
+
+
+def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
+    """Keep a released machine in a store."""
+    from mercer.lives import live
+    from mercer.machines import MachineRelease
+    from mercer.storage import load
+
+    release = load(file)
+    if not isinstance(release, MachineRelease):
+        raise ValueError(
+            f"{file.name} is a {release.kind}: mercer eval answers from it; a live density is made "
+            "from records"
+        )
+    with live(release, store=place, name=name) as made:
+        if as_json:
+            terminal.print_json(_summary(made))
+            return
+        terminal.facts(
+            f"Live {made.kind} {made.name!r} on {made.domain.describe()}",
+            [("promise", str(made.privacy)), ("store", f"{made.store} holds no records")],
+        )
+        print(f"Ask it: mercer ask {made.store} --at {_somewhere(made)}")
+
+
+def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
+    """Predictions of a live machine, with its function and the interval for the noise."""
+    band, value, answers = live.band(points, level), live.ask(points), live.predict(points)
+    rows = [
+        {
+            "at": point.tolist(),
+            "prediction": answer,
+            "value": _plain(v),
+            "lower": _plain(low),
+            "upper": _plain(high),
+        }
+        for point, answer, v, low, high in zip(
+            points, answers.tolist(), value, band.lower, band.upper, strict=True
+        )
+    ]
+    if as_json:
+        terminal.print_json({"name": live.name, "kind": live.kind, "level": level, "values": rows})
+        return
+    table = terminal.table(
+        *live.domain.names, "prediction", "function",
+        f"{level:.0%} interval for the noise, at each point",
+    )  # fmt: skip
+    for row in rows:
+        table.add_row(
+            *(f"{x:g}" for x in row["at"]), _words(row["prediction"]), _words(row["value"]),
+            f"{_words(row['lower'])} to {_words(row['upper'])}",
+        )  # fmt: skip
+    terminal.console().print(table)
+
+
+def _plain(value: Any) -> Any:
+    """A number, or numbers where there are several functions."""
+    return value.tolist()
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _summary(live: Any) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from mercer import entropy
 from mercer.answers import Answer
+from mercer.api import count_of
 from mercer.checks import Floats, check_choice
-from mercer.data import Rows, open_rows
+from mercer.data import open_rows
 from mercer.domain import Domain
 from mercer.laws import Law
 from mercer.machine_recipes import MachineRecipe
@@ -69,7 +70,7 @@ def learn(
     if progress is not None:
         rows.progress(progress)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
-    n = _count(examples, rows, missing)
+    n = count_of(examples, rows, missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     limits = recipe.bounds(features, penalties, n)
@@ -99,9 +100,10 @@ def learn(
             ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
         )
         words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
+        words += f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
         paid = spend(
             (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
-            words=f"{words}; penalty chosen on every fifth row by the exponential mechanism",
+            words=words,
         )  # fmt: skip
     if recipe.method == "objective":
         made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
@@ -113,19 +115,5 @@ def learn(
         return made[0]
     machines = limits.machines[: len(recipe.losses)]
     scores, moved = held_scores(held, features, machines, [release.weights for release in made])
-    source.witness("scores", np.array(scores), moved)
     choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
     return made[choice.choose(scores, source)]
-
-
-def _count(examples: Examples, rows: Rows, missing: str) -> int:
-    """n: public.  The number of rows, of persons, or of complete rows if that is public."""
-    if rows.unit is not None:
-        if missing == "drop":
-            raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
-        n, what = examples.persons, f"different {rows.unit!r}"
-    else:
-        n, what = (examples.complete if missing == "drop" else examples.rows), "rows"
-    if n < 2:
-        raise ValueError(f"data must have at least 2 {what}, got {n}; nothing was spent")
-    return n

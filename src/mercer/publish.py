@@ -137,8 +137,8 @@ def publish(
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     coordinates = summary.coordinates()
     statement = paid or spend(
-        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=mechanism.words,
-        calibration=mechanism.calibration, what=what,
+        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
+        words=mechanism.words + summary.note, calibration=mechanism.calibration, what=what,
     )  # fmt: skip
     purse.entropy.witness("coordinates", coordinates, sensitivity)
     noisy = noise.add(coordinates, purse.entropy)
@@ -163,8 +163,8 @@ def perturb(
     if paid is not None and not _covered(noise.event, paid, summary):
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     statement = paid or spend(
-        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=TiltedNoise.words,
-        calibration="exact", what=what,
+        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
+        words=TiltedNoise.words + summary.note, calibration="exact", what=what,
     )  # fmt: skip
     moved = Sensitivity(reach(_slopes(summary.bounds)), norm="l2")
     purse.entropy.witness("gradient", summary.gradient, moved)

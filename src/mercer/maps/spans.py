@@ -90,7 +90,8 @@ class TensorMap(FeatureMap):
             if h not in made:
                 made[h] = Eigenfunctions.spanning(_kernel(kernel, np.array([h])), _MOST, side=96)
         axes = tuple(made[h] for h in lengths.tolist())
-        values = [_eigenvalues(axis) for axis in axes]
+        known = {id(axis): _eigenvalues(axis) for axis in made.values()}
+        values = [known[id(axis)] for axis in axes]
         product = values[0]
         for more in values[1:]:
             product = np.multiply.outer(product, more)
@@ -162,9 +163,8 @@ class TensorMap(FeatureMap):
 
 def _eigenvalues(axis: Eigenfunctions) -> Floats:
     """Mean square of each function over the cube: e_j is sqrt(lambda_j) times a unit function."""
-    ticks, weights = np.polynomial.legendre.leggauss(128)
-    values = axis.features((ticks[:, None] + 1) / 2)
-    return np.asarray((weights / 2) @ values**2)
+    weights = np.polynomial.legendre.leggauss(len(axis.points))[1] / 2
+    return np.asarray(weights @ axis.features(np.array(axis.points)) ** 2)
 
 
 def _trimmed(axes: tuple[Eigenfunctions, ...], terms: Ints) -> tuple[Eigenfunctions, ...]:

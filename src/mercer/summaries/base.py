@@ -22,6 +22,11 @@ class Summary(Sensitive, ABC):
     def size(self) -> int:
         """How many coordinates there are: public."""
 
+    @property
+    def note(self) -> str:
+        """What the statement says beside the mechanism: public."""
+        return ""
+
     @abstractmethod
     def sensitivity(self, norm: Norm) -> Sensitivity:
         """Bound on the change of the coordinate vector between neighbours, rounding included."""

@@ -78,6 +78,8 @@ class Examples(Sensitive):
         if self._pieces is not None:
             kept = iter(self._pieces)
             some = kept if stride == 1 else (_thin(piece, stride) for piece in kept)
+            if len(self._pieces) == 1:  # threads would cost more than they bring
+                return map(work, some)
             return _ordered(some, work, workers)
         return _ordered(self._raw(stride), lambda raw: work(self._piece(raw)), workers)
 

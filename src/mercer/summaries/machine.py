@@ -108,6 +108,10 @@ class MachineSummary(Summary):
     def size(self) -> int:
         return self.bounds.size
 
+    @property
+    def note(self) -> str:
+        return f"; solved to a gap of {self.bounds.gap:.1g}, which the noise covers"
+
     def sensitivity(self, norm: Norm) -> Sensitivity:
         if norm == "l2":
             return replace_one(self.bounds.sensitivity())
