@@ -53,7 +53,7 @@ class _Machine(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self, X: Any) -> tuple[Any, Floats]:
         """The release, and points to ask it at."""
-        check_is_fitted(self)
+        check_is_fitted(self, "release_")
         return self.release_, numeric_rows(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
