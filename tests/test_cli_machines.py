@@ -1,6 +1,7 @@
 """`mercer classify`, `regress` and `predict` as people and machines use them."""
 
 import csv
+import inspect
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli import app, main
+from mercer.cli_machines import classify_command, regress_command
 from mercer.terminal import spread
 
 PROMISE = ["--epsilon", "5", "--delta", "1e-6"]
@@ -60,7 +62,7 @@ def released(capsys, *arguments):
 
 
 def test_classify_predict_eval_plot_inspect(folder, capsys):
-    out = released(capsys, *ILL, *PROMISE, *SEEDED, "-o", "ill.json")
+    out = released(capsys, *ILL, *PROMISE, *SEEDED, "--loss", "logistic", "-o", "ill.json")
     words = " ".join(out.split())
     assert "classifier of outcome from age in [0, 100], bmi in [10, 60]" in words
     assert "classes healthy, ill" in words
@@ -150,6 +152,7 @@ def test_regress_and_quantiles(folder, capsys):
 
 def test_several_classes(folder, capsys):
     ward = [*AGE[:-1], "ward", "--classes", "north", "south", "west", *PROMISE, *SEEDED]
+    ward += ["--loss", "logistic"]
     released(capsys, *ward, "-o", "w.json")
     release = mercer.load("w.json")
     found = json.loads(
@@ -324,6 +327,16 @@ def test_no_values_in_the_output(folder, capsys):
     )  # fmt: skip
     for word in ("77.125", "secret"):
         assert word not in out + (folder / "s.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "function"),
+    [(classify_command, mercer.classifier), (regress_command, mercer.regression)],
+)
+def test_defaults_are_those_of_the_functions(command, function):
+    here, there = (inspect.signature(f).parameters for f in (command, function))
+    for name in set(here) & set(there) - {"penalty"}:  # None: the rule
+        assert here[name].default == there[name].default, name
 
 
 def test_words_after_an_option_belong_to_it():

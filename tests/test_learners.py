@@ -1,5 +1,6 @@
 """scikit-learn's own checks on the private machines, and what the estimators add."""
 
+import inspect
 import pickle
 
 import numpy as np
@@ -36,7 +37,7 @@ PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 
 @checks.parametrize_with_checks(
     [
-        PrivateKernelClassifier(classes=(0, 1, 2), size=24, **QUICK),
+        PrivateKernelClassifier(classes=(0, 1, 2), loss="logistic", size=24, **QUICK),
         PrivateKernelRegressor(y_bounds=(-4, 4), size=64, **QUICK),
     ],
     expected_failed_checks=lambda estimator: (
@@ -81,7 +82,9 @@ UNIT = {"epsilon": 30.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "si
 def test_the_classifier_is_its_release(blobs):
     X, place = blobs
     y = np.array(["oak", "ash", "elm"])[place]
-    model = PrivateKernelClassifier(classes=["oak", "ash", "elm"], **UNIT).fit(X, y)
+    model = PrivateKernelClassifier(classes=["oak", "ash", "elm"], loss="logistic", **UNIT).fit(
+        X, y
+    )
     release = model.release_
     assert isinstance(release, mercer.ClassifierRelease)
     assert model.classes_.tolist() == list(release.classes) == ["ash", "elm", "oak"]  # sorted
@@ -103,7 +106,7 @@ def test_probabilities_are_of_the_logistic_loss_only(blobs):
     model = PrivateKernelClassifier(classes=(0, 1), loss="hinge", **UNIT).fit(X, place == 1)
     assert not hasattr(model, "predict_proba")
     assert model.decision_function(X).shape == (600,)
-    assert hasattr(PrivateKernelClassifier(), "predict_proba")
+    assert hasattr(PrivateKernelClassifier(loss="logistic"), "predict_proba")
 
 
 def test_classes_must_be_declared(blobs):
@@ -160,7 +163,9 @@ def test_frames_clones_seeds_and_pickles(blobs):
     X, place = blobs
     frame = pd.DataFrame(X, columns=["age", "dose"])
     label = pd.Series(np.where(place == 1, "ill", "well"), name="outcome")
-    model = PrivateKernelClassifier(classes=("well", "ill"), **UNIT).fit(frame, label)
+    model = PrivateKernelClassifier(classes=("well", "ill"), loss="logistic", **UNIT).fit(
+        frame, label
+    )
     assert model.feature_names_in_.tolist() == ["age", "dose"]
     assert model.release_.domain.names == ("age", "dose")
     assert model.release_.label == "outcome"
@@ -179,12 +184,28 @@ def test_frames_clones_seeds_and_pickles(blobs):
 def test_in_a_pipeline_and_a_search(blobs):
     X, y = blobs
     halves = FunctionTransformer(np.sqrt)  # fixed: it learns nothing from the records
-    pipe = make_pipeline(halves, PrivateKernelClassifier(classes=(0, 1, 2), **UNIT))
+    pipe = make_pipeline(
+        halves, PrivateKernelClassifier(classes=(0, 1, 2), loss="logistic", **UNIT)
+    )
     grid = {"privatekernelclassifier__penalty": [0.1, 1.0]}
     search = GridSearchCV(pipe, grid, cv=2, scoring="neg_log_loss").fit(X, y)  # y is made up
     assert search.best_params_ in [{"privatekernelclassifier__penalty": p} for p in (0.1, 1.0)]
     assert np.all(np.isfinite(search.cv_results_["mean_test_score"]))
     assert search.predict(X).shape == (600,)
+
+
+@pytest.mark.parametrize(
+    ("model", "function"),
+    [
+        (PrivateKernelClassifier, mercer.classifier),
+        (PrivateKernelRegressor, mercer.regression),
+    ],
+)
+def test_defaults_are_those_of_the_functions(model, function):
+    defaults = inspect.signature(function).parameters
+    for name, value in model().get_params().items():
+        if name != "random_state":
+            assert value == defaults[name].default, name
 
 
 def test_a_ledger_is_charged(blobs, tmp_path):

@@ -105,8 +105,8 @@ def classify_command(
     output: Output = None,
     loss: Annotated[
         str,
-        typer.Option(help="logistic (gives probabilities) or hinge.", rich_help_panel=_FINER),
-    ] = "logistic",
+        typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=_FINER),
+    ] = "hinge",
     penalty: Penalty = None,
     kernel: Kernel = "gaussian",
     bandwidth: Bandwidth = None,

@@ -40,7 +40,7 @@ def predict_command(
         Path | None, typer.Option("--output", "-o", help="Predictions to write, a .csv file.")
     ] = None,
     probability: Annotated[
-        bool, typer.Option("--probability", help="Of each class, by a logistic classifier.")
+        bool, typer.Option("--probability", help="Of each class; needs classify --loss logistic.")
     ] = False,
     band: Annotated[
         bool, typer.Option("--band", help="Error band for the noise, everywhere at once.")
@@ -51,7 +51,7 @@ def predict_command(
 ) -> None:
     """Predict new rows with a released classifier or regression: free, any number of times.
 
-    [bold]Example:[/bold] mercer predict ill.json new.csv --probability -o predictions.csv
+    [bold]Example:[/bold] mercer predict ill.json new.csv -o predictions.csv
 
     Or at points: mercer predict ill.json --at 42 27. Values outside the bounds are moved to them;
     a row that lacks a number gets no prediction.

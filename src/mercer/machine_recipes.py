@@ -199,7 +199,7 @@ class MachineRecipe:
                     epsilon=epsilon,
                     pure=self.pure,
                     inside=self.method == "objective",
-                )  # fmt: skip
+                )
                 for loss in self.losses
             ),
         )
