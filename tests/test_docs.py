@@ -55,11 +55,24 @@ def test_readme_python(admissions):
     assert (admissions / "copy.json").exists()
 
 
-@pytest.mark.parametrize("page", ["live"])
-def test_pages_with_examples(page, admissions, capsys):
+@pytest.fixture
+def patients(admissions, rng):
+    age, bmi = rng.uniform(20, 90, 2000), rng.normal(27, 5, 2000)
+    ill = np.where(age + 2 * bmi + rng.normal(0, 20, 2000) > 110, "ill", "healthy")
+    ward = np.array(["north", "south", "west"])[np.digitize(age, [40, 70])]
+    columns = zip(age, bmi, ill, ward, 100 + age / 2, strict=True)
+    rows = "\n".join(f"{a:.1f},{b:.1f},{k},{w},{p:.1f}" for a, b, k, w, p in columns)
+    (admissions / "patients.csv").write_text(f"age,bmi,outcome,ward,pressure\n{rows}\n")
+    (admissions / "new.csv").write_text("name,bmi,age\nAnn,22,30\nBob,,80\n")
+    return admissions
+
+
+@pytest.mark.parametrize("page", ["live", "machines"])
+def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
+    names = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.S):
-        exec(compile(block, page, "exec"), {})
+        exec(compile(block, page, "exec"), names)
     for line in re.findall(r"^\$ mercer (.*)$", text, flags=re.M):
         try:
             main(shlex.split(line))
@@ -141,7 +154,13 @@ def test_service_page(admissions):
 
 
 MODULES = ["mercer", "mercer.api", "mercer.audits", "mercer.composition", "mercer.estimators"]
-MODULES += ["mercer.ledger", "mercer.replays", "mercer.selection"]
+MODULES += [
+    "mercer.learners",
+    "mercer.learning",
+    "mercer.ledger",
+    "mercer.replays",
+    "mercer.selection",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
     from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.live_releases import LiveRelease
@@ -43,7 +44,9 @@ __all__ = [
     "LiveRelease",
     "LiveUnavailable",
     "PrivacyWarning",
+    "PrivateKernelClassifier",
     "PrivateKernelDensity",
+    "PrivateKernelRegressor",
     "Receipt",
     "RegressionRelease",
     "Release",
@@ -82,7 +85,9 @@ _HOMES = {
     "LiveFull": "live_store",
     "LiveRelease": "live_releases",
     "LiveUnavailable": "live_store",
+    "PrivateKernelClassifier": "learners",
     "PrivateKernelDensity": "estimators",
+    "PrivateKernelRegressor": "learners",
     "Receipt": "ledger",
     "Release": "release",
     "Replay": "replays",

@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer.checks import Floats
 from mercer.sensitive import Sensitive
-from mercer.tables import numbers_of
+from mercer.tables import numbers_of, objects_in
 from mercer.targets import Target
 
-__all__ = ["Answer", "answers_of", "beside"]
+__all__ = ["Answer", "answers_of", "beside", "cells_of", "taken_out"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,8 +42,17 @@ def beside(table: Any, answer: Answer) -> tuple[Any, Answer]:
     return table.append_column(name, pa.array(values)), Answer(name, _Ready())
 
 
+def taken_out(data: Any, answer: Answer) -> Answer:
+    """The same answer; a data frame's column of Python objects as an array of them."""
+    cells = objects_in(data, answer.column)
+    return answer if cells is None else Answer(cells, answer.target)
+
+
 class _Ready(Target):
     """Targets that were read already."""
+
+    def check(self, kind: str, *, numeric: bool) -> None:
+        pass
 
     def of_array(self, values: Any) -> Floats:
         return np.asarray(values, dtype=np.float64)
@@ -55,7 +64,7 @@ class _Ready(Target):
 def answers_of(answer: Answer, rows: int) -> Floats:
     """Targets of an array, one for each of so many rows."""
     given = answer.values
-    values = given if isinstance(given, np.ndarray) else _objects(given)
+    values = cells_of(given)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or len(values) != rows:
@@ -63,10 +72,19 @@ def answers_of(answer: Answer, rows: int) -> Floats:
             f"y must be one answer for each of the {rows} rows, got shape {values.shape}; or the "
             "name of a column"
         )
+    declared = getattr(given, "dtype", None)
+    if isinstance(declared, np.dtype) and declared.kind not in "OUS":
+        answer.target.check(str(declared), numeric=declared.kind in "iufb")
     return answer.target.of_array(values)
 
 
-def _objects(given: Any) -> Any:
+def cells_of(given: Any) -> Any:
+    """Answers as an array.  What one cell is must not change how another is read."""
+    if isinstance(given, np.ndarray):
+        return given
+    if isinstance(given, (list, tuple)):
+        cells = [c[0] if isinstance(c, (list, tuple)) and len(c) == 1 else c for c in given]
+        return np.fromiter(cells, dtype=object, count=len(cells))
     try:
         return np.asarray(given)
     except Exception:  # whatever a library says of a cell may show it

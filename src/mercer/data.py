@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.answers import Answer, answers_of, beside
+from mercer.answers import Answer, answers_of, beside, taken_out
 from mercer.checks import Floats
 from mercer.sensitive import Sensitive
 from mercer.tables import names_of, numbers_among, numbers_of, table_of
@@ -142,6 +142,9 @@ def open_rows(
         return _from_array(data, columns, unit, answer)
     label = None if answer is None else answer.column
     chosen = _choose(names, columns, unit, dimension, label)
+    if answer is not None and label is not None:
+        answer = taken_out(data, answer)
+        label = answer.column
     table = table_of(data, [*chosen, *([label] if label else [])], unit)
     if answer is not None and label is None:
         table, answer = beside(table, answer)

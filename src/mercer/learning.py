@@ -134,7 +134,7 @@ def regression(
     epsilon: object = None,
     delta: object = None,
     loss: str = "huber",
-    quantiles: object = 0.5,
+    quantiles: object = None,
     threshold: object = None,
     tube: object = None,
     width: float = 0.05,
@@ -168,7 +168,7 @@ def regression(
         "epsilon-insensitive": small residuals do not count.  "pinball": quantile curves; several
         share the budget and never cross.  "squared": the mean; needs the most noise.
     quantiles
-        Levels of the pinball loss, one or several.
+        Levels of the pinball loss, one or several; the median unless given.
     threshold, tube
         Where a residual is large (Huber), and where it is small (epsilon-insensitive), in the
         units of y.
@@ -193,6 +193,12 @@ def regression(
     low, high = response.lower, response.upper
     half = (high - low) / 2
     check_choice("loss", loss, _REGRESSIONS)
+    for name, value, own in [
+        ("quantiles", quantiles, "pinball"), ("threshold", threshold, "huber"),
+        ("tube", tube, "epsilon-insensitive"),
+    ]:  # fmt: skip
+        if value is not None and loss != own:
+            raise ValueError(f"{name} is for loss={own!r}, got loss={loss!r}; leave it out")
     rounded = _share("width", width)
     losses: tuple[Loss, ...]
     if loss == "huber":
@@ -200,7 +206,9 @@ def regression(
     elif loss == "epsilon-insensitive":
         losses = (Insensitive(_unit_share("tube", tube, half, 0.05), rounded),)
     elif loss == "pinball":
-        losses = tuple(Pinball(level, rounded) for level in _levels(quantiles))
+        losses = tuple(
+            Pinball(level, rounded) for level in _levels(0.5 if quantiles is None else quantiles)
+        )
     else:
         losses = (Squared(),)
     recipe = MachineRecipe.of(

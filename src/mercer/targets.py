@@ -26,6 +26,10 @@ class Target(ABC):
     """How answers become numbers."""
 
     @abstractmethod
+    def check(self, kind: str, *, numeric: bool) -> None:
+        """Refuse a declared type, which is public, that no answer of could fit."""
+
+    @abstractmethod
     def of_array(self, values: Any) -> Floats:
         """Numbers for an array of answers; NaN where one does not fit."""
 
@@ -54,12 +58,17 @@ class Response(Target):
         except (TypeError, ValueError) as error:
             raise type(error)(f"y_bounds: {error}") from None
 
+    def check(self, kind: str, *, numeric: bool) -> None:
+        if not numeric:
+            raise TypeError(f"y must be numbers, its type is {kind}; convert it first")
+
     def of_array(self, values: Any) -> Floats:
         if values.dtype.kind not in "iufb":
             values = numbers_among(values.astype(object))
         return self._scaled(np.asarray(values, dtype=np.float64))
 
     def of_column(self, column: Any, name: str) -> Floats:
+        self.check(f"{column.type} (column {name!r})", numeric=_is_numeric(column.type, text=True))
         return self._scaled(numbers_of(column, name))
 
     def _scaled(self, values: Floats) -> Floats:
@@ -87,6 +96,8 @@ class Classes(Target):
         names = tuple(c.item() if isinstance(c, np.generic) else c for c in classes)
         if not all(isinstance(c, (str, int, float)) for c in names):
             raise TypeError("classes must be text, whole numbers, numbers or True and False")
+        if not all(isinstance(c, str) or abs(c) <= 2**53 for c in names):  # nor NaN
+            raise ValueError("classes that are numbers must be finite and at most 2^53")
         if len(set(map(str, names))) < len(names) or len(set(names)) < len(names):
             raise ValueError(f"classes must be different, got {list(names)}")
         if not 2 <= len(names) <= _MOST_CLASSES:
@@ -95,6 +106,13 @@ class Classes(Target):
                 "occur"
             )
         return cls(names)
+
+    def check(self, kind: str, *, numeric: bool) -> None:
+        if numeric and all(isinstance(c, str) for c in self.names):
+            raise TypeError(
+                f"classes are text and the type of y is {kind}: no row could have one of them; "
+                "declare the classes as they stand in y, for example classes=(0, 1)"
+            )
 
     def of_array(self, values: Any) -> Floats:
         out = np.full(len(values), np.nan)
@@ -119,11 +137,17 @@ class Classes(Target):
             kind = column.type
         text = any(f(kind) for f in (pa.types.is_binary, pa.types.is_string, pa.types.is_large_string, pa.types.is_large_binary))  # fmt: skip  # noqa: E501
         if not text:
+            if not _is_numeric(kind, text=False):
+                raise TypeError(f"y {name!r} must be text or numbers, its type is {kind}")
+            self.check(f"{kind} (column {name!r})", numeric=True)
             return self.of_array(numbers_of(column, name))
         bare = pc.cast(column, pa.large_binary())
-        known = pa.array([str(c).encode() for c in self.names], pa.large_binary())
-        place = pc.index_in(bare, value_set=known).to_numpy(zero_copy_only=False)
-        out = np.asarray(place, dtype=np.float64)
+        spelt = [(word, place) for place, c in enumerate(self.names) for word in _spellings(c)]
+        known = pa.array([word.encode() for word, _ in spelt], pa.large_binary())
+        found = pc.index_in(bare, value_set=known).to_numpy(zero_copy_only=False)
+        found = np.asarray(found, dtype=np.float64)
+        places = np.array([place for _, place in spelt], dtype=np.float64)
+        out = np.where(np.isnan(found), np.nan, places[np.nan_to_num(found).astype(int)])
         if pa.types.is_binary(kind) and any(_number(c) is not None for c in self.names):
             numeric = self.of_array(numbers_of(column, name))  # "1.0" in a CSV file is the class 1
             out = np.where(np.isnan(out), numeric, out)
@@ -137,8 +161,22 @@ def _number(name: object) -> float | None:
     return None
 
 
+def _spellings(name: object) -> tuple[str, ...]:
+    """How a class may stand in a text."""
+    return (str(name), str(name).lower(), str(name).upper()) if isinstance(name, bool) else (str(name),)  # fmt: skip  # noqa: E501
+
+
 def _same(value: object, name: object) -> bool:
-    one, other = _number(value), _number(name)
-    if one is not None or other is not None:
-        return one is not None and one == other
-    return isinstance(value, str) and str(value) == str(name)
+    if isinstance(value, str):
+        return value in _spellings(name)
+    one = _number(value)
+    return one is not None and one == _number(name)
+
+
+def _is_numeric(kind: Any, *, text: bool) -> bool:
+    """Whether an Arrow type holds numbers; a CSV file's columns are bytes and may."""
+    import pyarrow as pa
+
+    tests = [pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean]
+    tests += [pa.types.is_null, *([pa.types.is_binary] if text else [])]
+    return any(test(kind) for test in tests)

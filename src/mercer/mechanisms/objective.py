@@ -99,9 +99,10 @@ def calibrate_tilt(
         return Tilt(noise, float(noise.law.deviations(size)[0]), half * (1 + 1e-9), longest)
     multiplier = _gaussian_scale(machines, inner - growth, lost)
     least = max(2.0**30, math.sqrt(25 * (1 + math.exp(min(epsilon, 700.0))) * size / delta))
-    step = math.ldexp(1.0, math.floor(math.log2(multiplier / least)))
+    fine = 2 * least <= MAX_SCALE
+    step = math.ldexp(1.0, math.floor(math.log2(multiplier / least))) if fine else 1.0
     steps = float(math.ceil(multiplier / step))
-    if steps > MAX_SCALE:
+    if not fine or steps > MAX_SCALE:
         raise ValueError(
             f"delta = {delta:g} with epsilon = {epsilon:g} needs a finer lattice than 64-bit draws "
             "allow; use a larger delta or a smaller epsilon"

@@ -11,7 +11,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from functools import cache
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -118,14 +119,20 @@ def _thin(piece: Piece, stride: int) -> Piece:
     return Piece(*(np.ascontiguousarray(part[::stride]) for part in piece))
 
 
+@cache
+def _libraries() -> Any:
+    """Linear algebra's own threads; to look for them takes as long as a small pass."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 S = TypeVar("S")
 
 
 def _ordered(items: Iterator[S], work: Callable[[S], T], workers: int) -> Iterator[T]:
     """`work` on several threads, results in order, few items at a time."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1), ThreadPoolExecutor(workers) as pool:
+    with _libraries().limit(limits=1), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[T]] = deque()
         for item in items:
             waiting.append(pool.submit(work, item))
