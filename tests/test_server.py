@@ -11,7 +11,7 @@ import pytest
 
 import mercer
 from mercer.server import Settings, create_app
-from tests.serving import make_releases, refusal, serving
+from tests.serving import make_releases, refusal, serving, until
 
 
 @pytest.fixture(scope="module")
@@ -503,6 +503,7 @@ def test_the_log_holds_no_data(service, caplog):
         service.client.get("/api/releases/ages/values?at=42.125")
         service.client.get("/api/releases/none-such?token=abc")
         service.client.get("/nothing/at/all")
+        until(lambda: "GET - 404" in caplog.text)  # written once the answer is sent
     lines = [r.getMessage() for r in caplog.records if r.name == "mercer.access"]
     assert len(lines) == 4
     assert lines[0].startswith("POST /api/releases/{name}/values 200 ")
