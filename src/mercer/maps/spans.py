@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -85,13 +86,8 @@ class TensorMap(FeatureMap):
 
         With `level`, all those whose functions' numbers add up to at most some degree instead.
         """
-        made: dict[float, Eigenfunctions] = {}
-        for h in lengths.tolist():
-            if h not in made:
-                made[h] = Eigenfunctions.spanning(_kernel(kernel, np.array([h])), _MOST, side=96)
-        axes = tuple(made[h] for h in lengths.tolist())
-        known = {id(axis): _eigenvalues(axis) for axis in made.values()}
-        values = [known[id(axis)] for axis in axes]
+        pairs = [_line(kernel, h) for h in lengths.tolist()]
+        axes, values = tuple(axis for axis, _ in pairs), [value for _, value in pairs]
         product = values[0]
         for more in values[1:]:
             product = np.multiply.outer(product, more)
@@ -161,10 +157,12 @@ class TensorMap(FeatureMap):
         return cls(constant, axes, whole)
 
 
-def _eigenvalues(axis: Eigenfunctions) -> Floats:
-    """Mean square of each function over the cube: e_j is sqrt(lambda_j) times a unit function."""
+@lru_cache(maxsize=32)
+def _line(kernel: str, length: float) -> tuple[Eigenfunctions, Floats]:
+    """Eigenfunctions of one column, and their eigenvalues: e_j is sqrt(lambda_j) times a unit one."""
+    axis = Eigenfunctions.spanning(_kernel(kernel, np.array([length])), _MOST, side=96)
     weights = np.polynomial.legendre.leggauss(len(axis.points))[1] / 2
-    return np.asarray(weights @ axis.features(np.array(axis.points)) ** 2)
+    return axis, np.asarray(weights @ axis.features(np.array(axis.points)) ** 2)
 
 
 def _trimmed(axes: tuple[Eigenfunctions, ...], terms: Ints) -> tuple[Eigenfunctions, ...]:
