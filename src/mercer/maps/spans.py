@@ -159,7 +159,7 @@ class TensorMap(FeatureMap):
 
 @lru_cache(maxsize=32)
 def _line(kernel: str, length: float) -> tuple[Eigenfunctions, Floats]:
-    """Eigenfunctions of one column, and their eigenvalues: e_j is sqrt(lambda_j) times a unit one."""
+    """Eigenfunctions of one column, and their eigenvalues."""
     axis = Eigenfunctions.spanning(_kernel(kernel, np.array([length])), _MOST, side=96)
     weights = np.polynomial.legendre.leggauss(len(axis.points))[1] / 2
     return axis, np.asarray(weights @ axis.features(np.array(axis.points)) ** 2)
