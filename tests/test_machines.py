@@ -2,7 +2,9 @@
 
 import json
 import math
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -260,6 +262,16 @@ def test_files_give_the_same_values_and_damage_is_named(tmp_path, rng):
     assert again.privacy == made.privacy
     assert again.shrunk().weights.tolist() == made.shrunk().weights.tolist()
     text = json.loads(path.read_text())
+    schema = json.loads((files("mercer") / "release.schema.json").read_text())
+    jsonschema.validate(text, schema)
+    quantiles = mercer.regression(x, x[:, 1], bounds=(0, 1), y_bounds=(0, 1), epsilon=1, loss="pinball", quantiles=(0.2, 0.8), rng=rng)  # fmt: skip
+    jsonschema.validate(json.loads(quantiles.save(tmp_path / "q.json").read_text()), schema)
+    for features in MADE:
+        jsonschema.validate({**text, "features": features.to_dict()}, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**text, "machine": {}}, schema)
+    steps = made.coordinates / made.noise.step
+    assert np.array_equal(steps, np.rint(steps))  # on the lattice, to the last bit
     for key, value, message in (
         ("classes", ["a"], "one function"),
         ("losses", [{"name": "huber", "threshold": 1.0}], "losses"),

@@ -84,11 +84,11 @@ def learn(
         """One for each penalty, of weights that were noised times their penalties."""
         out = []
         for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
-            own = replace(law, scale=law.scale / penalty, step=law.step / penalty)
+            share = float(law.deviations(len(noisy))[0] / law.deviations(len(part))[0])
             fields = {
                 "domain": domain, "privacy": statement, "features": features,
-                "losses": recipe.losses, "coordinates": part / penalty, "noise": own,
-                "method": recipe.method, "penalty": penalty, "choice": how, "gap": limits.gap,
+                "losses": recipe.losses, "coordinates": part,
+                "noise": replace(law, scale=law.scale * share), "method": recipe.method, "penalty": penalty, "choice": how, "gap": limits.gap,
                 "shrink": False,
             }  # fmt: skip
             out.append(build(fields))

@@ -58,8 +58,8 @@ class MachineRelease(Release):
 
     features: FeatureMap
     losses: tuple[Loss, ...]  # one a function
-    coordinates: Floats  # noisy weights, one function after the other
-    noise: Law  # of a weight; for noise in the objective a bound, to first order
+    coordinates: Floats  # noisy penalty * weights, one function after the other
+    noise: Law  # of a coordinate; for noise in the objective a bound, to first order
     method: str
     penalty: float
     choice: str  # how the penalty was chosen: one of CHOICES
@@ -93,7 +93,7 @@ class MachineRelease(Release):
         """Weights in use, one row a function: the noisy ones, shrunk if the release says so."""
         if "weights" not in self._memory:
             raw = self.coordinates.reshape(len(self.losses), -1)
-            self._memory["weights"] = raw * self._factors
+            self._memory["weights"] = raw * self._factors / self.penalty
         return self._memory["weights"]
 
     def shrunk(self, on: bool = True) -> Self:
@@ -113,8 +113,9 @@ class MachineRelease(Release):
     def standard_error(self, x: object) -> Floats:
         """Standard deviation of the noise at each point, of each function."""
         phi = self._phi(x)
-        sd = float(self.noise.deviations(self.coordinates.size)[0])
-        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (sd * self.scale)
+        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (
+            self._deviation / self.penalty * self.scale
+        )
         return self._shaped(spread, x)
 
     def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
@@ -132,9 +133,9 @@ class MachineRelease(Release):
     @property
     def accuracy(self) -> MachineAccuracy:
         """Expected error due to privacy, and what the features are."""
-        sd = float(self.noise.deviations(self.coordinates.size)[0])
+        most = self.features.kappa * self.scale * float(self._factors.max())
         return MachineAccuracy(
-            pointwise=sd * self.features.kappa * self.scale * float(self._factors.max()),
+            pointwise=self._deviation / self.penalty * most,
             unit=self._unit,
             coordinates=self.coordinates.size,
             features=self.features.words,
@@ -142,6 +143,11 @@ class MachineRelease(Release):
             method=self.method,
             gap=self.gap,
         )
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of a coordinate."""
+        return float(self.noise.deviations(self.coordinates.size)[0])
 
     def _finished(self, values: Floats) -> Floats:
         return values
@@ -156,10 +162,9 @@ class MachineRelease(Release):
             many, m = len(self.losses), self.features.size
             factors = np.ones((many, m))
             if self.shrink:
-                sd = float(self.noise.deviations(self.coordinates.size)[0])
                 raw = self.coordinates.reshape(many, m)
                 blocks = _blocks(m) if self.features.ordered else (m,)
-                factors = np.stack([shrinkage(row, blocks, sd) for row in raw])
+                factors = np.stack([shrinkage(row, blocks, self._deviation) for row in raw])
             self._memory["factors"] = factors
         return self._memory["factors"]
 
@@ -230,7 +235,7 @@ class MachineRelease(Release):
         phi = self.features.features(mesh)
         size = self.coordinates.size
         draws = self.noise.draws(size, np.arange(m))[:_RUNS].T
-        draws = draws / float(self.noise.deviations(size)[0])
+        draws = draws / self._deviation
         suprema = np.zeros(draws.shape[1])
         for factors in np.unique(self._factors, axis=0):
             rows = phi * factors

@@ -167,10 +167,16 @@ def _split(change: Floats, *, real: bool) -> float:
     found, masses = _program(coarse, change / scale, m, real=real)
     if not np.isfinite(found):
         return np.inf
-    near = coarse[masses > 1e-9 * masses.max()]  # then only around the points that matter
-    offsets = np.arange(-16, 17) / (1024 * 16) * turn
-    fine = np.unique(np.clip((near[:, None] + offsets).reshape(-1), 0.0, turn))
-    return min(found, _program(fine, change / scale, m, real=real)[0]) * scale
+    points, step = coarse, turn / 1024
+    for _ in range(2):  # then only around the points that matter
+        near = points[masses > 1e-9 * masses.max()]
+        offsets = np.arange(-16, 17) / 16 * step
+        points = np.unique(np.clip((near[:, None] + offsets).reshape(-1), 0.0, turn))
+        less, masses = _program(points, change / scale, m, real=real)
+        if not np.isfinite(less):
+            break
+        found, step = min(found, less), step / 16
+    return found * scale
 
 
 def _program(points: Floats, change: Floats, m: int, *, real: bool) -> tuple[float, Floats]:
