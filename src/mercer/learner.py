@@ -88,8 +88,8 @@ def learn(
             fields = {
                 "domain": domain, "privacy": statement, "features": features,
                 "losses": recipe.losses, "coordinates": part,
-                "noise": replace(law, scale=law.scale * share), "method": recipe.method, "penalty": penalty, "choice": how, "gap": limits.gap,
-                "shrink": False,
+                "noise": replace(law, scale=law.scale * share), "method": recipe.method,
+                "penalty": penalty, "choice": how, "gap": limits.gap, "shrink": False,
             }  # fmt: skip
             out.append(build(fields))
         return out

@@ -169,7 +169,7 @@ def _split(change: Floats, *, real: bool) -> float:
         return np.inf
     points, step = coarse, turn / 1024
     for _ in range(2):  # then only around the points that matter
-        near = points[masses > 1e-9 * masses.max()]
+        near = points[masses >= 1e-9 * masses.max()]
         offsets = np.arange(-16, 17) / 16 * step
         points = np.unique(np.clip((near[:, None] + offsets).reshape(-1), 0.0, turn))
         less, masses = _program(points, change / scale, m, real=real)
