@@ -305,14 +305,14 @@ def test_rules_are_public_and_move_as_they_should():
     assert feature_rule(n=1000, epsilon=1, dimension=2, pure=False)[0] == "eigenfunctions"
     assert feature_rule(n=1000, epsilon=1, dimension=10, pure=False) == ("random", 256)
     kind, few = feature_rule(n=1000, epsilon=1, dimension=2, pure=True)
-    assert (kind, few) == ("eigenfunctions", 10)
+    assert (kind, few) == ("eigenfunctions", 21)
     assert feature_rule(n=1000, epsilon=1, dimension=30, pure=True) == ("taylor", 31)
     assert feature_rule(n=10**6, epsilon=1, dimension=5, pure=True) == ("taylor", 21)
     widths = [bandwidth_rule(n=n, epsilon=1, dimension=2, pure=False) for n in (10, 10**3, 10**5)]
     assert widths == sorted(widths, reverse=True)
     rule = {"multiplier": 4.0, "kappa": 1.0, "epsilon": 1.0, "pure": False, "inside": True}
     penalties = [penalty_rule(Hinge(), n=n, **rule) for n in (100, 1000, 10_000)]
-    assert np.allclose(penalties, [0.04, 0.004, 0.0004])
+    assert np.allclose(penalties, [0.04, 0.004, 0.0002])
 
 
 class Watched(Seeded):

@@ -37,7 +37,8 @@ def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple
     With a delta, noise at a point does not depend on their number.  A pure promise pays for each,
     so it takes few: all of some degree, more as there are more records.
     """
-    d, few = dimension, 0.3 * math.sqrt(n * epsilon)
+    d = dimension
+    few = (0.6 if d in (2, 3) else 0.3) * math.sqrt(n * epsilon)
     if d > 3 and not pure:
         return "random", _WAVES
     degree = 2 if d <= 3 else 1
@@ -63,8 +64,9 @@ def penalty_rule(
     """Penalty that balances noise and fit; `inside`: the noise is in the objective.
 
     Noise at a point has standard deviation multiplier M kappa^2 / (penalty n) at most; the penalty
-    keeps that a fixed share of the function's own scale.  It is never so small that the curvature
-    costs more than half of epsilon (docs/proofs/machines.md, 4).
+    keeps that a share of the function's own scale, larger where many records determine the
+    function against the noise.  It is never so small that the curvature costs more than half of
+    epsilon (docs/proofs/machines.md, 4).
     """
     if not loss.smooth:  # squared: M grows as the penalty falls
         return _balanced(loss, multiplier * kappa / n, kappa)
@@ -73,6 +75,7 @@ def penalty_rule(
         return max(4.0 * noise, 1e-7)
     least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / 2.02))
     share = _SHARE.get(loss.name, 2.0) * (0.5 if pure else 1.0)
+    share *= min(1.0, max(math.sqrt(2000 / (n * epsilon)), 0.25 if pure else 0.5))
     return max(share * noise, least, 1e-7)
 
 
