@@ -65,10 +65,11 @@ class MachineBounds:
         Sums of a piece, sums of pieces, a product with m weights of length at most `reach`.
         """
         kappa, m, slope = self.features.kappa, self.features.size, self.steepness(machine)
-        reach = (slope + tilt / self.n) / machine.penalty  # twice the bound on |w*|
-        terms = (PIECE + self.n / PIECE + 64) * slope
-        terms += 2 * (m + 64) * (machine.loss.curvature * kappa**2 + 2 * machine.penalty) * reach
-        return 4 * _ROUNDOFF * terms
+        penalty, pull = machine.penalty, tilt / self.n
+        reach = min((slope + pull) / 2, pull + math.sqrt(machine.loss.at_zero * penalty)) / penalty
+        terms = (PIECE + self.n / PIECE + 64) * (slope + pull)
+        terms += (m + 64) * (machine.loss.curvature * kappa**2 + 2 * penalty) * reach
+        return 1.1 * _ROUNDOFF * terms
 
     def left(self, machine: Machine, tilt: float = 0.0) -> float:
         """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""

@@ -119,7 +119,7 @@ def minimise(risk: Risk, aims: Floats) -> Floats:
     hessian: Floats | None = None
     for stride in (64, 8):
         if risk.n // stride >= 32 * risk.size and risk.n > 4 * PIECE:
-            root = 1e-2 * risk.penalties[:, 0] * math.sqrt(stride / risk.n)
+            root = 0.02 * risk.kappa * math.sqrt(stride / risk.n)  # the part itself says no more
             w, hessian, _ = _newton(risk, w, None, np.maximum(root, aims), _ROOT_STEPS, stride)
     w, _, done = _newton(risk, w, hessian, aims, _NEWTON, 1)
     return w if done else _nesterov(risk, w, aims)
@@ -128,8 +128,12 @@ def minimise(risk: Risk, aims: Floats) -> Floats:
 def _newton(
     risk: Risk, w: Floats, hessian: Floats | None, aims: Floats, most: int, stride: int
 ) -> tuple[Floats, Floats | None, bool]:
-    """Damped Newton steps; an old Hessian serves as long as gradients fall to a third."""
-    here = risk.sweep(w, curve=hessian is None, stride=stride)
+    """Damped Newton steps; a Hessian serves as long as gradients fall to a third.
+
+    One from a part of the rows serves for the first step only, where the next is found.
+    """
+    borrowed = hessian is not None
+    here = risk.sweep(w, curve=not borrowed, stride=stride)
     hessian = here.hessian if hessian is None else hessian
     length = np.ones(len(w))
     for _ in range(most):
@@ -138,7 +142,7 @@ def _newton(
         assert hessian is not None
         step = _steps(hessian, here.gradient)
         trial = w - length[:, None] * step
-        there = risk.sweep(trial, curve=False, stride=stride)
+        there = risk.sweep(trial, curve=borrowed, stride=stride)
         slope = np.sum(step * here.gradient, axis=1)
         falls = there.value <= here.value - 1e-4 * length * slope
         good = falls | (there.norms <= here.norms / 2)
@@ -150,7 +154,9 @@ def _newton(
             np.where(good[:, None], there.gradient, here.gradient),
             None,
         )
-        if np.any(slow & good):
+        if borrowed:
+            hessian, borrowed = there.hessian, False
+        elif np.any(slow & good):
             here = risk.sweep(w, curve=True, stride=stride)
             hessian = here.hessian
     return w, hessian, bool(np.all(here.norms <= aims))
