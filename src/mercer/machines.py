@@ -100,8 +100,9 @@ class MachineRelease(Release):
         """The same release with its weights shrunk by their known noise, or as they were: free.
 
         James and Stein's shrinkage (M17), for noise on the weights.  It lowers the expected squared
-        error of the weights, seldom that of predictions (studies/results/machine_rules.md), so a
-        release comes without it.  Its band covers the same shrinkage of the noiseless weights.
+        error of the weights; predictions gain where the penalty is small for the noise, and
+        classifiers hardly ever (studies/results/machine_rules.md), so a release comes without it.
+        Its band covers the same shrinkage of the noiseless weights.
         """
         if self.method != "output":
             raise ValueError(

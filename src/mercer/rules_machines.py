@@ -16,7 +16,7 @@ __all__ = ["bandwidth_rule", "feature_rule", "penalty_rule"]
 
 _WAVES = 256  # random features
 _MOST = 400  # eigenfunctions
-_SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; others 2
+_SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; regressions 4
 
 
 def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> float:
@@ -72,19 +72,21 @@ def penalty_rule(
         return _balanced(loss, multiplier * kappa / n, kappa)
     noise = multiplier * max(map(abs, loss.slopes)) * kappa**2 / n
     if not inside:
-        return max(4.0 * noise, 1e-7)
-    least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / 2.02))
-    share = _SHARE.get(loss.name, 2.0) * (0.5 if pure else 1.0)
-    share *= min(1.0, max(math.sqrt(2000 / (n * epsilon)), 0.25 if pure else 0.5))
+        return max((4.0 if loss.classes else 16.0) * noise, 1e-7)
+    spared = 2.02 if loss.classes else 4.0  # the curvature's share of epsilon is one in so many
+    least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / spared))
+    share = _SHARE.get(loss.name, 4.0) * (0.5 if pure else 1.0)
+    if loss.classes:
+        share *= min(1.0, max(math.sqrt(2000 / (n * epsilon)), 0.25 if pure else 0.5))
     return max(share * noise, least, 1e-7)
 
 
 def _balanced(loss: Loss, noise: float, kappa: float) -> float:
-    """The penalty at which noise M kappa / penalty is half of the response's half range."""
+    """The penalty at which noise M kappa / penalty is an eighth of the response's half range."""
 
     def excess(log_penalty: float) -> float:
         penalty = math.exp(log_penalty)
         steep = loss.steepness(penalty=penalty, kappa=kappa)
-        return noise * steep * kappa / penalty - 0.5
+        return noise * steep * kappa / penalty - 0.125
 
     return math.exp(float(brentq(excess, -40.0, 40.0)))
