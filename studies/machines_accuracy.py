@@ -285,9 +285,10 @@ replace one row. Noise is seeded, so no release here is private.
 - *diffprivlib*: its logistic regression (objective perturbation, pure), the best of
   {len(STRENGTHS)} values of C and {len(SCALES)} scalings by the public bounds for each cell, in
   hindsight: *ball*, rows of length at most 1; *cube*, columns in [-1/2, 1/2]; *corner*, columns in
-  [0, 1]. All are run {FIRST} times, the three best go on. *C = 1*: as it comes, *corner*. Version 0.6.6 does not load with scikit-learn 1.9: its
-  forests are left out and its own solver is called, with the option `iprint` dropped. Its intercept
-  is not penalised, while the proof that it cites needs a penalty in every direction.
+  [0, 1]. All are run {FIRST} times, the three best of them go on. *C = 1*: as it comes, *corner*.
+  Version 0.6.6 does not load with scikit-learn 1.9: its forests are left out and its own solver is
+  called, with the option `iprint` dropped. Its intercept is not penalised, while the proof that it
+  cites needs a penalty in every direction.
 - *RBF SVM*: scikit-learn, not private, C and gamma chosen on held-out rows among 12 pairs, on
   {ROWS:,} rows at most.
 
