@@ -259,7 +259,7 @@ def shrunk(found: dict[Key, Floats], plan: Plan) -> list[str]:
 def summary(found: dict[Key, Floats]) -> list[str]:
     """The numbers that the tables come to."""
     lines = []
-    for kind, losses in {"wrong classes": CLASSES, "root mean squared error": MEANS}.items():
+    for kind, losses in {"Classes": CLASSES, "Regressions": MEANS}.items():
         for method, where in {"objective": "in the objective", "output": "on the weights"}.items():
             each = [
                 float((column(found, p)[1.0] - column(found, p)[best(found, p)]).mean())
@@ -268,8 +268,8 @@ def summary(found: dict[Key, Floats]) -> list[str]:
             ]
             if each:
                 lines.append(
-                    f"- Penalty by the rule, noise {where}: {kind} {np.mean(each):.1f} "
-                    f"points above that of the best multiple in the mean, {max(each):.1f} at most."
+                    f"- {kind}, noise {where}: by the rule the error is {np.mean(each):.1f} points "
+                    f"above that of the best multiple in the mean, {max(each):.1f} at most."
                 )
         sides = [
             (column(found, p)[1.0], column(found, (*p[:4], "output"))[1.0])
@@ -279,8 +279,8 @@ def summary(found: dict[Key, Floats]) -> list[str]:
         better = sum(a.mean() < b.mean() for a, b in sides)
         mean = np.mean([a.mean() - b.mean() for a, b in sides])
         lines.append(
-            f"- Noise in the objective has fewer points of {kind} than noise on the weights in {better} of "
-            f"{len(sides)} cells, {mean:+.1f} points in the mean, both by the rule."
+            f"- {kind}: noise in the objective has a smaller error than noise on the weights in "
+            f"{better} of {len(sides)} cells, {mean:+.1f} points in the mean, both by the rule."
         )
         changes = [
             v[:, 1] - v[:, 0]
@@ -290,8 +290,8 @@ def summary(found: dict[Key, Floats]) -> list[str]:
         sure = sum(c.mean() < -half_width(c) for c in changes)
         harm = sum(c.mean() > half_width(c) for c in changes)
         lines.append(
-            f"- Shrinkage, at the rule's penalty: fewer points of {kind} in {sure} of {len(changes)} cells, "
-            f"more in {harm}, no sure change in the rest."
+            f"- {kind}: shrinkage at the rule's penalty lowers the error in {sure} of {len(changes)} "
+            f"cells, raises it in {harm}, and changes nothing for sure in the rest."
         )
     return lines
 
@@ -307,7 +307,8 @@ def report(found: dict[Key, Floats], plan: Plan, source: str) -> list[str]:
         "the width of y_bounds (wave: sin(2 pi x), 1,000 rows; hills: two in the plane, 2,000 "
         f"rows; noise in the responses of sd {SPREAD:g}, y_bounds ±1.5, quantile 0.5). Bandwidths "
         "and features are by their rules throughout. Nothing here is private: noise is seeded. "
-        "Constants of the rules were chosen on moons, breast cancer and a sine among others, not on hills.",
+        "Constants of the rules were chosen on moons, breast cancer and a sine among others, not "
+        "on hills.",
         "",
         *summary(found),
         "",
