@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="3 draws of the noise")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
-    repeats = 3 if options.quick else 50
+    repeats = 3 if options.quick else 25
     source = provenance()
     found, lines = panels(repeats)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -290,8 +290,8 @@ def summary(found: dict[Key, Floats]) -> list[str]:
         sure = sum(c.mean() < -half_width(c) for c in changes)
         harm = sum(c.mean() > half_width(c) for c in changes)
         lines.append(
-            f"- {kind}: shrinkage at the rule's penalty lowers the error in {sure} of {len(changes)} "
-            f"cells, raises it in {harm}, and changes nothing for sure in the rest."
+            f"- {kind}: shrinkage at the rule's penalty lowers the error in {sure} of "
+            f"{len(changes)} cells, raises it in {harm}, and changes nothing for sure in the rest."
         )
     return lines
 
