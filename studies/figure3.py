@@ -206,10 +206,10 @@ def report(lines: list[str], repeats: int, source: str) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="3 draws of the noise")
+    parser.add_argument("--quick", action="store_true", help="2 draws of the noise")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
-    repeats = 3 if options.quick else 25
+    repeats = 2 if options.quick else 25
     source = provenance()
     found, lines = panels(repeats)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ class Plan:
     outside: tuple[float, ...] = OUTSIDE
 
 
-QUICK = Plan(2, ("moons",), ("wave",), (1.0,), (1 / 2, 1.0, 2.0), (1.0,))
+QUICK = Plan(2, ("moons",), ("wave",), (1.0,), (1.0, 2.0), (1.0,))
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ def report(found: dict[Key, Floats], plan: Plan, source: str) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two sets, 2 repeats, 3 multiples")
+    parser.add_argument("--quick", action="store_true", help="two sets, 2 repeats, 2 multiples")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--keep", type=Path, help="a file for finished numbers, to go on from")
     options = parser.parse_args()
