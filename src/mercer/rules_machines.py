@@ -39,6 +39,7 @@ def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple
     """
     d = dimension
     few = (0.6 if d in (2, 3) else 0.3) * math.sqrt(n * epsilon)
+    few = min(few, 16.0) if d == 1 else few
     if d > 3 and not pure:
         return "random", _WAVES
     degree = 2 if d <= 3 else 1
