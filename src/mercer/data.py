@@ -42,6 +42,7 @@ class Rows(Sensitive, ABC):
             yield from part()
 
     workers = 1  # threads among which reading and counting are worth sharing
+    fixed = True  # a row's place says nothing of other rows
 
     @abstractmethod
     def persons(self) -> Iterator[Any]:
@@ -131,12 +132,14 @@ def open_rows(
     if unit is not None and not isinstance(unit, str):
         raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
     if isinstance(data, (str, Path)):
-        from mercer.files import file_batches
+        from mercer.files import file_batches, keeps_places
 
         schema, tasks = file_batches(Path(data))
         if answer is not None and answer.column is None:
             raise TypeError("y must be the name of a column where the data are a file")
-        return _from_schema(schema, tasks, columns, unit, dimension, answer)
+        rows = _from_schema(schema, tasks, columns, unit, dimension, answer)
+        rows.fixed = keeps_places(Path(data))
+        return rows
     names = names_of(data)
     if names is None:
         return _from_array(data, columns, unit, answer)

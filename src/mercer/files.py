@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-__all__ = ["Task", "file_batches"]
+__all__ = ["Task", "file_batches", "keeps_places"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
@@ -42,6 +42,11 @@ def file_batches(
             yield from _tasks(file, names, whole)
 
     return schemas[0], tasks
+
+
+def keeps_places(path: Path) -> bool:
+    """Whether a row's place does not depend on others: damaged lines of CSV files go last."""
+    return all(map(_is_parquet, _files(path)))
 
 
 def _files(path: Path) -> list[Path]:

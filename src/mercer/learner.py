@@ -64,6 +64,12 @@ def learn(
     one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
     dimension = None if one_pair else dimension_of(bounds)
     rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
+    if chosen and not rows.fixed:
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place, which a damaged "
+            "line of a CSV file would move; use a Parquet file or a data frame, one penalty, or "
+            "'rule'"
+        )
     spread: Any = [bounds] * len(rows.names) if one_pair else bounds
     domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
     recipe.check(domain)
@@ -73,7 +79,8 @@ def learn(
     n = count_of(examples, rows, missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
-    limits = recipe.bounds(features, penalties, n)
+    moves = rows.unit is not None or not rows.fixed
+    limits = recipe.bounds(features, penalties, n, examples.rows, moves=moves)
     recipe.warn(limits, promise)
     summary = MachineSummary(examples, limits, unit=rows.unit or "row")
     held = Examples(rows, domain, "held") if chosen else None

@@ -75,8 +75,9 @@ def classifier(
         Over which the corner of the hinge loss is rounded.
     penalty
         "rule" (default): by a public rule in n, epsilon and delta.  A number: lambda in
-        mean loss + lambda |f|^2.  A list: one of them is chosen with a share of the budget, on
-        rows that are held out.
+        mean loss + lambda |f|^2.  A list: all are learnt, sharing the budget, and one is chosen on
+        every fifth row, which is held out.  Rows must stand in an order that does not follow their
+        values, since who is held out depends on it.
     kernel, bandwidth
         "gaussian", "exponential", "matern32", "matern52" or "linear"; its bandwidth in the units
         of the data, one for all columns or one each, or None for a public rule.

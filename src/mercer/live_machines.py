@@ -43,7 +43,10 @@ class MachineLive(LiveRelease):
 
     @classmethod
     def resume(cls, store: Store, record: Record) -> MachineLive:
-        release = from_dict(record.fields["release"])
+        try:
+            release = from_dict(record.fields["release"])
+        except (KeyError, ValueError, TypeError):
+            raise LiveError(f"live release {record.name!r} is damaged") from None
         if not isinstance(release, (ClassifierRelease, RegressionRelease)):
             raise LiveError(f"live release {record.name!r} does not stand on a machine")
         return cls(store, record, release)

@@ -204,7 +204,9 @@ class MachineRecipe:
             ),
         )
 
-    def bounds(self, features: FeatureMap, penalties: Sequence[float], n: int) -> MachineBounds:
+    def bounds(
+        self, features: FeatureMap, penalties: Sequence[float], n: int, rows: int, *, moves: bool
+    ) -> MachineBounds:
         """The machines, one after the other for each penalty, and what is known of them."""
         machines = tuple(
             Machine(loss, penalty, wanted)
@@ -212,7 +214,7 @@ class MachineRecipe:
             for loss, wanted in self.functions
         )
         share = FINE if self.method == "objective" else COARSE
-        return MachineBounds(machines, features, n, share)
+        return MachineBounds(machines, features, n, share, moves, rows)
 
     def noise(self, bounds: MachineBounds, promise: Promise) -> float:
         """Standard deviation of penalty times the noise at a point, where it is largest: public."""

@@ -157,7 +157,10 @@ class Classes(Target):
 def _number(name: object) -> float | None:
     """A class that is a number."""
     if isinstance(name, (bool, int, float, np.integer, np.floating, np.bool_)):
-        return float(name)
+        try:
+            return float(name)
+        except OverflowError:  # a whole number beyond all doubles is no class
+            return None
     return None
 
 

@@ -71,6 +71,20 @@ class FeatureMap(ABC):
         """Sup |phi(x)|, rounded up."""
         return math.sqrt(1 + self.constant**2) * (1 + 1e-9)
 
+    @property
+    @abstractmethod
+    def amplification(self) -> float:
+        """Largest sum of sizes of the terms that a feature is computed from."""
+
+    @property
+    def wobble(self) -> float:
+        """Bound on what the place of a row in a piece can do to its computed features, by rounding.
+
+        Products of matrices may add up the same terms in another order.
+        """
+        terms = 4 * (self.dimension + 64)
+        return terms * 2.0**-53 * math.sqrt(self.inner) * self.amplification
+
     def features(self, unit: Floats) -> Floats:
         """Phi at rows of the unit cube: shape (rows, m)."""
         inner = self.rows(unit)

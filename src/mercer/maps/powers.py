@@ -36,6 +36,10 @@ class Linear(FeatureMap):
     def words(self) -> str:
         return f"the {self.columns} column(s) themselves (linear kernel)"
 
+    @property
+    def amplification(self) -> float:
+        return 1.0
+
     def rows(self, unit: Floats) -> Floats:
         return (unit - 0.5) * (2 / math.sqrt(self.columns))
 
@@ -87,6 +91,10 @@ class Taylor(FeatureMap):
                 counts = [term.count(i) for i in set(term)]
                 out.append((term, 1 / math.sqrt(math.prod(map(math.factorial, counts)))))
         return out
+
+    @property
+    def amplification(self) -> float:
+        return 1.0
 
     def rows(self, unit: Floats) -> Floats:
         u = (unit - 0.5) / self.lengths

@@ -54,6 +54,10 @@ class LandmarkMap(FeatureMap):
             f"{shown(kernel.lengths)}"
         )
 
+    @property
+    def amplification(self) -> float:
+        return float(np.abs(self.basis.mixing).sum(axis=1).max())
+
     def rows(self, unit: Floats) -> Floats:
         return self.basis.features(unit)
 
@@ -119,6 +123,10 @@ class TensorMap(FeatureMap):
             f"{self.inner} eigenfunctions of the {kernel.name} kernel, bandwidth {shown(lengths)}"
         )
 
+    @property
+    def amplification(self) -> float:
+        return float(sum(np.abs(axis.mixing).sum(axis=1).max() for axis in self.axes))
+
     def rows(self, unit: Floats) -> Floats:
         out = np.ones((len(unit), self.inner))
         for column, axis in enumerate(self.axes):
@@ -139,7 +147,7 @@ class TensorMap(FeatureMap):
     @classmethod
     def from_fields(cls, constant: float, fields: dict[str, Any]) -> TensorMap:
         given, places = fields.get("bases"), fields.get("axes")
-        if not isinstance(given, list) or not isinstance(places, list) or not 1 <= len(places) <= 3:
+        if not (isinstance(given, list) and isinstance(places, list) and len(given) <= 3 and 1 <= len(places) <= 3):  # fmt: skip  # noqa: E501
             raise ValueError("eigenfunctions must be of one to three columns")
         bases = [Eigenfunctions.from_dict(basis) for basis in given]
         if any(basis.dimension != 1 for basis in bases):

@@ -61,6 +61,10 @@ class RandomFeatures(FeatureMap):
     def words(self) -> str:
         return f"{self.inner} random features (cosines and sines) of the {self.origin}"
 
+    @property
+    def amplification(self) -> float:
+        return (1 + float(np.abs(self.frequencies).sum(axis=1).max())) / math.sqrt(self.inner / 2)
+
     def rows(self, unit: Floats) -> Floats:
         angle = unit @ self.frequencies.T
         pairs = len(self.frequencies)

@@ -98,7 +98,7 @@ def calibrate_tilt(
         longest = scale * (size + 750 + math.sqrt(2 * 750.0 * size))  # Gamma(size), Chernoff
         return Tilt(noise, float(noise.law.deviations(size)[0]), half * (1 + 1e-9), longest)
     multiplier = _gaussian_scale(machines, inner - growth, lost)
-    least = max(2.0**30, math.sqrt(25 * (1 + math.exp(min(epsilon, 700.0))) * size / delta))
+    least = max(2.0**30, math.sqrt(25 * (1 + math.exp(min(epsilon, 700.0))) * size / lost))
     fine = 2 * least <= MAX_SCALE
     step = math.ldexp(1.0, math.floor(math.log2(multiplier / least))) if fine else 1.0
     steps = float(math.ceil(multiplier / step))
@@ -164,7 +164,7 @@ class TiltedNoise:
         """`distance` bounds how far penalty * weights are from the minimum that is meant."""
         mechanism = L2() if delta == 0 else Gaussian()
         bound = Sensitivity(2 * distance * (1 + 1e-9), norm="l2")
-        self.tilt = tilt
+        self.tilt, self._size = tilt, size
         self.finish = mechanism.calibrate(
             bound, size, epsilon=FINISH * epsilon, delta=FINISH * delta
         )
@@ -172,5 +172,9 @@ class TiltedNoise:
 
     def law(self, curvature: float) -> Law:
         """The noise of the weights to first order, where n times the objective curves no less."""
-        inner = self.tilt.law
-        return replace(inner, scale=inner.scale / curvature, step=self.finish.law.step)
+        inner, size = self.tilt.law, self._size
+        slope = float(inner.deviations(size)[0]) / curvature
+        both = math.hypot(slope, float(self.finish.law.deviations(size)[0]))
+        return replace(
+            inner, scale=inner.scale / curvature * both / slope, step=self.finish.law.step
+        )

@@ -69,11 +69,16 @@ class Examples(Sensitive):
         if features is not self._map:
             self._map, self._pieces = features, None
 
-    def fold(self, work: Callable[[Piece], T], stride: int = 1) -> Iterator[T]:
-        """`work` of every piece, in order; of every `stride`-th row of each, if that is given."""
+    def fold(
+        self, work: Callable[[Piece], T], stride: int = 1, *, heavy: bool = False
+    ) -> Iterator[T]:
+        """`work` of every piece, in order; of every `stride`-th row of each, if that is given.
+
+        Results that are `heavy` are made one at a time.
+        """
         assert self._map is not None
         keep = self._map.size * 8 * self.rows <= _KEPT
-        workers = min(os.cpu_count() or 1, 8)
+        workers = 1 if heavy else min(os.cpu_count() or 1, 8)
         if self._pieces is None and keep:
             self._pieces = list(_ordered(self._raw(1), self._piece, workers))
         if self._pieces is not None:
@@ -85,10 +90,20 @@ class Examples(Sensitive):
         return _ordered(self._raw(stride), lambda raw: work(self._piece(raw)), workers)
 
     def _raw(self, stride: int) -> Iterator[tuple[Floats, Floats]]:
+        """Pieces of the same length however the source is cut, but for the last."""
+        length = PIECE * stride
+        rest: list[tuple[Floats, Floats]] = []
+        held = 0
         for chunk, weight in self._chunks():
-            for start in range(0, len(chunk), PIECE * stride):
-                stop = start + PIECE * stride
-                yield chunk[start:stop:stride], weight[start:stop:stride]
+            start = 0
+            while held + len(chunk) - start >= length:
+                stop = start + length - held
+                yield _joined([*rest, (chunk[start:stop], weight[start:stop])], stride)
+                rest, held, start = [], 0, stop
+            rest.append((chunk[start:], weight[start:]))
+            held += len(chunk) - start
+        if held:
+            yield _joined(rest, stride)
 
     def _chunks(self) -> Iterator[tuple[Floats, Floats]]:
         """Rows of this part and their weights: every fifth row, by its place, is held out."""
@@ -113,6 +128,13 @@ class Examples(Sensitive):
         with np.errstate(all="ignore"):
             unit = self.domain.to_unit(np.where(whole[:, None], x, self.domain.lower))
         return Piece(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)
+
+
+def _joined(parts: list[tuple[Floats, Floats]], stride: int) -> tuple[Floats, Floats]:
+    if len(parts) == 1:
+        return parts[0][0][::stride], parts[0][1][::stride]
+    chunk, weight = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    return chunk[::stride], weight[::stride]
 
 
 def _thin(piece: Piece, stride: int) -> Piece:

@@ -34,6 +34,8 @@ class MachineBounds:
     features: FeatureMap
     n: int
     share: float = COARSE  # noise on the weights covers it by itself; noise in the objective: FINE
+    moves: bool = False  # whether one record can move the places of others (CSV files, persons)
+    rows: int = 0  # rows read, where n are persons
 
     @property
     def size(self) -> int:
@@ -67,9 +69,11 @@ class MachineBounds:
         kappa, m, slope = self.features.kappa, self.features.size, self.steepness(machine)
         penalty, pull = machine.penalty, tilt / self.n
         reach = min((slope + pull) / 2, pull + math.sqrt(machine.loss.at_zero * penalty)) / penalty
-        terms = (PIECE + self.n / PIECE + 64) * (slope + pull)
-        terms += (m + 64) * (machine.loss.curvature * kappa**2 + 2 * penalty) * reach
-        return 1.1 * _ROUNDOFF * terms
+        bend = machine.loss.curvature * kappa**2 + 2 * penalty
+        terms = (PIECE + max(self.n, self.rows) / PIECE + 64) * (slope + pull)
+        terms += (m + 64) * bend * reach
+        moved = self.features.wobble * (slope / kappa + bend * reach) if self.moves else 0.0
+        return 1.1 * _ROUNDOFF * terms + moved
 
     def left(self, machine: Machine, tilt: float = 0.0) -> float:
         """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""
@@ -78,7 +82,10 @@ class MachineBounds:
     def check(self, tilt: float = 0.0) -> None:
         """Refuse penalties so small that rounding would be more than the solver may leave."""
         for machine in self.machines:
-            if self.rounding(machine, tilt) > 4 * COARSE * self.steepness(machine) / self.n:
+            bend = machine.loss.curvature * self.features.kappa**2 + 2 * machine.penalty
+            blind = 16 * _ROUNDOFF * (self.features.size + 64) * bend > machine.penalty
+            allowed = 4 * COARSE * self.steepness(machine) / self.n
+            if blind or self.rounding(machine, tilt) > allowed:
                 raise ValueError(
                     f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
                     "precision cannot solve it as closely as the promise needs; nothing was spent; "

@@ -23,7 +23,8 @@ from mercer.summaries.examples import PIECE, Examples, Piece
 
 __all__ = ["Machine", "Risk", "minimise", "most_passes"]
 
-_NEWTON = 60  # passes of the wager
+_NEWTON = 120  # passes of the wager
+_HEAVY = 1 << 22  # numbers of a Hessian
 _ROOT_STEPS = 30  # Newton steps on a part of the rows
 
 
@@ -85,7 +86,8 @@ class Risk(Sensitive):
 
         value, gradient = np.zeros(many), np.zeros(w.shape)
         hessian = np.zeros((many, self.size, self.size)) if curve else None
-        for values, slopes, bends in self.examples.fold(work, stride):
+        heavy = curve and many * self.size**2 > _HEAVY
+        for values, slopes, bends in self.examples.fold(work, stride, heavy=heavy):
             value += values
             gradient += slopes
             if hessian is not None and bends is not None:
@@ -135,7 +137,7 @@ def _newton(
     borrowed = hessian is not None
     here = risk.sweep(w, curve=not borrowed, stride=stride)
     hessian = here.hessian if hessian is None else hessian
-    length = np.ones(len(w))
+    length, fresh = np.ones(len(w)), not borrowed  # whether the Hessian is that of w
     for _ in range(most):
         if np.all(here.norms <= aims):
             return w, hessian, True
@@ -146,8 +148,7 @@ def _newton(
         slope = np.sum(step * here.gradient, axis=1)
         falls = there.value <= here.value - 1e-4 * length * slope
         good = falls | (there.norms <= here.norms / 2)
-        slow = ~(there.norms <= np.maximum(here.norms / 3, aims))
-        length = np.where(good, np.minimum(1.0, 4 * length), length / 4)
+        poor = ~(there.norms <= np.maximum(here.norms / 3, aims))
         w = np.where(good[:, None], trial, w)
         here = Sums(
             np.where(good, there.value, here.value),
@@ -155,10 +156,14 @@ def _newton(
             None,
         )
         if borrowed:
-            hessian, borrowed = there.hessian, False
-        elif np.any(slow & good):
+            hessian, borrowed, fresh = there.hessian, False, bool(np.all(good))
+            continue
+        if fresh:  # shorter steps only where the Hessian is not to blame
+            length = np.where(good, np.minimum(1.0, 4 * length), length / 4)
+        fresh = fresh and not np.any(good)
+        if np.any(poor) and not fresh:
             here = risk.sweep(w, curve=True, stride=stride)
-            hessian = here.hessian
+            hessian, fresh = here.hessian, True
     return w, hessian, bool(np.all(here.norms <= aims))
 
 
