@@ -121,7 +121,7 @@ RIGHT = set(LAYERS[4])
 # within a layer, a module may use those before it
 ORDER = {name: place for names in LAYERS.values() for place, name in enumerate(names)}
 SAME_LAYER = {
-    ("cli", "cli_live"), ("cli_live", "cli_plan"), ("cli_live", "terminal"), ("cli_live", "lives"), ("bridge_points", "kernels"), ("bridge_points", "bridges"), ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_store", "live_memory"),
+    ("cli", "cli_live"), ("cli_live", "cli_plan"), ("cli_live", "terminal"), ("cli_live", "lives"), ("cli_live", "terminal_machines"), ("bridge_points", "kernels"), ("bridge_points", "bridges"), ("bridges", "kernels"), ("bridges", "markov"), ("live_store", "live_databases"), ("live_store", "live_memory"),
     ("live_memory", "live_store"), ("live_tables", "live_store"), ("live_pens", "live_store"), ("live_tables", "live_pens"), ("live_databases", "live_pens"),
     ("live_markov", "live_releases"), ("live_markov", "live_store"), ("live_databases", "live_sqlite"),
     ("live_sqlite", "live_pens"), ("live_sqlite", "live_store"), ("live_sqlite", "live_tables"),

@@ -5,6 +5,7 @@ import inspect
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -211,6 +212,12 @@ def test_a_warning_is_one_line_before_the_result(folder, capsys):
 
 def test_a_penalty_of_several_and_persons_and_a_ledger(folder, capsys):
     several = [*ILL, *PROMISE, *SEEDED, "--penalty", "0.05", "0.5", "-o", "a.json", "--json"]
+    code, _, err = run(capsys, *several)
+    assert code == 2
+    assert "a Parquet file" in err  # places of a CSV file's rows are not public
+    place = next(i for i, word in enumerate(several) if word.endswith(".csv"))
+    pd.read_csv(several[place]).to_parquet(folder / "patients.parquet")
+    several[place] = "patients.parquet"
     fields = json.loads(released(capsys, *several))
     assert fields["penalty_choice"] == "private"
     assert fields["penalty"] in (0.05, 0.5)

@@ -30,7 +30,9 @@ def fitted(X, y, **options):
 
 
 def same(one, other):
-    return np.array_equal(one.coordinates, other.coordinates)
+    """Equal but for rounding: CSV files get a trace more noise for it (docs/proofs/machines.md)."""
+    size = np.abs(one.coordinates).max()
+    return np.allclose(one.coordinates, other.coordinates, rtol=0, atol=1e-4 * size)
 
 
 class Untouchable:
@@ -281,7 +283,7 @@ def test_a_small_penalty_warns_with_numbers_before_anything_is_spent(line, tmp_p
     with pytest.warns(mercer.PrivacyWarning) as seen:
         assert learnt(x, y, **poor).penalty == 1e-3
     assert seen[0].filename == __file__  # where the caller is
-    with pytest.warns(mercer.PrivacyWarning, match="20 records are too few for this promise"):
+    with pytest.warns(mercer.PrivacyWarning, match="20 records are few for this promise"):
         learnt(x[:20], y[:20], epsilon=0.1, penalty=0.1, method="output")
 
 

@@ -282,6 +282,21 @@ def test_quantiles_never_cross_and_share_the_budget(rng):
     assert made.noise.scale > 1.5 * one.noise.scale  # three share what one has alone
 
 
+def test_frames_are_matched_by_name(rng):
+    import pandas as pd
+    import polars as pl
+
+    frame = pd.DataFrame({"a": rng.random(400), "b": rng.random(400), "y": 0})
+    frame["y"] = (frame["a"] > 0.5).astype(int)
+    made = mercer.classifier(frame, "y", columns=["a", "b"], classes=(0, 1), bounds=(0, 1), epsilon=1, rng=0)  # fmt: skip
+    wanted = made(frame[["a", "b"]].to_numpy())
+    assert np.array_equal(made(frame[["b", "a"]]), wanted)
+    assert np.array_equal(made(pl.from_pandas(frame)), wanted)  # further columns do no harm
+    assert np.array_equal(made.predict(frame), made.predict(frame[["a", "b"]].to_numpy()))
+    with pytest.raises(ValueError, match="x must have the columns a, b"):
+        made(frame[["a", "y"]])
+
+
 def test_several_classes_learn_one_function_each(rng):
     x = rng.random((4000, 2))
     y = np.array(["low", "middle", "high"])[np.digitize(x.sum(1), [0.7, 1.3])]
@@ -379,7 +394,7 @@ def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path)
     with pytest.raises(ValueError, match=r"use a penalty of 0\.\d+ or more"):
         mercer.classifier(x, x > 0.5, **options, penalty=1e-5, ledger=book, dataset="study")  # fmt: skip
     with (
-        pytest.warns(mercer.PrivacyWarning, match="records are too few|would do"),
+        pytest.warns(mercer.PrivacyWarning, match="records are few|would do"),
         pytest.raises(ValueError, match="double precision cannot solve"),
     ):
         mercer.classifier(x, x > 0.5, **options, penalty=1e-17, method="output", rng=source)
@@ -389,6 +404,7 @@ def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path)
         mercer.classifier(x, x > 0.5, **options, penalty=1e-3, method="output", rng=0)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.machine_recipes.PrivacyWarning")
 @pytest.mark.parametrize("method", ["objective", "output"])
 @pytest.mark.parametrize("delta", [None, 1e-5])
 def test_replay_of_the_public_functions(method, delta, rng):

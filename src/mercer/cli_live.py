@@ -14,7 +14,10 @@ __all__ = ["ask_command", "live_command"]
 
 
 def live_command(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json."),
+    ],
     column: Annotated[
         list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
     ] = None,
@@ -63,6 +66,11 @@ def live_command(
 
     place = terminal.required("store", store)
     if file.suffix == ".json":
+        if any(v is not None for v in (column, bounds, epsilon, delta, bandwidth, ledger, dataset)):
+            raise ValueError(
+                f"{file.name} is released already: give --store and --name, no columns, bounds, "
+                "epsilon, delta or ledger"
+            )
         _machine(file, place, name, as_json)
         return
     with terminal.progress(not as_json) as tick:
@@ -179,6 +187,8 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
 
 def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     """Predictions of a live machine, with its function and the interval for the noise."""
+    from mercer.terminal_machines import functions
+
     band, value, answers = live.band(points, level), live.ask(points), live.predict(points)
     rows = [
         {
@@ -195,16 +205,21 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     if as_json:
         terminal.print_json({"name": live.name, "kind": live.kind, "level": level, "values": rows})
         return
-    table = terminal.table(
-        *live.domain.names, "prediction", "function",
-        f"{level:.0%} interval for the noise, at each point",
-    )  # fmt: skip
+    several, names = len(live.release.losses) > 1, functions(live.release)
+    head = f"{level:.0%} interval for the noise, at each point"
+    which = ["of"] if several else []
+    table = terminal.table(*live.domain.names, "prediction", *which, "function", head)
     for row in rows:
-        table.add_row(
-            *(f"{x:g}" for x in row["at"]), _words(row["prediction"]), _words(row["value"]),
-            f"{_words(row['lower'])} to {_words(row['upper'])}",
-        )  # fmt: skip
+        many = zip(*(_many(row[key]) for key in ("value", "lower", "upper")), strict=True)
+        for name, (v, low, high) in zip(names, many, strict=True):
+            cells = [f"{x:g}" for x in row["at"]] + [_words(row["prediction"])]
+            ends = f"{low:.6g} to {high:.6g}"
+            table.add_row(*cells, *([name] if several else []), f"{v:.6g}", ends)
     terminal.console().print(table)
+
+
+def _many(value: Any) -> list[float]:
+    return value if isinstance(value, list) else [value]
 
 
 def _plain(value: Any) -> Any:

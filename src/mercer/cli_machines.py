@@ -274,4 +274,9 @@ def _release(
         terminal.print_json(words.summary(release) | {"file": str(place)})
         return
     words.show(release, f"Released the {words.describe(release)}")
+    if not file.name.endswith((".parquet", ".pq")):
+        print(
+            "Cells of a CSV file that are no numbers, and labels that are no class, count as "
+            "missing: check the spelling of columns and classes."
+        )
     print(f"Written to {place}. Use it: mercer predict {place} NEW.csv, or mercer plot {place}")

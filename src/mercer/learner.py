@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,11 @@ def learn(
     one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
     dimension = None if one_pair else dimension_of(bounds)
     rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
+    if columns is None and one_pair and len(rows.names) > 1 and isinstance(X, (str, Path)):
+        raise ValueError(
+            "columns is missing: name the columns of the file to learn from, or give bounds for "
+            "each of them"
+        )
     if chosen and not rows.fixed:
         raise ValueError(
             "penalty: a choice among candidates holds out rows by their place, which a damaged "

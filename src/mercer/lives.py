@@ -99,6 +99,8 @@ def live(
         name = check_name(_default_name(store) if name is None else name)
         with _opened(store) as keeper:
             keeper.prepare()
+            if name in keeper.names():
+                raise LiveError(taken(name, keeper.where))
             return MachineLive.start(keeper, name, data)
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)

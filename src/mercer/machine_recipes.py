@@ -236,20 +236,19 @@ class MachineRecipe:
             most = bounds.steepness(machine) * kappa / 2  # no function is larger, times its penalty
             penalty, noise = machine.penalty, scaled / machine.penalty
             reach = min(1.0, most / penalty)
-            few = scaled > most / 2  # and so it is with any penalty
+            few = scaled > most / 8  # and so it is with any penalty
             if (noise <= slack * reach or self.penalty is None) and not few:
                 continue
-            way = (
-                f"{bounds.n} records are too few for this promise: use a larger epsilon"
+            words = (
+                f"{bounds.n} records are few for this promise: whatever the penalty, the noise for "
+                f"privacy has a standard deviation of up to {scaled / most:.0%} of the largest "
+                "function there can be; use a larger epsilon"
                 if few
-                else f"a penalty of {2 * scaled / slack:.2g} would do, or a larger epsilon"
+                else f"penalty = {penalty:.3g}: the noise for privacy has standard deviation up to "
+                f"{noise:.3g} where the function is about {reach:.3g}; a penalty of "
+                f"{2 * scaled / slack:.2g} would do, or a larger epsilon"
             )
-            warnings.warn(
-                f"penalty = {penalty:.3g}: the noise for privacy has standard deviation up to "
-                f"{noise:.3g} where the function is about {reach:.3g}; {way}",
-                PrivacyWarning,
-                stacklevel=5,  # the caller of `mercer.classifier`
-            )
+            warnings.warn(words, PrivacyWarning, stacklevel=5)  # the caller of `mercer.classifier`
             return
 
 

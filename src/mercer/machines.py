@@ -40,10 +40,12 @@ class MachineAccuracy:
     gap: float  # how near the solver came to the minimum: part of the sensitivity
 
     def __str__(self) -> str:
-        bound = "at most" if self.method == "output" else "at most about"
+        bound = ""
+        if self.method == "objective":
+            bound = " (a bound: several times less where the records determine the function)"
         return (
-            f"Noise for privacy: standard deviation {bound} {self.pointwise:.3g}{self.unit} at a "
-            f"point. {self.coordinates} weights, of {self.features}; penalty "
+            f"Noise for privacy: standard deviation at most {self.pointwise:.3g}{self.unit} at a "
+            f"point{bound}. {self.coordinates} weights, of {self.features}; penalty "
             f"{self.penalty:.3g}, noise in the {self.method}, solved to a gap of {self.gap:.1g}, "
             "which the noise covers."
         )
@@ -173,7 +175,9 @@ class MachineRelease(Release):
         return self.features.features(self.domain.to_unit(self._rows(x)))
 
     def _rows(self, x: object) -> Floats:
-        """Points as rows, moved to the bounds where they are outside."""
+        """Points as rows, moved to the bounds where they are outside; of a frame by name."""
+        if hasattr(x, "columns") and hasattr(x, "to_numpy"):
+            x = self._named(x)
         try:
             array = np.asarray(x, dtype=float)
         except (TypeError, ValueError):
@@ -190,6 +194,17 @@ class MachineRelease(Release):
             )
         return np.clip(array.reshape(-1, d), self.domain.lower, self.domain.upper)
 
+    def _named(self, frame: Any) -> Any:
+        names = list(self.domain.names)
+        there = [str(name) for name in frame.columns]
+        if all(name in there for name in names):
+            return frame[names].to_numpy()
+        if len(there) == len(names) and not any(name in there for name in names):
+            return frame.to_numpy()  # a frame of other names, as an array
+        raise ValueError(
+            f"x must have the columns {', '.join(names)}; it has {', '.join(there[:30])}"
+        )
+
     def _values(self, x: object) -> Floats:
         """All functions at the points, in the caller's units."""
         rows = self.domain.to_unit(self._rows(x))
@@ -203,7 +218,7 @@ class MachineRelease(Release):
 
     def _shaped(self, value: Floats, x: object) -> Floats:
         """One axis of functions last, left out where there is but one."""
-        shape = self.domain.shape(x)
+        shape = (len(value),) if hasattr(x, "columns") else self.domain.shape(x)
         if len(self.losses) == 1:
             return value[:, 0].reshape(shape)
         return value.reshape(*shape, len(self.losses))

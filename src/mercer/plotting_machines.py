@@ -18,7 +18,6 @@ __all__ = ["draw_machine", "heading"]
 
 _INK, _BAND = "#1b3a5c", "#b9cde0"
 _SIDE = 161
-_SHADES = ("#f2e6c9", "#9db8d2", "#d8b8a5", "#b7ceb0", "#c9bfd8", "#e0e0e0", "#8fa3ad", "#d9c7e8")
 
 
 def draw_machine(
@@ -72,7 +71,7 @@ def _centre(release: MachineRelease, at: Mapping[str, float] | None) -> Floats:
                 f"at: there is no column {name!r}; there are {', '.join(domain.names)}"
             )
         centre[domain.names.index(name)] = float(value)
-    return centre
+    return np.clip(centre, domain.lower, domain.upper)
 
 
 def _along(release: MachineRelease, axis: int, count: int) -> Floats:
@@ -91,7 +90,10 @@ def _line(
         band = release.band(rows, level)
         lower, upper = (np.asarray(end).reshape(len(x), -1) for end in (band.lower, band.upper))
         for k in range(value.shape[1]):
-            axes.fill_between(x, lower[:, k], upper[:, k], color=_BAND, alpha=0.6, linewidth=0)
+            words = f"{level:.0%} band for the noise, whole curve" if k == 0 else None
+            axes.fill_between(
+                x, lower[:, k], upper[:, k], color=_BAND, alpha=0.6, linewidth=0, label=words
+            )
     styles = ("-", "--", "-.", ":")
     for k in range(value.shape[1]):
         axes.plot(x, value[:, k], styles[k % 4], color=_INK, linewidth=1.6, label=labels[k])
@@ -104,7 +106,13 @@ def _line(
         axes.set_ylabel(release.response)
     axes.set(xlabel=release.domain.names[axis], xlim=(x[0], x[-1]))
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9)
+    handles = [*axes.get_legend_handles_labels()[0]]
+    if isinstance(release, ClassifierRelease):
+        handles += _patches(release)
+    axes.legend(
+        handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper center",
+        bbox_to_anchor=(0.5, -0.16),
+    )  # fmt: skip
 
 
 def _strip(release: ClassifierRelease, axes: Any, x: Floats, rows: Floats) -> None:
@@ -171,8 +179,6 @@ def _decision(
 
 
 def _regions(release: ClassifierRelease, axes: Any, rows: Floats, extent: Any) -> None:
-    from matplotlib.patches import Patch
-
     names = list(release.classes)
     place = np.array([names.index(c) for c in release.predict(rows).tolist()])
     colours = _colours(release)
@@ -180,15 +186,34 @@ def _regions(release: ClassifierRelease, axes: Any, rows: Floats, extent: Any) -
         place.reshape(_SIDE, _SIDE), origin="lower", aspect="auto", extent=extent, cmap=colours,
         vmin=0, vmax=len(names) - 1, interpolation="nearest",
     )  # fmt: skip
-    shades = [Patch(facecolor=colours(k), label=str(name)) for k, name in enumerate(names[:12])]
-    axes.legend(handles=shades, fontsize=8, loc="upper right")
+    for k in range(len(names)):  # where one class meets another
+        axes.contour(
+            (place == k).reshape(_SIDE, _SIDE), levels=[0.5], colors="white", linewidths=1.2,
+            extent=extent,
+        )  # fmt: skip
+    axes.legend(
+        handles=_patches(release), fontsize=8, frameon=False, ncols=4, loc="upper center",
+        bbox_to_anchor=(0.5, -0.12),
+    )  # fmt: skip
+
+
+def _patches(release: ClassifierRelease) -> list[Any]:
+    """The colour of each class."""
+    from matplotlib.patches import Patch
+
+    colours = _colours(release)
+    return [
+        Patch(facecolor=colours(k), label=f"predicts {name}")
+        for k, name in enumerate(release.classes[:12])
+    ]
 
 
 def _colours(release: ClassifierRelease) -> Any:
+    """One shade a class, told apart in grey too."""
+    from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    many = len(release.classes)
-    return ListedColormap([_SHADES[k % len(_SHADES)] for k in range(many)])
+    return ListedColormap(colormaps["cividis"](np.linspace(0.25, 1.0, len(release.classes))))
 
 
 def _labels(release: MachineRelease) -> list[str]:

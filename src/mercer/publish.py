@@ -19,7 +19,7 @@ from mercer.laws import Law
 from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Noise, Promise
-from mercer.mechanisms.objective import Slopes, TiltedNoise, calibrate_tilt, reach
+from mercer.mechanisms.objective import FINISH, Slopes, TiltedNoise, calibrate_tilt, reach
 from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
 from mercer.statements import Statement
 from mercer.summaries import MachineBounds, MachineSummary, Summary
@@ -181,6 +181,11 @@ def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> Tilt
         math.log1p(machine.loss.curvature * kappa**2 / (2 * machine.penalty * n)) * (1 + 1e-9)
         for machine in bounds.machines
     )
+    if delta and epsilon * FINISH < 1e-4:
+        raise ValueError(
+            f"epsilon must be at least {1e-4 / FINISH:g} for noise in the objective with a delta, "
+            f"got {epsilon:g}; use method='output'"
+        )
     if 2 * growth > epsilon:
         many = len(bounds.machines)
         enough = max(

@@ -26,8 +26,9 @@ def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> flo
     """
     if dimension > 3 and pure:
         return 0.28 * math.sqrt(dimension)
-    c = 0.2 * max(n * epsilon / 100, 1.0) ** (-1 / (dimension + 1))
-    least = {1: 0.06, 2: 0.015, 3: 0.05}.get(dimension, 0.15)
+    more = max(n * epsilon / 100, 1.0)
+    c = 0.3 * more**-0.25 if dimension == 1 else 0.2 * more ** (-1 / (dimension + 1))
+    least = {1: 0.03, 2: 0.015, 3: 0.05}.get(dimension, 0.15)
     return max(c, least) * math.sqrt(dimension)
 
 

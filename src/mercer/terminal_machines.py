@@ -133,7 +133,7 @@ def answers(
         found = iter(np.asarray(values).tolist())
         out[name] = [next(found) if there else None for there in whole]
 
-    value = np.asarray(release(points)).reshape(len(points), -1)  # type: ignore[operator]
+    value = np.reshape(release(points), (len(points), len(release.losses)))  # type: ignore[operator]
     kept = [f"_{name}" if name else "" for name in functions(release)]
     if isinstance(release, ClassifierRelease):
         put("prediction", release.predict(points))
