@@ -1,17 +1,18 @@
-"""A real service in a process of its own, and a real Chromium that looks at its page."""
+"""A real service at a port of this machine, and a real Chromium that looks at its page."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from mercer.server import Settings
+from tests.serving import serving as threaded
 
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 FLAGS = (
@@ -32,27 +33,20 @@ def missing() -> str | None:
 
 
 class Service:
-    """`mercer serve FOLDER` in a process of its own, on a free port."""
+    """What `mercer serve FOLDER` runs, in a thread: it starts at once, stops and starts again."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        self._command = [sys.executable, "-m", "mercer", "serve", str(folder), "--no-log", *options]
-        self._port = "0"
+    def __init__(self, folder: Path, **settings: Any) -> None:
+        self._settings, self._port = Settings(folder=folder, **settings), 0
         self.start()
 
     def start(self) -> None:
         """Start, or start again at the same address."""
-        self._process = subprocess.Popen(
-            [*self._command, "--port", self._port], stdout=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        first = self._process.stdout.readline()
-        found = re.search(r"http://\S+:(\d+)/", first)
-        assert found, f"the service did not start: {first!r}"
-        self.url, self._port = found[0], found[1]
+        self._running = ExitStack()
+        served = self._running.enter_context(threaded(self._settings, port=self._port))
+        self.url, self._port = f"{served.url}/", served.port
 
     def stop(self) -> None:
-        self._process.terminate()
-        self._process.communicate(timeout=PATIENCE)
+        self._running.close()
 
 
 class Browser:
@@ -236,8 +230,8 @@ class Browser:
 
 
 @contextmanager
-def serving(folder: Path, *options: str) -> Iterator[Service]:
-    service = Service(folder, *options)
+def serving(folder: Path, **settings: Any) -> Iterator[Service]:
+    service = Service(folder, **settings)
     try:
         yield service
     finally:

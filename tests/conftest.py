@@ -18,6 +18,23 @@ import pytest
 from tests.browser import Browser, missing, serving
 
 ALPHA = 1e-9
+LONG = (  # files that take longest, first: `--dist loadfile` then ends on short ones
+    "test_studies", "test_page", "test_live_store", "test_replays", "test_live_law", "test_bases",
+    "test_live_privacy", "test_live_crash", "test_page_access", "test_ledger_crash", "test_faults",
+    "test_live_faults", "test_docs", "test_server_schema", "test_server_limits", "test_audits",
+    "test_pure_density", "test_density_summary", "test_release", "test_orbitope", "test_crossval",
+    "test_selection",
+)  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config.option, "loadscopereorder"):  # by the number of tests: says nothing of time
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {name: k for k, name in enumerate(LONG)}
+    items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """Live releases for tests: small, of every kind, in every store."""
 
-import subprocess
-import sys
-
 import numpy as np
 
 import mercer
+from tests.children import in_a_child
 
 AGES = np.linspace(1.0, 99.0, 60)
 PAIRS = np.column_stack([AGES, AGES[::-1] / 2])
@@ -32,16 +30,6 @@ def points_for(live, count, rng):
     unit = rng.random((count, d))
     rows = live.domain.lower + unit * live.domain.widths
     return rows[:, 0] if d == 1 else rows
-
-
-def in_a_child(program):
-    """What a program prints that has a process of its own."""
-    program = f"import sys; sys.path[:0] = {sys.path!r}\n" + program
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def asked_elsewhere(place, name, points):

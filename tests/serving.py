@@ -57,10 +57,10 @@ def refusal(answer: httpx.Response) -> tuple[int, str, str]:
 
 
 @contextmanager
-def serving(settings: Settings, app: Any = None) -> Iterator[Service]:
-    """A service on a free port of this machine, stopped at the end."""
+def serving(settings: Settings, app: Any = None, port: int = 0) -> Iterator[Service]:
+    """A service on a port of this machine, a free one if it is 0; stopped at the end."""
     app = create_app(settings) if app is None else app
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", port))
     port = listener.getsockname()[1]
     server = uvicorn.Server(config_of(app))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -156,7 +156,7 @@ def test_person_weights_never_exceed_one_person(frame):
     frame.loc[3:9, "who"] = None  # unnamed rows are nobody's
     rows = open_rows(frame, columns="age", unit="who", dimension=1)
     persons, chunks = person_weights(rows, 1 << 20)
-    weights = np.concatenate(list(chunks))
+    weights = np.concatenate(list(chunks()))
     assert weights[3:10].sum() == 0
     total = pd.Series(weights).groupby(frame["who"]).sum()
     assert persons == len(total)

@@ -6,7 +6,6 @@ import math
 import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ from mercer.filters import BASIC, BOTH, Cost, Filter, Spent, mu_of_pure
 from mercer.ledger import BudgetExceeded, Ledger, LedgerError
 from mercer.privacy import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
 from mercer.publish import Purse
+from tests.children import in_a_child
 
 
 def pure(epsilon):
@@ -382,14 +382,6 @@ def open_folder():
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)
-
-
-def in_a_child(act):
-    """What a program prints that may change its own limits or user."""
-    program = f"import sys; sys.path[:0] = {sys.path!r}\n" + act
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 def test_a_full_disk_charges_nothing(tmp_path, monkeypatch):

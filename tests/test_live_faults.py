@@ -19,7 +19,8 @@ from mercer.live_cholesky import CholeskyLive
 from mercer.live_markov import MarkovLive
 from mercer.live_memory import Memory
 from mercer.live_store import LiveError, LiveUnavailable, store_of
-from tests.live_samples import asked_elsewhere, in_a_child, make, points_for
+from tests.children import in_a_child
+from tests.live_samples import asked_elsewhere, make, points_for
 
 
 class Interrupted(BaseException):

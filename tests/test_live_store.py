@@ -14,7 +14,8 @@ from mercer import live_cholesky, live_markov, live_releases, live_tables
 from mercer.ledger import Ledger
 from mercer.live_memory import Memory
 from mercer.live_store import LiveError, LiveFull, LiveUnavailable, store_of
-from tests.live_samples import AGES, KINDS, asked_elsewhere, in_a_child, make, points_for
+from tests.children import in_a_child
+from tests.live_samples import AGES, KINDS, asked_elsewhere, make, points_for
 
 GROWING = [kind for kind in KINDS if kind != "coordinates"]
 

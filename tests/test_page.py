@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mercer
-from tests.browser import PATIENCE, Browser, serving
+from tests.browser import PATIENCE, serving
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -564,14 +564,12 @@ def test_zooming_into_a_live_release_asks_nothing_new(browser):
 
 def test_the_ledger_of_a_release(browser, tmp_path):
     """Made by the owner through the service, charged to a dataset, shown with what is left."""
-    folder, data, token = tmp_path / "releases", tmp_path / "data", tmp_path / "token"
+    folder, data = tmp_path / "releases", tmp_path / "data"
     folder.mkdir()
     data.mkdir()
-    token.touch(mode=0o600)
-    token.write_text("0123456789abcdef" * 4)
     ages = np.random.default_rng().normal(40, 10, 2000)
     (data / "ages.csv").write_text("age\n" + "\n".join(f"{age:.1f}" for age in ages))
-    with serving(folder, "--token-file", str(token), "--data", str(data)) as service:
+    with serving(folder, token="0123456789abcdef" * 4, data=data) as service:
         asked = {"name": "admissions", "epsilon": 4, "delta": 0, "data": "ages.csv"}
         post(service, "datasets", asked)
         release = {"kind": "density", "data": "ages.csv", "dataset": "admissions",
@@ -604,95 +602,85 @@ def post(service, what, body):
 
 
 @pytest.mark.usefixtures("refused")
-def test_a_service_that_goes_away_and_comes_back(browser, page_folder, tmp_path):
-    with serving(page_folder) as service:
-        other = Browser(service.url, tmp_path)
-        try:
-            other.open_release("ages")
-            other.one("textarea").send_keys("20 40")
-            service.stop()
-            other.button("Zoom in").click()
-            other.until(lambda: "does not answer" in other.one("#notice").text)
-            assert other.text("h1") == "Density of age"  # what was there stays
-            other.one("textarea").send_keys("\n")
-            other.until(lambda: "does not answer" in other.text("[data-part=problem]"))
-            service.start()
-            other.button("Try again").click()
-            other.settled()
-            assert not other.one("#notice").is_displayed()
-            assert other.one("textarea").get_property("value") == "20 40"
-            service.stop()
-            other.driver.find_element("partial link text", "All releases").click()
-            other.until(lambda: other.text("h1") == "The service is away")
-            service.start()
-            other.button("Try again").click()
-            other.until(lambda: other.text("h1") == "Releases")
-        finally:
-            other.close()
+def test_a_service_that_goes_away_and_comes_back(browser, page_folder):
+    with serving(page_folder) as service, browser.elsewhere(service.url):
+        browser.open_release("ages")
+        browser.one("textarea").send_keys("20 40")
+        service.stop()
+        browser.button("Zoom in").click()
+        browser.until(lambda: "does not answer" in browser.one("#notice").text)
+        assert browser.text("h1") == "Density of age"  # what was there stays
+        browser.one("textarea").send_keys("\n")
+        browser.until(lambda: "does not answer" in browser.text("[data-part=problem]"))
+        service.start()
+        browser.button("Try again").click()
+        browser.settled()
+        assert not browser.one("#notice").is_displayed()
+        assert browser.one("textarea").get_property("value") == "20 40"
+        service.stop()
+        browser.driver.find_element("partial link text", "All releases").click()
+        browser.until(lambda: browser.text("h1") == "The service is away")
+        service.start()
+        browser.button("Try again").click()
+        browser.until(lambda: browser.text("h1") == "Releases")
 
 
 @pytest.mark.usefixtures("refused")
-def test_a_smoothing_that_cannot_be_had(browser, page_folder, tmp_path):
+def test_a_smoothing_that_cannot_be_had(browser, page_folder):
     """The words say what is shown; the wish is granted once the service is back."""
-    with serving(page_folder) as service:
-        other = Browser(service.url, tmp_path)
-        try:
-            other.open_release("ages")
-            evaluate(other, "40")
-            first = other.until(lambda: rows_of(other))
-            before = other.text("[data-part=bandwidth]")
-            accuracy = other.text("[data-part=accuracy]")
-            start = other.one("input[type=range]").get_property("value")
-            service.stop()
-            slide = """scrollTo(0, 300);
-                const slider = document.querySelector('input[type=range]');
-                slider.value = 200;
-                slider.dispatchEvent(new Event('input'));"""
-            other.js(slide)
-            other.until(lambda: "does not answer" in other.one("#notice").text)
-            assert other.text("[data-part=bandwidth]") == before
-            assert other.one("input[type=range]").get_property("value") == start
-            assert other.js("return scrollY") > 0
-            top, bottom = other.js(
-                "const {top, bottom} = document.getElementById('notice').getBoundingClientRect(); "
-                "return [top, bottom]"
-            )
-            assert 0 <= top < bottom <= 900
-            other.driver.execute_async_script("setTimeout(arguments[0], 400)")
-            assert other.driver.current_url.endswith("#/ages")
-            assert (rows_of(other), other.text("[data-part=accuracy]")) == (first, accuracy)
-            assert not other.all(".earlier")
-            service.start()
-            other.button("Try again").click()
-            other.until(lambda: rows_of(other) != first)
-            assert "chosen by you" in other.text("[data-part=bandwidth]")
-            assert not other.one("#notice").is_displayed()
-            other.open("cube")  # without a picture, the table is what is shown
-            evaluate(other, "40 70 170")
-            first = other.until(lambda: rows_of(other))
-            before = other.text("[data-part=bandwidth]")
-            service.stop()
-            other.js(slide)
-            other.until(lambda: "does not answer" in other.one("#notice").text)
-            assert other.text("[data-part=bandwidth]") == before
-            assert not other.all(".earlier")
-            service.start()
-            other.button("Try again").click()
-            other.until(lambda: rows_of(other) != first)
-        finally:
-            other.close()
+    with serving(page_folder) as service, browser.elsewhere(service.url):
+        browser.open_release("ages")
+        evaluate(browser, "40")
+        first = browser.until(lambda: rows_of(browser))
+        before = browser.text("[data-part=bandwidth]")
+        accuracy = browser.text("[data-part=accuracy]")
+        start = browser.one("input[type=range]").get_property("value")
+        service.stop()
+        slide = """scrollTo(0, 300);
+            const slider = document.querySelector('input[type=range]');
+            slider.value = 200;
+            slider.dispatchEvent(new Event('input'));"""
+        browser.js(slide)
+        browser.until(lambda: "does not answer" in browser.one("#notice").text)
+        assert browser.text("[data-part=bandwidth]") == before
+        assert browser.one("input[type=range]").get_property("value") == start
+        assert browser.js("return scrollY") > 0
+        top, bottom = browser.js(
+            "const {top, bottom} = document.getElementById('notice').getBoundingClientRect(); "
+            "return [top, bottom]"
+        )
+        assert 0 <= top < bottom <= 900
+        browser.driver.execute_async_script("setTimeout(arguments[0], 400)")
+        assert browser.driver.current_url.endswith("#/ages")
+        assert (rows_of(browser), browser.text("[data-part=accuracy]")) == (first, accuracy)
+        assert not browser.all(".earlier")
+        service.start()
+        browser.button("Try again").click()
+        browser.until(lambda: rows_of(browser) != first)
+        assert "chosen by you" in browser.text("[data-part=bandwidth]")
+        assert not browser.one("#notice").is_displayed()
+        browser.open("cube")  # without a picture, the table is what is shown
+        evaluate(browser, "40 70 170")
+        first = browser.until(lambda: rows_of(browser))
+        before = browser.text("[data-part=bandwidth]")
+        service.stop()
+        browser.js(slide)
+        browser.until(lambda: "does not answer" in browser.one("#notice").text)
+        assert browser.text("[data-part=bandwidth]") == before
+        assert not browser.all(".earlier")
+        service.start()
+        browser.button("Try again").click()
+        browser.until(lambda: rows_of(browser) != first)
 
 
 @pytest.mark.usefixtures("refused")
 def test_a_release_that_was_withdrawn(browser, page_folder, tmp_path):
-    folder, token = tmp_path / "releases", tmp_path / "token"
+    folder, data = tmp_path / "releases", tmp_path / "data"
     folder.mkdir()
-    (tmp_path / "data").mkdir()
+    data.mkdir()
     shutil.copy(page_folder / "ages.json", folder)
-    token.touch(mode=0o600)
-    token.write_text("0123456789abcdef" * 4)
-    options = ("--token-file", str(token), "--data", str(tmp_path / "data"))
-    with serving(folder, *options) as service, browser.elsewhere(service.url):
+    settings = {"token": "0123456789abcdef" * 4, "data": data}
+    with serving(folder, **settings) as service, browser.elsewhere(service.url):
         browser.open_release("ages")
         owner = {"Authorization": "Bearer " + "0123456789abcdef" * 4}
         gone = urllib.request.Request(

@@ -1,5 +1,6 @@
 """`mercer serve`: what it says, and when it does not start."""
 
+import logging
 import socket
 
 import pytest
@@ -19,7 +20,18 @@ def places(tmp_path):
 
 
 @pytest.fixture
-def refused(capsys):
+def as_before():
+    """The command sets up the log of its process: here that of all tests to come."""
+    logs = [logging.getLogger(name) for name in ("mercer.server", "mercer.access", "uvicorn.error")]
+    kept = [(log, log.handlers, log.propagate, log.level) for log in logs]
+    yield
+    for log, handlers, propagate, level in kept:
+        log.handlers, log.propagate = handlers, propagate
+        log.setLevel(level)
+
+
+@pytest.fixture
+def refused(capsys, as_before):
     def run(*arguments):
         with pytest.raises(SystemExit) as stop:
             main(["serve", *map(str, arguments)])

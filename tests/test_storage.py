@@ -2,8 +2,6 @@
 
 import copy
 import json
-import subprocess
-import sys
 from importlib.resources import files
 
 import jsonschema
@@ -13,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
+from tests.children import in_a_child
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 CASES = {
@@ -37,14 +36,13 @@ def test_bit_equal_in_another_process_and_valid_under_the_schema(options, tmp_pa
     release, path = make(**options), tmp_path / "r.json"
     assert release.save(path) == path
     x = np.linspace(0, 1, 101)
-    program = (
-        "import sys, mercer, numpy as np; r = mercer.load(sys.argv[1]); x = np.linspace(0, 1, 101)\n"
-        "b = r.band(x)\n"
-        "for v in (r(x), r.raw(x), b.lower, b.upper): sys.stdout.write(v.tobytes().hex() + '\\n')"
-    )
-    out = subprocess.run(
-        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
-    ).stdout.split()
+    out = in_a_child(f"""
+import mercer, numpy as np
+r, x = mercer.load({str(path)!r}), np.linspace(0, 1, 101)
+b = r.band(x)
+for v in (r(x), r.raw(x), b.lower, b.upper):
+    print(v.tobytes().hex())
+""").split()
     band = release.band(x)
     for values, text in zip((release(x), release.raw(x), band.lower, band.upper), out, strict=True):
         assert values.tobytes().hex() == text

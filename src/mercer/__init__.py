@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
+    from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
+    from mercer.learning import classifier, regression
     from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.live_releases import LiveRelease
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
+    from mercer.machine_recipes import PrivacyWarning
     from mercer.planning import DensityPlan, density_plan
+    from mercer.predictors import ClassifierRelease, RegressionRelease
     from mercer.release import Release
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "BudgetExceeded",
+    "ClassifierRelease",
     "DensityPlan",
     "DensityRelease",
     "Domain",
@@ -38,12 +43,17 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "PrivacyWarning",
+    "PrivateKernelClassifier",
     "PrivateKernelDensity",
+    "PrivateKernelRegressor",
     "Receipt",
+    "RegressionRelease",
     "Release",
     "Replay",
     "__version__",
     "audit",
+    "classifier",
     "density",
     "density_plan",
     "iqr",
@@ -52,6 +62,7 @@ __all__ = [
     "load",
     "open_live",
     "quantiles",
+    "regression",
     "replay",
     "select",
     "select_function",
@@ -60,6 +71,11 @@ __all__ = [
 _HOMES = {
     "Audit": "audits",
     "BudgetExceeded": "ledger",
+    "ClassifierRelease": "predictors",
+    "PrivacyWarning": "machine_recipes",
+    "RegressionRelease": "predictors",
+    "classifier": "learning",
+    "regression": "learning",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",
@@ -69,7 +85,9 @@ _HOMES = {
     "LiveFull": "live_store",
     "LiveRelease": "live_releases",
     "LiveUnavailable": "live_store",
+    "PrivateKernelClassifier": "learners",
     "PrivateKernelDensity": "estimators",
+    "PrivateKernelRegressor": "learners",
     "Receipt": "ledger",
     "Release": "release",
     "Replay": "replays",

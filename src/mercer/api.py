@@ -20,7 +20,7 @@ from mercer.mechanisms.base import check_promise
 from mercer.publish import LedgerLike, Purse, publish
 from mercer.recipes import Recipe, dimension_of
 from mercer.statements import Statement
-from mercer.summaries import DensitySummary, Tally, tally_rows
+from mercer.summaries import DensitySummary, Examples, Tally, tally_rows
 
 __all__ = ["count_of", "density", "tally_of"]
 
@@ -159,7 +159,7 @@ def tally_of(rows: Rows, domain: Domain, progress: Callable[[int], None] | None)
     return tally_rows(rows, domain)
 
 
-def count_of(tally: Tally, rows: Rows, missing: str) -> int:
+def count_of(tally: Tally | Examples, rows: Rows, missing: str) -> int:
     """n: public.  The number of rows, of persons, or of complete rows if that is public."""
     if rows.unit is not None:
         if missing == "drop":

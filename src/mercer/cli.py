@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,9 @@ from mercer import cli_choices, terminal
 from mercer.cli_audit import audit_command
 from mercer.cli_ledger import ledger_app
 from mercer.cli_live import ask_command, live_command
+from mercer.cli_machines import Columns, classify_command, regress_command
 from mercer.cli_plan import Bounds, Delta, Json, MechanismName, plan_app
+from mercer.cli_predict import predict_command
 from mercer.cli_serve import serve_command
 from mercer.version import __version__
 
@@ -21,8 +24,8 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="mercer",
-    help="Release functions with differential privacy: a density from a file of records, that "
-    "anyone may evaluate, plot and sample for ever.",
+    help="Release functions with differential privacy: a density, a classifier or a regression "
+    "from a file of records, that anyone may evaluate, plot and use for ever.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -34,6 +37,9 @@ app.add_typer(ledger_app, name="ledger")
 app.command("serve", no_args_is_help=True)(serve_command)
 app.command("live", no_args_is_help=True)(live_command)
 app.command("ask", no_args_is_help=True)(ask_command)
+app.command("classify", no_args_is_help=True)(classify_command)
+app.command("regress", no_args_is_help=True)(regress_command)
+app.command("predict", no_args_is_help=True)(predict_command)
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 
@@ -165,7 +171,7 @@ def evaluate(
     raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a release at points, with its error band.
+    """Evaluate a release at points, with its error band: a density, a decision function, a curve.
 
     [bold]Example:[/bold] mercer eval ages.json --at 20 40 60
     """
@@ -181,10 +187,14 @@ def evaluate(
         low, high = loaded.domain.bounds[0]
         points = np.linspace(low, high, grid)[:, None]
     else:
-        assert at is not None
-        if len(at) % d:
-            raise ValueError(f"--at needs {d} numbers a point ({', '.join(loaded.domain.names)})")
-        points = np.array(at).reshape(-1, d)
+        points = terminal.points_of(at or [], loaded.domain)
+    if loaded.kind != "density":
+        if raw:
+            raise ValueError(f"--raw is for densities; a {loaded.kind} is shown as released")
+        from mercer.terminal_machines import show_values
+
+        show_values(loaded, points, level, as_json=as_json)
+        return
     value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
     rows: list[dict[str, Any]] = [
         {
@@ -221,14 +231,27 @@ def plot(
         list[float] | None, typer.Option(help="Smooth more before drawing: free.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the picture.")] = None,
+    column: Columns = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Draw a release: a curve with its band, or a map of two columns.
 
     [bold]Example:[/bold] mercer plot ages.json -o ages.png
+
+    A classifier or regression of more columns is cut: mercer plot ill.json --columns age bmi
+    --at weight=70 dose=2.5
     """
     target = release.with_suffix(".png") if output is None else output
-    terminal.load_release(release, bandwidth).plot(target, level=level, title=title)
+    options: dict[str, Any] = {"columns": column} if column else {}
+    if at:
+        options["at"] = terminal.places(at)
+    terminal.load_release(release, bandwidth).plot(target, level=level, title=title, **options)
     if as_json:
         terminal.print_json({"file": str(target)})
     else:
@@ -256,10 +279,15 @@ def inspect(
         draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)
         if not as_json:
             print(f"Picture written to {output}")
+    words: ModuleType = terminal
+    if loaded.kind != "density":
+        from mercer import terminal_machines
+
+        words = terminal_machines
     if as_json:
-        terminal.print_json(terminal.summary(loaded) | {"file": str(release)})
+        terminal.print_json(words.summary(loaded) | {"file": str(release)})
     else:
-        terminal.show(loaded, f"{release.name}: a density of {loaded.domain.describe()}")
+        words.show(loaded, f"{release.name}: a {words.describe(loaded)}")
 
 
 cli_choices.add_to(app)

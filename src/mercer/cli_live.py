@@ -14,7 +14,10 @@ __all__ = ["ask_command", "live_command"]
 
 
 def live_command(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json."),
+    ],
     column: Annotated[
         list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
     ] = None,
@@ -56,11 +59,20 @@ def live_command(
     [bold]Example:[/bold] mercer live admissions.csv --column age --bounds 0 100 --epsilon 1
     --delta 1e-6 --kernel matern32 --store ages.db
 
-    Then ask: mercer ask ages.db --at 42. The same point always gets the same answer.
+    Then ask: mercer ask ages.db --at 42. The same point always gets the same answer. A classifier
+    or regression that is released already needs no budget: mercer live ill.json --store ill.db
     """
     from mercer.lives import live
 
     place = terminal.required("store", store)
+    if file.suffix == ".json":
+        if any(v is not None for v in (column, bounds, epsilon, delta, bandwidth, ledger, dataset)):
+            raise ValueError(
+                f"{file.name} is released already: give --store and --name, no columns, bounds, "
+                "epsilon, delta or ledger"
+            )
+        _machine(file, place, name, as_json)
+        return
     with terminal.progress(not as_json) as tick:
         made = live(
             file,
@@ -117,6 +129,7 @@ def ask_command(
     """
     import numpy as np
 
+    from mercer.live_machines import MachineLive
     from mercer.lives import open_live
 
     with open_live(store, name) as opened:
@@ -126,6 +139,9 @@ def ask_command(
         if len(at) % d:
             raise ValueError(f"--at needs {d} numbers a point ({', '.join(opened.domain.names)})")
         points = np.array(at).reshape(-1, d)
+        if isinstance(opened, MachineLive):
+            _predicted(opened, points, level, as_json)
+            return
         band, value = opened.band(points, level), opened.ask(points)
         rows: list[dict[str, Any]] = [
             {"at": point.tolist(), "value": float(v), "lower": float(low), "upper": float(high)}
@@ -144,6 +160,77 @@ def ask_command(
                 f"{row['lower']:.6g} to {row['upper']:.6g}",
             )
         terminal.console().print(table)
+
+
+def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
+    """Keep a released machine in a store."""
+    from mercer.lives import live
+    from mercer.machines import MachineRelease
+    from mercer.storage import load
+
+    release = load(file)
+    if not isinstance(release, MachineRelease):
+        raise ValueError(
+            f"{file.name} is a {release.kind}: mercer eval answers from it; a live density is made "
+            "from records"
+        )
+    with live(release, store=place, name=name) as made:
+        if as_json:
+            terminal.print_json(_summary(made))
+            return
+        terminal.facts(
+            f"Live {made.kind} {made.name!r} on {made.domain.describe()}",
+            [("promise", str(made.privacy)), ("store", f"{made.store} holds no records")],
+        )
+        print(f"Ask it: mercer ask {made.store} --at {_somewhere(made)}")
+
+
+def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
+    """Predictions of a live machine, with its function and the interval for the noise."""
+    from mercer.terminal_machines import functions
+
+    band, value, answers = live.band(points, level), live.ask(points), live.predict(points)
+    rows = [
+        {
+            "at": point.tolist(),
+            "prediction": answer,
+            "value": _plain(v),
+            "lower": _plain(low),
+            "upper": _plain(high),
+        }
+        for point, answer, v, low, high in zip(
+            points, answers.tolist(), value, band.lower, band.upper, strict=True
+        )
+    ]
+    if as_json:
+        terminal.print_json({"name": live.name, "kind": live.kind, "level": level, "values": rows})
+        return
+    several, names = len(live.release.losses) > 1, functions(live.release)
+    head = f"{level:.0%} interval for the noise, at each point"
+    which = ["of"] if several else []
+    table = terminal.table(*live.domain.names, "prediction", *which, "function", head)
+    for row in rows:
+        many = zip(*(_many(row[key]) for key in ("value", "lower", "upper")), strict=True)
+        for name, (v, low, high) in zip(names, many, strict=True):
+            cells = [f"{x:g}" for x in row["at"]] + [_words(row["prediction"])]
+            ends = f"{low:.6g} to {high:.6g}"
+            table.add_row(*cells, *([name] if several else []), f"{v:.6g}", ends)
+    terminal.console().print(table)
+
+
+def _many(value: Any) -> list[float]:
+    return value if isinstance(value, list) else [value]
+
+
+def _plain(value: Any) -> Any:
+    """A number, or numbers where there are several functions."""
+    return value.tolist()
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _summary(live: Any) -> dict[str, Any]:

@@ -11,35 +11,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from mercer.answers import Answer, answers_of, beside, taken_out
 from mercer.checks import Floats
+from mercer.sensitive import Sensitive
 from mercer.tables import names_of, numbers_among, numbers_of, table_of
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
 CHUNK = 1 << 20  # rows handled at once
-
-
-class Sensitive:
-    """Base of everything that holds records: refuses to be pickled, copied or shown."""
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self).__name__} holds sensitive records and cannot be pickled, copied or "
-            "saved; release it first (mercer.density) and save the release"
-        )
-
-    def __reduce_ex__(self, _protocol: Any) -> NoReturn:
-        self.__reduce__()
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: sensitive, not shown>"
-
-    def __format__(self, _spec: str) -> str:
-        return repr(self)
 
 
 class Rows(Sensitive, ABC):
@@ -59,6 +42,7 @@ class Rows(Sensitive, ABC):
             yield from part()
 
     workers = 1  # threads among which reading and counting are worth sharing
+    fixed = True  # a row's place says nothing of other rows
 
     @abstractmethod
     def persons(self) -> Iterator[Any]:
@@ -99,11 +83,13 @@ class _Batches(Rows):
         tasks: Callable[[list[str]], Iterator[Callable[[], Iterator[Any]]]],
         names: Sequence[str],
         unit: str | None,
+        answer: Answer | None,
     ) -> None:
         super().__init__(names, unit)
-        self._tasks = tasks
+        self._tasks, self._answer = tasks, answer
+        label = [answer.column] if answer is not None and answer.column else []
         # always read together: a table may be cut differently in each of its columns
-        self._wanted = list(dict.fromkeys([*self.names, *([unit] if unit else [])]))
+        self._wanted = list(dict.fromkeys([*self.names, *label, *([unit] if unit else [])]))
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
@@ -112,6 +98,9 @@ class _Batches(Rows):
     def _read(self, task: Callable[[], Iterator[Any]]) -> Iterator[Floats]:
         for batch in task():
             columns = [numbers_of(batch.column(name), name) for name in self.names]
+            if self._answer is not None and self._answer.column:
+                label = self._answer.column
+                columns.append(self._answer.target.of_column(batch.column(label), label))
             self._tick(batch.num_rows)
             for start in range(0, batch.num_rows, CHUNK):
                 part = [column[start : start + CHUNK] for column in columns]
@@ -126,7 +115,14 @@ class _Batches(Rows):
                     yield column.slice(start, CHUNK)
 
 
-def open_rows(data: object, *, columns: object, unit: object, dimension: int | None) -> Rows:
+def open_rows(
+    data: object,
+    *,
+    columns: object,
+    unit: object,
+    dimension: int | None,
+    answer: Answer | None = None,
+) -> Rows:
     """Rows of whatever the caller handed in; errors name columns and types, never values.
 
     `dimension` is the number of columns the bounds speak of, to choose when none are named.
@@ -136,20 +132,30 @@ def open_rows(data: object, *, columns: object, unit: object, dimension: int | N
     if unit is not None and not isinstance(unit, str):
         raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
     if isinstance(data, (str, Path)):
-        from mercer.files import file_batches
+        from mercer.files import file_batches, keeps_places
 
         schema, tasks = file_batches(Path(data))
-        return _from_schema(schema, tasks, columns, unit, dimension)
+        if answer is not None and answer.column is None:
+            raise TypeError("y must be the name of a column where the data are a file")
+        rows = _from_schema(schema, tasks, columns, unit, dimension, answer)
+        rows.fixed = keeps_places(Path(data))
+        return rows
     names = names_of(data)
     if names is None:
-        return _from_array(data, columns, unit)
-    chosen = _choose(names, columns, unit, dimension)
-    table = table_of(data, chosen, unit)
+        return _from_array(data, columns, unit, answer)
+    label = None if answer is None else answer.column
+    chosen = _choose(names, columns, unit, dimension, label)
+    if answer is not None and label is not None:
+        answer = taken_out(data, answer)
+        label = answer.column
+    table = table_of(data, [*chosen, *([label] if label else [])], unit)
+    if answer is not None and label is None:
+        table, answer = beside(table, answer)
 
     def slices(wanted: list[str]) -> Iterator[Callable[[], Iterator[Any]]]:
         yield lambda: iter(table.select(wanted).to_batches())
 
-    return _from_schema(table.schema, slices, chosen, unit, dimension)
+    return _from_schema(table.schema, slices, chosen, unit, dimension, answer)
 
 
 def _from_schema(
@@ -158,15 +164,17 @@ def _from_schema(
     columns: object,
     unit: str | None,
     dimension: int | None,
+    answer: Answer | None,
 ) -> Rows:
     import pyarrow as pa
 
-    names = _choose(schema.names, columns, unit, dimension)
+    label = None if answer is None else answer.column
+    names = _choose(schema.names, columns, unit, dimension, label)
     if unit in names:
         raise ValueError(
             f"unit must name a column that is not released, got {unit!r}; it names the person"
         )
-    for name in [*names, *([unit] if unit else [])]:
+    for name in [*names, *([unit] if unit else []), *([label] if label else [])]:
         if schema.names.count(name) > 1:
             raise ValueError(f"column {name!r} stands {schema.names.count(name)} times; rename it")
     for name in names:
@@ -181,14 +189,22 @@ def _from_schema(
         kind = schema.field(unit).type
         if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
             raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
-    return _Batches(tasks, names, unit)
+    if label is not None and pa.types.is_nested(schema.field(label).type):
+        raise TypeError(
+            f"y {label!r} must hold plain values, its type is {schema.field(label).type}"
+        )
+    return _Batches(tasks, names, unit, answer)
 
 
 def _choose(
-    present: list[str], columns: object, unit: str | None, dimension: int | None
+    present: list[str],
+    columns: object,
+    unit: str | None,
+    dimension: int | None,
+    label: str | None = None,
 ) -> list[str]:
     if columns is None:
-        names = [name for name in present if name != unit]
+        names = [name for name in present if name not in (unit, label)]
         if dimension is not None and len(names) != dimension:
             raise ValueError(
                 f"columns is missing: bounds speak of {dimension} column(s) and the data have "
@@ -204,9 +220,11 @@ def _choose(
         )
     if not names or len(set(names)) < len(names):
         raise ValueError(f"columns must be one or more different names, got {names}")
-    for name in [*names, *([unit] if unit else [])]:
+    if label in names:
+        raise ValueError(f"y names the column {label!r}, which is among the columns to learn from")
+    for name in [*names, *([unit] if unit else []), *([label] if label else [])]:
         if name not in present:
-            what = "unit" if name == unit else "columns"
+            what = "unit" if name == unit else "y" if name == label else "columns"
             raise ValueError(f"{what}: there is no column {name!r}; there are {_listed(present)}")
     return names
 
@@ -216,7 +234,7 @@ def _listed(present: list[str]) -> str:
     return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
 
 
-def _from_array(data: object, columns: object, unit: str | None) -> Rows:
+def _from_array(data: object, columns: object, unit: str | None, answer: Answer | None) -> Rows:
     if unit is not None:
         raise ValueError(
             "unit names a column, so the data must have named columns: hand in a data frame, an "
@@ -248,4 +266,12 @@ def _from_array(data: object, columns: object, unit: str | None) -> Rows:
                 f"columns must be {rows.shape[1]} name(s) for the columns of the array, got "
                 f"{len(names)}"
             )
-    return _Array(rows, names)
+    if answer is None:
+        return _Array(rows, names)
+    if answer.column is not None:
+        raise ValueError(
+            f"y = {answer.column!r} names a column, so the data must have named columns: hand in a "
+            "data frame, an Arrow table or a file, or y as an array"
+        )
+    targets = answers_of(answer, len(rows))
+    return _Array(np.column_stack([np.asarray(rows, dtype=np.float64), targets]), names)

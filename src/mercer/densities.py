@@ -13,7 +13,7 @@ from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import Floats, check_choice, check_count
 from mercer.domain import Domain
-from mercer.release import Band, Release
+from mercer.release import Band, FunctionRelease
 from mercer.smoothing import (
     choose_bandwidth,
     density_level,
@@ -30,7 +30,7 @@ _SIDES = {1: (512, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coord
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DensityRelease(Release):
+class DensityRelease(FunctionRelease):
     """A private density on a box.  `release(x)` is non-negative with integral one."""
 
     covariance: tuple[tuple[float, ...], ...]  # of the smoothing, in unit coordinates

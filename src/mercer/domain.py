@@ -28,12 +28,12 @@ class Domain:
     bounds: tuple[tuple[float, float], ...]
 
     @classmethod
-    def of(cls, bounds: object, names: Sequence[str]) -> Domain:
+    def of(cls, bounds: object, names: Sequence[str], most: int = MAX_DIMENSION) -> Domain:
         """Check what a caller gave: (lo, hi) for one column, a pair for each of several."""
         dimension = len(names)
-        if dimension > MAX_DIMENSION:
+        if dimension > most:
             raise ValueError(
-                f"columns must be at most {MAX_DIMENSION}, got {dimension}: noise grows with the "
+                f"columns must be at most {most}, got {dimension}: noise grows with the "
                 "power of the dimension; release the columns of interest two or three at a time"
             )
         if bounds is None:

@@ -14,7 +14,7 @@ from mercer.checks import Floats
 from mercer.densities import DensityRelease
 from mercer.tables import numbers_among
 
-__all__ = ["PrivateKernelDensity"]
+__all__ = ["PrivateKernelDensity", "numeric_rows", "seed_of"]
 
 
 class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
@@ -75,7 +75,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> PrivateKernelDensity:  # noqa: ARG002
         """Release the density of the rows of X; y is ignored."""
-        rows = self._rows(X, ensure_all_finite=False, ensure_min_samples=2)
+        rows = numeric_rows(self, X, ensure_all_finite=False, ensure_min_samples=2)
         bounds = self.bounds
         if bounds is not None and np.shape(bounds) == (2,):
             bounds = [tuple(bounds)] * rows.shape[1]
@@ -93,25 +93,14 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             mechanism=self.mechanism,
             ledger=self.ledger,
             dataset=self.dataset,
-            rng=_seed(self.random_state),
+            rng=seed_of(self.random_state),
         )
         return self
-
-    def _rows(self, X: Any, **options: Any) -> Floats:
-        """X as doubles; what scikit-learn says of a cell that is no number would show it."""
-        if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-            X = numbers_among(X)  # among objects, what is no number is missing
-        try:
-            return validate_data(self, X, dtype=np.float64, **options)
-        except ValueError as error:
-            if "could not convert" not in str(error):
-                raise
-        raise ValueError("X must hold numbers in every column; convert or drop columns of text")
 
     def score_samples(self, X: Any) -> Floats:
         """Log density at the rows of X; minus infinity outside the bounds, where it is zero."""
         check_is_fitted(self)
-        rows = self._rows(X, reset=False)
+        rows = numeric_rows(self, X, reset=False)
         domain = self.release_.domain
         inside = np.all((rows >= domain.lower) & (rows <= domain.lower + domain.widths), axis=1)
         value = np.zeros(len(rows))
@@ -126,7 +115,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def sample(self, n_samples: int = 1, random_state: Any = None) -> Floats:
         """Synthetic rows drawn from the released density."""
         check_is_fitted(self)
-        return self.release_.sample(n_samples, rng=_seed(random_state)).reshape(n_samples, -1)
+        return self.release_.sample(n_samples, rng=seed_of(random_state)).reshape(n_samples, -1)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -135,6 +124,18 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _seed(random_state: Any) -> int | None:
+def numeric_rows(estimator: BaseEstimator, X: Any, **options: Any) -> Floats:
+    """X as doubles; what scikit-learn says of a cell that is no number would show it."""
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        X = numbers_among(X)  # among objects, what is no number is missing
+    try:
+        return validate_data(estimator, X, dtype=np.float64, **options)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+    raise ValueError("X must hold numbers in every column; convert or drop columns of text")
+
+
+def seed_of(random_state: Any) -> int | None:
     """scikit-learn's random_state as a seed; None stays None, which is secure."""
     return None if random_state is None else int(check_random_state(random_state).randint(2**31))

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-__all__ = ["Task", "file_batches"]
+__all__ = ["Task", "file_batches", "keeps_places"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
@@ -21,8 +21,13 @@ _ROWS = 1 << 20
 _KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
 
 
-def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
-    """Schema of a file or folder, and a function that gives the named columns in parts."""
+def file_batches(
+    path: Path, *, whole: bool = False
+) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
+    """Schema of a file or folder, and a function that gives the named columns in parts.
+
+    `whole`: damaged lines of a CSV file are an error, for rows that are the caller's own.
+    """
     files = _files(path)
     schemas = [_schema(file) for file in files]
     for file, schema in zip(files[1:], schemas[1:], strict=True):
@@ -34,9 +39,14 @@ def file_batches(path: Path) -> tuple[Any, Callable[[list[str]], Iterator[Task]]
 
     def tasks(names: list[str]) -> Iterator[Task]:
         for file in files:
-            yield from _tasks(file, names)
+            yield from _tasks(file, names, whole)
 
     return schemas[0], tasks
+
+
+def keeps_places(path: Path) -> bool:
+    """Whether a row's place does not depend on others: damaged lines of CSV files go last."""
+    return all(map(_is_parquet, _files(path)))
 
 
 def _files(path: Path) -> list[Path]:
@@ -68,7 +78,7 @@ def _schema(path: Path) -> Any:
             return pa.schema([(name, pa.float64()) for name in reader.schema.names])
 
 
-def _tasks(path: Path, names: list[str]) -> Iterator[Task]:
+def _tasks(path: Path, names: list[str], whole: bool) -> Iterator[Task]:
     """The file in parts that threads may read side by side: row groups, or blocks of text."""
     import pyarrow.parquet as pq
 
@@ -82,6 +92,11 @@ def _tasks(path: Path, names: list[str]) -> Iterator[Task]:
     with _readable(path), _csv(path, names, damaged) as reader:
         for batch in reader:
             yield partial(iter, (batch,))
+    if damaged and whole:
+        raise ValueError(
+            f"{path.name}: {len(damaged)} line(s) have more or fewer cells than there are columns; "
+            "mend them, or predictions would not stand beside their rows"
+        )
     if damaged:
         yield partial(iter, (_empty_rows(names, len(damaged)),))
 

@@ -21,6 +21,7 @@ from mercer.checks import Floats
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
 from mercer.live_store import LiveError, Record, Store
+from mercer.machines import MachineAccuracy
 from mercer.release import Accuracy, Band
 from mercer.statements import Statement
 from mercer.storage import FORMAT, VERSION, from_dict
@@ -36,7 +37,6 @@ class LiveRelease(ABC):
 
     route: ClassVar[str]
     sensitive: ClassVar[bool]  # whether the store holds what records say
-    kind = "density"
     _single = False  # whether `_answer_one` is there for questions on a line
     domain: Domain
     privacy: Statement
@@ -64,8 +64,13 @@ class LiveRelease(ABC):
         return self._store.count(self.name)
 
     @property
+    def kind(self) -> str:
+        """What is released: a density, or what a machine predicts."""
+        return "density"
+
+    @property
     @abstractmethod
-    def accuracy(self) -> Accuracy:
+    def accuracy(self) -> Accuracy | MachineAccuracy:
         """Expected error due to privacy."""
 
     @abstractmethod
@@ -95,7 +100,8 @@ class LiveRelease(ABC):
         if not len(rows):
             return np.zeros(self.domain.shape(points))
         distinct, place = np.unique(rows + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
-        return self._answer(distinct)[place.reshape(-1)].reshape(self.domain.shape(points))
+        answers = self._answer(distinct)[place.reshape(-1)]
+        return answers.reshape((*self.domain.shape(points), *answers.shape[1:]))
 
     __call__ = ask
 

@@ -18,9 +18,11 @@ from mercer.data import open_rows
 from mercer.domain import Domain
 from mercer.kernels import KERNELS, MaternKernel
 from mercer.live_cholesky import LIMIT, CholeskyLive, point_sensitivity
+from mercer.live_machines import MachineLive
 from mercer.live_markov import MarkovLive
 from mercer.live_releases import CoordinatesLive, LiveRelease, reopened
 from mercer.live_store import LiveError, Store, check_name, is_name, store_of, taken
+from mercer.machines import MachineRelease
 from mercer.mechanisms.base import check_promise, no_delta
 from mercer.mechanisms.gaussian import GaussianNoise
 from mercer.publish import LedgerLike, Purse, commit
@@ -60,7 +62,8 @@ def live(
     Parameters
     ----------
     data, bounds, epsilon, delta, bandwidth, smoother, boundary, columns, unit, missing
-        As in `mercer.density`.
+        As in `mercer.density`.  Or a released classifier or regression alone, which is public: the
+        store keeps it and answers from it.
     kernel
         Kernel of the noise.  "gaussian" (default): answers come from released coordinates, with
         or without delta.  "exponential", "matern32", "matern52" (with delta): rougher paths that
@@ -87,6 +90,18 @@ def live(
     True
 
     """
+    if isinstance(data, MachineRelease):
+        if not (bounds is None and epsilon is None and delta is None and ledger is None):
+            raise ValueError(
+                "a released machine is public already: give store and name, no bounds, epsilon, "
+                "delta or ledger"
+            )
+        name = check_name(_default_name(store) if name is None else name)
+        with _opened(store) as keeper:
+            keeper.prepare()
+            if name in keeper.names():
+                raise LiveError(taken(name, keeper.where))
+            return MachineLive.start(keeper, name, data)
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)
     name = check_name(_default_name(store) if name is None else name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from mercer.data import Rows
 __all__ = ["person_weights"]
 
 
-def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
-    """Number of persons, and for each chunk the integer weight scale // (rows of the person).
+def person_weights(rows: Rows, scale: int) -> tuple[int, Callable[[], Iterator[Ints]]]:
+    """Number of persons, and a pass over the weights, scale // (rows of the person), in chunks.
 
     M16: a person's rows share one unit of weight.  Rows without a name in the unit column belong
     to nobody: they have no weight and no person is counted for them.  Memory grows
@@ -32,7 +32,7 @@ def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
             counted = joined.rename_columns(["id", "rows"])
         total = counted
     if total is None:
-        return 0, iter(())
+        return 0, lambda: iter(())
     total = total.filter(pc.is_valid(total.column("id")))
     names = total.column("id").combine_chunks()
     share = scale // total.column("rows").to_numpy()
@@ -42,7 +42,7 @@ def person_weights(rows: Rows, scale: int) -> tuple[int, Iterator[Ints]]:
             place = pc.fill_null(pc.index_in(_identity(part), value_set=names), len(share))
             yield np.append(share, 0)[place.to_numpy(zero_copy_only=False)].astype(np.int64)
 
-    return total.num_rows, weights()
+    return total.num_rows, weights
 
 
 def _identity(column: Any) -> Any:

@@ -6,13 +6,15 @@ No record is ever drawn: a picture sees only the release.  Colours work in grey.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.densities import DensityRelease
+from mercer.machines import MachineRelease
+from mercer.plotting_machines import draw_machine, heading
 from mercer.release import Release
 
 __all__ = ["draw", "draw_attack", "draw_plan", "draw_spending"]
@@ -22,8 +24,16 @@ _KINDS = (".png", ".svg", ".pdf")
 
 
 def draw(release: Release, path: Path | None, *, level: float = 0.95, title: str | None = None,
-         band: bool = True) -> Any:  # fmt: skip
-    """A figure of the release; written to `path` if one is given."""
+         band: bool = True, **options: Any) -> Any:  # fmt: skip
+    """A figure of the release; written to `path` if one is given.
+
+    A machine's picture can be cut: `columns=` one or two to show, `at=` where the others stand.
+    """
+    if isinstance(release, MachineRelease):
+        _check_path(path)
+        return _machine(release, path, level if band else None, title, **options)
+    if options:
+        raise TypeError(f"a picture of a density has no option {next(iter(options))!r}")
     if not isinstance(release, DensityRelease):
         raise TypeError(f"no picture is known for {type(release).__name__}")
     _check_path(path)
@@ -38,11 +48,29 @@ def draw(release: Release, path: Path | None, *, level: float = 0.95, title: str
     else:
         for place, pair in enumerate(((0, 1), (0, 2), (1, 2))):
             _map(release, figure, figure.add_subplot(1, 3, place + 1), pair)
-    heading = title or f"Private density of {' and '.join(names)}"
-    figure.suptitle(heading, fontsize=13, x=0.02, ha="left")
-    figure.text(0.02, 0.915 if d == 1 else 0.925, _promise(release), fontsize=8, color="#555555")
-    figure.tight_layout(rect=(0, 0, 1, 0.985))
+    _entitle(figure, release, title or f"Private density of {' and '.join(names)}", d == 1)
     return _finish(figure, path)
+
+
+def _machine(
+    release: MachineRelease,
+    path: Path | None,
+    level: float | None,
+    title: str | None,
+    columns: Sequence[str] | str | None = None,
+    at: Mapping[str, float] | None = None,
+) -> Any:
+    one = release.domain.dimension == 1 or isinstance(columns, str)
+    figure = _figure((7, 4.2) if one else (6.8, 5.4))
+    draw_machine(release, figure, level=level, columns=columns, at=at)
+    _entitle(figure, release, title or heading(release), one)
+    return _finish(figure, path)
+
+
+def _entitle(figure: Any, release: Release, title: str, flat: bool) -> None:
+    figure.suptitle(title, fontsize=13, x=0.02, ha="left")
+    figure.text(0.02, 0.915 if flat else 0.925, _promise(release), fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0, 1, 0.985))
 
 
 def draw_plan(

@@ -6,6 +6,7 @@ anything is drawn.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,15 +19,15 @@ from mercer.laws import Law
 from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Noise, Promise
+from mercer.mechanisms.objective import FINISH, Slopes, TiltedNoise, calibrate_tilt, reach
 from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
-from mercer.release import Release
 from mercer.statements import Statement
-from mercer.summaries import Summary
+from mercer.summaries import MachineBounds, MachineSummary, Summary
 from mercer.version import __version__
 
-__all__ = ["LedgerLike", "Purse", "commit", "publish", "spend"]
+__all__ = ["LedgerLike", "Purse", "commit", "perturb", "publish", "spend", "tilted_noise"]
 
-R = TypeVar("R", bound=Release)
+R = TypeVar("R")
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
 
 
@@ -131,26 +132,93 @@ def publish(
     post-processing.
     """
     sensitivity = summary.sensitivity(mechanism.norm)
-    noise = mechanism.calibrate(sensitivity, summary.basis.size, **promise)
+    noise = mechanism.calibrate(sensitivity, summary.size, **promise)
     if paid is not None and not _covered(noise.event, paid, summary):
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     coordinates = summary.coordinates()
     statement = paid or spend(
-        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit, words=mechanism.words,
-        calibration=mechanism.calibration, what=what,
+        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
+        words=mechanism.words + summary.note, calibration=mechanism.calibration, what=what,
     )  # fmt: skip
     purse.entropy.witness("coordinates", coordinates, sensitivity)
     noisy = noise.add(coordinates, purse.entropy)
     return build(noisy, noise.law, statement)
 
 
+def perturb(
+    summary: MachineSummary,
+    build: Callable[[Floats, Law, Statement], R],
+    purse: Purse,
+    *,
+    promise: Promise,
+    what: str,
+    paid: Statement | None = None,
+) -> R:
+    """Noise inside the objectives of machines (M8): charge, draw, minimise, hide what is left.
+
+    `build` is given weights times their penalties, as by `publish`, and a law that bounds their
+    noise to first order: half the slope's, over n.
+    """
+    noise = tilted_noise(summary.bounds, **promise)
+    if paid is not None and not _covered(noise.event, paid, summary):
+        raise ValueError("what was paid does not cover this noise; nothing was drawn")
+    statement = paid or spend(
+        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
+        words=TiltedNoise.words + summary.note, calibration="exact", what=what,
+    )  # fmt: skip
+    moved = Sensitivity(reach(_slopes(summary.bounds)), norm="l2")
+    purse.entropy.witness("gradient", summary.gradient, moved)
+    drawn = noise.tilt.draw(summary.size, purse.entropy)
+    weights = summary.tilted(drawn, noise.tilt.longest)
+    noisy = noise.finish.add(weights, purse.entropy)
+    return build(noisy, noise.law(2 * summary.n), statement)
+
+
+def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> TiltedNoise:
+    """Noise for the objectives of these machines: public."""
+    kappa, n = bounds.features.kappa, bounds.n
+    growth = sum(
+        math.log1p(machine.loss.curvature * kappa**2 / (2 * machine.penalty * n)) * (1 + 1e-9)
+        for machine in bounds.machines
+    )
+    if delta and epsilon * FINISH < 1e-4:
+        raise ValueError(
+            f"epsilon must be at least {1e-4 / FINISH:g} for noise in the objective with a delta, "
+            f"got {epsilon:g}; use method='output'"
+        )
+    if 2 * growth > epsilon:
+        many = len(bounds.machines)
+        enough = max(
+            machine.loss.curvature * kappa**2 / (2 * n * math.expm1(epsilon / (2 * many)))
+            for machine in bounds.machines
+        )
+        raise ValueError(
+            f"penalty = {min(m.penalty for m in bounds.machines):.3g} is too small for noise in "
+            f"the objective: the loss's curvature would cost {growth:.3g} of epsilon = "
+            f"{epsilon:g}; nothing was spent; use a penalty of {enough:.3g} or more, or "
+            "method='output'"
+        )
+    tilt = calibrate_tilt(_slopes(bounds), growth, bounds.size, epsilon=epsilon, delta=delta)
+    bounds.check(tilt.longest)
+    left = math.sqrt(sum(bounds.left(machine, tilt.longest) ** 2 for machine in bounds.machines))
+    distance = left + tilt.rounding / (2 * n)  # of weights times penalties
+    return TiltedNoise(tilt, distance, bounds.size, epsilon=epsilon, delta=delta)
+
+
+def _slopes(bounds: MachineBounds) -> list[Slopes]:
+    kappa, losses = bounds.features.kappa, [machine.loss for machine in bounds.machines]
+    return [Slopes(loss.slopes[0] * kappa, loss.slopes[1] * kappa) for loss in losses]
+
+
 def _covered(event: Event, paid: Statement, summary: Summary) -> bool:
-    """Whether the last event of a statement is at least this one, of the same records."""
-    if (paid.n, paid.unit) != (summary.n, summary.unit):
+    """Whether the last event of a statement is at least this one, of these records or a part."""
+    if paid.n < summary.n or paid.unit != summary.unit:
         return False
     match event, paid.events[-1]:
         case PureEvent(), PureEvent() as most:
             return event.epsilon <= most.epsilon
+        case ApproximateEvent(), ApproximateEvent() as most:
+            return event.epsilon <= most.epsilon and event.delta <= most.delta
         case GaussianEvent(), GaussianEvent() as most:
             return event.mu <= most.mu and event.distance <= most.distance
         case GaussianEvent(), ApproximateEvent() as most:

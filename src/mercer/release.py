@@ -24,7 +24,7 @@ from mercer.domain import Domain
 from mercer.laws import Law, Normal
 from mercer.statements import Statement
 
-__all__ = ["Accuracy", "Band", "Release", "noise_accuracy"]
+__all__ = ["Accuracy", "Band", "FunctionRelease", "Release", "noise_accuracy"]
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,41 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(ABC):
-    """A function anyone may evaluate, plot and keep for ever at no further cost."""
+    """Something anyone may evaluate, plot and keep for ever at no further cost."""
 
     domain: Domain
+    privacy: Statement
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All that the file holds."""
+
+    def save(self, path: str | Path) -> Path:
+        """Write the release as JSON; `mercer.load` reads it back to the last bit."""
+        from mercer.storage import write
+
+        return write(self.to_dict(), Path(path))
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Draw the release with its band; returns the Matplotlib figure."""
+        from mercer.plotting import draw
+
+        return draw(self, None if path is None else Path(path), **options)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FunctionRelease(Release):
+    """Noisy coordinates of one function in a basis, with the law of their noise."""
+
     basis: Basis
     coordinates: Floats
     noise: Law
-    privacy: Statement
     _memory: dict[Any, Any] = field(default_factory=dict, init=False)
-
-    kind: ClassVar[str]
 
     def __post_init__(self) -> None:
         values = np.array(self.coordinates, dtype=float)
@@ -90,10 +115,6 @@ class Release(ABC):
     @abstractmethod
     def scale(self) -> float:
         """Factor from the basis' function of the unit cube to the function of the domain."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """All that the file holds."""
 
     def raw(self, x: object, *, order: int | tuple[int, ...] = 0) -> Floats:
         """The released function itself, before any repair, or a derivative of it."""
@@ -133,21 +154,6 @@ class Release(ABC):
                 volume=self.domain.volume, tail=self._tail,
             )  # fmt: skip
         return self._memory["accuracy"]
-
-    def save(self, path: str | Path) -> Path:
-        """Write the release as JSON; `mercer.load` reads it back to the last bit."""
-        from mercer.storage import write
-
-        return write(self.to_dict(), Path(path))
-
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Draw the release with its band; returns the Matplotlib figure."""
-        from mercer.plotting import draw
-
-        return draw(self, None if path is None else Path(path), **options)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"
 
     @property
     def _filtered(self) -> Floats:

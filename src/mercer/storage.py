@@ -16,8 +16,11 @@ from mercer.bases import Moments, basis_from_dict
 from mercer.bases.base import covariance_of
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
-from mercer.domain import Domain
+from mercer.domain import MAX_DIMENSION, Domain
 from mercer.laws import OrbitopeLaw, law_from_dict
+from mercer.losses import loss_from_dict
+from mercer.maps import map_from_dict
+from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import Release
 from mercer.statements import Statement
@@ -26,6 +29,7 @@ __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
 
 FORMAT = "mercer-release"
 VERSION = 2
+MOST_COLUMNS = 1024  # of a machine
 _LARGEST = 1 << 28  # bytes
 
 
@@ -76,12 +80,16 @@ def from_dict(fields: object) -> Release:
     return _KINDS[kind](top)
 
 
-def _density(top: _Fields) -> Release:
-    domain_fields = top.part("domain")
-    names = domain_fields.get("columns", list)
+def _domain(top: _Fields, most: int = MAX_DIMENSION) -> Domain:
+    fields = top.part("domain")
+    names = fields.get("columns", list)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError("domain columns must be a list of names")
-    domain = Domain.of(domain_fields.get("bounds", list), names)
+    return Domain.of(fields.get("bounds", list), names, most=most)
+
+
+def _density(top: _Fields) -> Release:
+    domain = _domain(top)
     basis = basis_from_dict(top.get("basis", dict))
     if basis.dimension != domain.dimension:
         raise ValueError("basis and domain differ in dimension")
@@ -108,7 +116,52 @@ def _density(top: _Fields) -> Release:
     )
 
 
-_KINDS: dict[str, Callable[[_Fields], Release]] = {"density": _density}
+def _machine(top: _Fields) -> dict[str, Any]:
+    """What classifiers and regressions share."""
+    law, machine = law_from_dict(top.get("noise", dict)), top.part("machine")
+    if isinstance(law, OrbitopeLaw):
+        raise ValueError(f"the noise law {law.name!r} does not fit a machine")
+    losses = tuple(loss_from_dict(loss) for loss in top.get("losses", list))
+    return {
+        "domain": _domain(top, most=MOST_COLUMNS),
+        "privacy": _statement(top.part("privacy")),
+        "features": map_from_dict(top.get("features", dict)),
+        "losses": losses,
+        "coordinates": [_finite(v, "a coordinate") for v in top.get("coordinates", list)],
+        "noise": law,
+        "method": machine.get("method", str),
+        "penalty": machine.positive("penalty"),
+        "choice": machine.get("choice", str),
+        "gap": machine.positive("gap"),
+        "shrink": machine.get("shrink", bool),
+    }
+
+
+def _classifier(top: _Fields) -> Release:
+    classes = top.get("classes", list)
+    if not all(isinstance(c, (str, bool, int, float)) for c in classes):
+        raise ValueError("classes must be text or numbers")
+    fields = _machine(top)
+    if not all(loss.classes for loss in fields["losses"]):
+        raise ValueError("the losses are not a classifier's")
+    return ClassifierRelease(**fields, classes=tuple(classes), label=top.get("label", str))
+
+
+def _regression(top: _Fields) -> Release:
+    pair = [_finite(v, "y_bounds") for v in top.get("y_bounds", list)]
+    fields = _machine(top)
+    if len(pair) != 2 or any(loss.classes for loss in fields["losses"]):
+        raise ValueError("y_bounds or losses are not a regression's")
+    return RegressionRelease(
+        **fields, response=top.get("response", str), y_bounds=(pair[0], pair[1])
+    )
+
+
+_KINDS: dict[str, Callable[[_Fields], Release]] = {
+    "density": _density,
+    "classifier": _classifier,
+    "regression": _regression,
+}
 
 
 class _Fields:

@@ -14,8 +14,12 @@ from typing import Any
 __all__ = [
     "bandwidth_of",
     "console",
+    "describe",
+    "facts",
     "load_release",
     "pairs",
+    "places",
+    "points_of",
     "print_json",
     "progress",
     "required",
@@ -28,26 +32,38 @@ __all__ = [
 
 _LISTS = (
     "--bounds",
+    "--y-bounds",
     "--at",
     "--epsilon",
     "--bandwidth",
+    "--penalty",
+    "--quantiles",
     "--q",
 )  # options that take several numbers
+_WORDS = ("--columns", "--classes")  # options that take several words
 
 
 def spread(argv: list[str]) -> list[str]:
-    """`--bounds 0 100` as `--bounds=0 --bounds=100`, for all options that take several numbers."""
+    """`--bounds 0 100` as `--bounds=0 --bounds=100`, for all options that take several values."""
     out: list[str] = []
     place = 0
     while place < len(argv):
         option, place = argv[place], place + 1
         start = place
-        while option in _LISTS and place < len(argv) and is_number(argv[place]):
+        while place < len(argv) and _belongs(option, argv[place]):
             out.append(f"{option}={argv[place]}")
             place += 1
         if place == start:
             out.append(option)
     return out
+
+
+def _belongs(option: str, token: str) -> bool:
+    if option in _WORDS:
+        return is_number(token) or not token.startswith("-")
+    if option == "--at" and "=" in token:  # age=42
+        token = token.rpartition("=")[2]
+    return option in _LISTS and is_number(token)
 
 
 def is_number(token: str) -> bool:
@@ -103,6 +119,16 @@ def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
+def points_of(at: list[float], domain: Any) -> Any:
+    """Numbers from the command line as points of a domain."""
+    import numpy as np
+
+    d = domain.dimension
+    if not at or len(at) % d:
+        raise ValueError(f"--at needs {d} numbers a point ({', '.join(domain.names)})")
+    return np.array(at).reshape(-1, d)
+
+
 def required(name: str, value: Any) -> Any:
     """The value, or an error that names the option."""
     if value is None:
@@ -115,10 +141,31 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
+    if bandwidth and release.kind != "density":
+        raise ValueError(
+            f"bandwidth: a {release.kind} cannot be smoothed afterwards; its bandwidth was chosen "
+            "when it was learnt"
+        )
     if bandwidth:
         words = [str(b) for b in bandwidth]
         release = release.smooth(bandwidth_of(words, release.domain.dimension))
     return release
+
+
+def places(at: list[str]) -> dict[str, float]:
+    """`age=42` as a name and a number."""
+    out = {}
+    for word in at:
+        name, _, number = word.rpartition("=")
+        if not name or not is_number(number):
+            raise ValueError(f"--at must be NAME=NUMBER, for example --at age=42; got {word!r}")
+        out[name] = float(number)
+    return out
+
+
+def describe(release: Any) -> str:
+    """What a density is of."""
+    return f"density of {release.domain.describe()}"
 
 
 def summary(release: Any) -> dict[str, Any]:

@@ -175,22 +175,24 @@ def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
     return {"name": kernel.name, "covariance": [list(row) for row in kernel.covariance]}
 
 
-def kernel_from_dict(fields: object) -> Kernel:
+def kernel_from_dict(fields: object, most: int = 3) -> Kernel:
     """Rebuild a kernel, checking that its covariance is one."""
     if not isinstance(fields, dict) or fields.get("name") not in KERNELS:
         named = fields.get("name") if isinstance(fields, dict) else fields
         raise ValueError(f"unknown kernel {named!r}; this version knows {', '.join(KERNELS)}")
-    return KERNELS[fields["name"]](covariance_of(fields.get("covariance")))
+    return KERNELS[fields["name"]](covariance_of(fields.get("covariance"), most))
 
 
-def covariance_of(value: object) -> tuple[tuple[float, ...], ...]:
-    """A symmetric positive definite matrix of dimension one to three, as tuples."""
+def covariance_of(value: object, most: int = 3) -> tuple[tuple[float, ...], ...]:
+    """A symmetric positive definite matrix of dimension one to `most`, as tuples."""
     try:
         matrix = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError("a kernel's covariance must be a matrix of numbers") from None
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not 1 <= len(matrix) <= 3:
-        raise ValueError(f"a kernel's covariance must be 1x1 to 3x3, got shape {matrix.shape}")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not 1 <= len(matrix) <= most:
+        raise ValueError(
+            f"a kernel's covariance must be 1x1 to {most}x{most}, got shape {matrix.shape}"
+        )
     if not np.all(np.isfinite(matrix)) or not np.array_equal(matrix, matrix.T):
         raise ValueError("a kernel's covariance must be finite and symmetric")
     scale = np.sqrt(np.abs(np.diag(matrix)))

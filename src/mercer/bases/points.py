@@ -22,8 +22,9 @@ from mercer.bases.base import (
 from mercer.checks import Floats
 from mercer.kernels import Kernel, norms
 
-__all__ = ["Eigenfunctions", "Landmarks", "PointBasis"]
+__all__ = ["MOST_COLUMNS", "Eigenfunctions", "Landmarks", "PointBasis"]
 
+MOST_COLUMNS = 1024  # of landmarks, which kernel machines use in any dimension
 _MOST_POINTS = 4096
 _MOST_ENTRIES = 1 << 22  # of a feature table
 
@@ -122,7 +123,7 @@ class Landmarks(PointBasis):
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Landmarks:
-        kernel = kernel_from_dict(fields.get("kernel"))
+        kernel = kernel_from_dict(fields.get("kernel"), most=MOST_COLUMNS)
         return cls(kernel, _points(fields.get("points"), kernel.dimension))
 
 
@@ -141,10 +142,10 @@ class Eigenfunctions(PointBasis):
     name = "eigenfunctions"
 
     @classmethod
-    def spanning(cls, kernel: Kernel, size: int) -> Eigenfunctions:
-        """The `size` largest eigenpairs."""
+    def spanning(cls, kernel: Kernel, size: int, *, side: int | None = None) -> Eigenfunctions:
+        """The `size` largest eigenpairs, from `side` points along each coordinate."""
         d = kernel.dimension
-        side = {1: 256, 2: 24, 3: 10}[d]
+        side = side or {1: 256, 2: 24, 3: 10}[d]
         ticks, weights = np.polynomial.legendre.leggauss(side)
         z = np.array(list(itertools.product((ticks + 1) / 2, repeat=d)))
         root = np.sqrt([math.prod(w) for w in itertools.product(weights / 2, repeat=d)])

@@ -43,6 +43,7 @@ class Catalogue:
         self._stores: dict[str, tuple[int, Store]] = {}  # by place, with the file's inode
         self._lost: frozenset[str] = frozenset()  # stores that do not answer
         self._complained: set[str] = set()  # those the log has named
+        self._unserved: set[tuple[str, str]] = set()  # live releases of other kinds, named as well
         self._looked = -float("inf")
         self.refresh()
         if self._twice:
@@ -198,12 +199,16 @@ class Catalogue:
                 store.close()
             known, store = {}, store_of(place)
             self._stores[place] = (inode, store)
-        names = store.names()
-        return [
-            known.get(name) or LiveEntry(name, open_live(store, name), place)
-            for name in names
-            if is_name(name) and name not in retired
-        ]
+        found = []
+        for name in store.names():
+            if is_name(name) and name not in retired:
+                entry = known.get(name) or LiveEntry(name, open_live(store, name), place)
+                if entry.release.kind == "density":
+                    found.append(entry)
+                elif (place, name) not in self._unserved:
+                    _LOG.warning("left out: %r in a store: its kind is not served", name)
+                    self._unserved.add((place, name))
+        return found
 
     def _paths(self, end: str) -> list[Path]:
         if self._folder is None:

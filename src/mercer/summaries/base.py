@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from mercer.bases import Basis
 from mercer.checks import Floats
 from mercer.data import Sensitive
 from mercer.privacy import Norm, Sensitivity
@@ -13,11 +12,20 @@ __all__ = ["Summary"]
 
 
 class Summary(Sensitive, ABC):
-    """f_D as exact coordinates in a basis, with a bound on what one record can do to them."""
+    """f_D as coordinates, with a bound on what one record can do to them."""
 
-    basis: Basis
     n: int  # rows, or persons: public under replace-one
     unit: str  # "row", or the column that names a person
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many coordinates there are: public."""
+
+    @property
+    def note(self) -> str:
+        """What the statement says beside the mechanism: public."""
+        return ""
 
     @abstractmethod
     def sensitivity(self, norm: Norm) -> Sensitivity:
@@ -25,4 +33,4 @@ class Summary(Sensitive, ABC):
 
     @abstractmethod
     def coordinates(self) -> Floats:
-        """c_j = <f_D, e_j>, from exact integer counts: no order of rows or chunks matters."""
+        """The coordinates of f_D, which get noise."""

@@ -51,6 +51,10 @@ class DensitySummary(Summary):
         """Feature vectors of the nodes: public."""
         return self.basis.row_features(self._smoother)
 
+    @property
+    def size(self) -> int:
+        return self.basis.size
+
     def sensitivity(self, norm: Norm) -> Sensitivity:
         return row_sensitivity(self.features, self.n, self.basis.size, norm)
 

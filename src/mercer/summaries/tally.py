@@ -124,7 +124,7 @@ def tally_rows(rows: Rows, domain: Domain) -> Tally:
     persons, weights = person_weights(rows, PERSON)
     tally = Tally(domain, PERSON)
     tally.persons = persons
-    for chunk, weight in zip(rows.chunks(), weights, strict=True):
+    for chunk, weight in zip(rows.chunks(), weights(), strict=True):
         tally.add(chunk, weight)
     return tally
 

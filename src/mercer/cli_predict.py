@@ -1,0 +1,213 @@
+"""`mercer predict`: what a released machine says of new rows.  Layer 6.
+
+New rows are the caller's own: nothing here is private, and nothing is spent.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer import terminal
+from mercer.checks import Floats
+from mercer.cli_plan import Json
+
+__all__ = ["predict_command"]
+
+_SHOWN = 20
+
+
+def predict_command(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="New rows: a CSV or Parquet file with the release's columns."),
+    ] = None,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="X…", help="Points instead: X for one column, X Y for two, and so on."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Predictions to write, a .csv file.")
+    ] = None,
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Of each class; needs classify --loss logistic.")
+    ] = False,
+    band: Annotated[
+        bool, typer.Option("--band", help="Error band for the noise, everywhere at once.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict new rows with a released classifier or regression: free, any number of times.
+
+    [bold]Example:[/bold] mercer predict ill.json new.csv -o predictions.csv
+
+    Or at points: mercer predict ill.json --at 42 27. Values outside the bounds are moved to them;
+    a row that lacks a number gets no prediction.
+    """
+    from mercer.disk import replace_text
+    from mercer.terminal_machines import is_machine, name_of
+
+    machine = terminal.load_release(release, None)
+    if not is_machine(machine):
+        raise ValueError(
+            f"{release.name} is a {machine.kind}: only classifiers and regressions predict; use "
+            f"mercer eval {release} --at X…"
+        )
+    if (at is None) == (file is None):
+        raise ValueError("give the new rows either as a file or with --at X…, not both or none")
+    if output is not None:
+        _check_output(output, file, overwrite)
+    seen = _Seen(machine, probability, level if band else None)
+    parts: Iterator[list[dict[str, Any]]]
+    shown: list[dict[str, Any]] = []
+    with terminal.progress(not as_json) as tick:
+        if file is not None:
+            parts = (seen.rows(rows) for rows in _read(file, machine.domain.names, tick))
+        else:
+            parts = iter([seen.points(terminal.points_of(at or [], machine.domain))])
+        if output is not None:
+            replace_text(output, _lines(parts), mode=0o644)
+        else:
+            for part in parts:
+                shown += part if as_json else part[: _SHOWN - len(shown)]
+    if as_json:
+        about: dict[str, Any] = {
+            "kind": machine.kind,
+            "label": name_of(machine),
+            "rows": seen.count,
+        }
+        about |= {"missing": seen.missing, "outside": seen.outside}
+        about |= {"level": level} if band else {}
+        about |= {"predictions": shown} if output is None else {"file": str(output)}
+        terminal.print_json(about)
+        return
+    if shown:
+        table = terminal.table(*shown[0])
+        for row in shown:
+            table.add_row(*map(_cell, row.values()))
+        terminal.console().print(table)
+    if seen.count > len(shown) > 0:
+        print(f"The first {len(shown)} of {seen.count} rows; all of them: -o predictions.csv")
+    for note in seen.notes():
+        print(note)
+    if output is not None:
+        print(f"{seen.count} predictions of {name_of(machine)} written to {output}")
+
+
+@dataclass
+class _Seen:
+    """Predictions as they are made, and how many rows were not as they should be."""
+
+    machine: Any
+    probability: bool
+    level: float | None
+    count: int = field(default=0)
+    missing: int = field(default=0)
+    outside: int = field(default=0)
+
+    def rows(self, rows: Floats) -> list[dict[str, Any]]:
+        """Of a part of a file: each row with its number, from 1."""
+        first = self.count + 1
+        found = self._found(rows)
+        return [{"row": first + k} | answer for k, answer in enumerate(found)]
+
+    def points(self, rows: Floats) -> list[dict[str, Any]]:
+        """Of points from the command line."""
+        names = self.machine.domain.names
+        return [
+            dict(zip(names, point, strict=True)) | answer
+            for point, answer in zip(rows.tolist(), self._found(rows), strict=True)
+        ]
+
+    def _found(self, rows: Floats) -> list[dict[str, Any]]:
+        import numpy as np
+
+        from mercer.terminal_machines import answers
+
+        domain = self.machine.domain
+        whole = np.all(np.isfinite(rows), axis=1)
+        inside = np.all((rows >= domain.lower) & (rows <= domain.upper), axis=1)
+        self.count += len(rows)
+        self.missing += int(np.sum(~whole))
+        self.outside += int(np.sum(whole & ~inside))
+        named = answers(
+            self.machine, rows, probability=self.probability, level=self.level
+        )  # fmt: skip
+        return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
+
+    def notes(self) -> Iterator[str]:
+        """What there is to say of the rows."""
+        if self.missing:
+            yield f"{self.missing} of {self.count} rows lack a number: they get no prediction."
+        if self.outside:
+            yield (
+                f"{self.outside} of {self.count} rows have values outside the release's bounds, "
+                "which were moved to them."
+            )
+
+
+def _read(
+    file: Path, names: tuple[str, ...], tick: Callable[[int], None] | None
+) -> Iterator[Floats]:
+    import numpy as np
+
+    from mercer.files import file_batches
+    from mercer.tables import numbers_of
+
+    schema, tasks = file_batches(file, whole=True)
+    for name in names:
+        if schema.names.count(name) != 1:
+            raise ValueError(
+                f"{file.name} must have one column {name!r}, as the release has; it has "
+                f"{', '.join(map(repr, schema.names[:30]))}"
+            )
+    for batch in chain.from_iterable(task() for task in tasks(list(names))):
+        if tick is not None:
+            tick(batch.num_rows)
+        for start in range(0, batch.num_rows, 1 << 16):
+            part = batch.slice(start, 1 << 16)
+            yield np.stack([numbers_of(part.column(name), name) for name in names], axis=1)
+
+
+def _check_output(output: Path, file: Path | None, overwrite: bool) -> None:
+    if output.suffix != ".csv":
+        raise ValueError(f"output must end in .csv, got {output.name!r}")
+    if not output.resolve().parent.is_dir():
+        raise ValueError(f"output: there is no folder {str(output.parent)!r}; create it first")
+    if file is not None and output.resolve() == file.resolve():
+        raise ValueError("output is the file of new rows itself; choose another name")
+    if output.exists() and not overwrite:
+        raise ValueError(
+            f"output {str(output)!r} exists; choose another name, or --overwrite to replace it"
+        )
+
+
+def _lines(parts: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
+    """CSV text; numbers with as many digits as give them back."""
+    headed = False
+    for part in parts:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if part and not headed:
+            writer.writerow(part[0])
+            headed = True
+        writer.writerows(row.values() for row in part)
+        yield text.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

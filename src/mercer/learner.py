@@ -1,0 +1,132 @@
+"""How any kernel machine is learnt and released.  Layer 6.  M8, M12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.answers import Answer
+from mercer.api import count_of
+from mercer.checks import Floats, check_choice
+from mercer.data import open_rows
+from mercer.domain import Domain
+from mercer.laws import Law
+from mercer.machine_recipes import MachineRecipe
+from mercer.machines import MachineRelease
+from mercer.mechanisms import Exponential
+from mercer.mechanisms.base import check_promise
+from mercer.mechanisms.objective import TiltedNoise
+from mercer.privacy import ApproximateEvent, Event, PureEvent
+from mercer.publish import LedgerLike, Purse, perturb, publish, spend
+from mercer.recipes import dimension_of
+from mercer.statements import Statement
+from mercer.storage import MOST_COLUMNS
+from mercer.summaries import Examples, MachineSummary, held_scores
+from mercer.targets import Target
+
+__all__ = ["learn"]
+
+
+def learn(
+    X: object,
+    y: object,
+    target: Target,
+    recipe: MachineRecipe,
+    build: Callable[[dict[str, Any]], Any],
+    what: str,
+    *,
+    bounds: object,
+    epsilon: object,
+    delta: object,
+    columns: object,
+    unit: str | None,
+    missing: str,
+    rng: object,
+    ledger: LedgerLike,
+    dataset: str | None,
+    progress: Callable[[int], None] | None,
+) -> Any:
+    """Read, check, charge, learn; `build` makes the release of what all machines have."""
+    check_choice("missing", missing, ("zero", "drop"))
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    source = entropy.resolve(rng)
+    purse = Purse.of(source, ledger, dataset, data=X, unit=unit)
+    chosen = isinstance(recipe.penalty, tuple)
+    if chosen and (unit is not None or missing == "drop"):
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place; it goes neither "
+            "with unit nor with missing='drop'; give one penalty or 'rule'"
+        )
+    one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
+    dimension = None if one_pair else dimension_of(bounds)
+    rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
+    if columns is None and one_pair and len(rows.names) > 1 and isinstance(X, (str, Path)):
+        raise ValueError(
+            "columns is missing: name the columns of the file to learn from, or give bounds for "
+            "each of them"
+        )
+    if chosen and not rows.fixed:
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place, which a damaged "
+            "line of a CSV file would move; use a Parquet file or a data frame, one penalty, or "
+            "'rule'"
+        )
+    spread: Any = [bounds] * len(rows.names) if one_pair else bounds
+    domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
+    recipe.check(domain)
+    if progress is not None:
+        rows.progress(progress)
+    examples = Examples(rows, domain, "learnt" if chosen else "all")
+    n = count_of(examples, rows, missing)
+    features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
+    penalties = recipe.candidates(features, n=n, promise=promise)
+    moves = rows.unit is not None or not rows.fixed
+    limits = recipe.bounds(features, penalties, n, examples.rows, moves=moves)
+    recipe.warn(limits, promise)
+    summary = MachineSummary(examples, limits, unit=rows.unit or "row")
+    held = Examples(rows, domain, "held") if chosen else None
+    whole = n + (held.rows if held is not None else 0)
+    how = "private" if chosen else "given" if recipe.penalty is not None else "rule"
+
+    def releases(noisy: Floats, law: Law, statement: Statement) -> list[MachineRelease]:
+        """One for each penalty, of weights that were noised times their penalties."""
+        out = []
+        for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
+            share = float(law.deviations(len(noisy))[0] / law.deviations(len(part))[0])
+            fields = {
+                "domain": domain, "privacy": statement, "features": features,
+                "losses": recipe.losses, "coordinates": part,
+                "noise": replace(law, scale=law.scale * share), "method": recipe.method,
+                "penalty": penalty, "choice": how, "gap": limits.gap, "shrink": False,
+            }  # fmt: skip
+            out.append(build(fields))
+        return out
+
+    paid = None
+    if held is not None:
+        event: Event = (
+            ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
+        )
+        words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
+        words += f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
+        paid = spend(
+            (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
+            words=words,
+        )  # fmt: skip
+    if recipe.method == "objective":
+        made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
+    else:
+        made = publish(
+            summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
+        )
+    if held is None:
+        return made[0]
+    machines = limits.machines[: len(recipe.losses)]
+    scores, moved = held_scores(held, features, machines, [release.weights for release in made])
+    choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
+    return made[choice.choose(scores, source)]

@@ -1,0 +1,152 @@
+"""Kernel machines: penalised empirical risk in a feature space.  Layer 2, left of the door.
+
+M8; Hall 2013, Sec. 4.3 (thesis 3.3.3).  f_D = argmin (1/n) sum loss(y_i, f(x_i)) + penalty |f|^2
+moves by at most M kappa / (penalty n) if one row is replaced, M the largest slope of the loss.  No
+intercept is free of the penalty, and what the solver leaves counts (E9).  docs/proofs/machines.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.accountants import replace_one
+from mercer.checks import Floats
+from mercer.maps import FeatureMap
+from mercer.privacy import Norm, Sensitivity
+from mercer.summaries.base import Summary
+from mercer.summaries.examples import PIECE, Examples
+from mercer.summaries.newton import Machine, Risk, minimise
+
+__all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineSummary"]
+
+COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
+_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True)
+class MachineBounds:
+    """What is public of K machines: losses, penalties, features, n; and all bounds that follow."""
+
+    machines: tuple[Machine, ...]
+    features: FeatureMap
+    n: int
+    share: float = COARSE  # noise on the weights covers it by itself; noise in the objective: FINE
+    moves: bool = False  # whether one record can move the places of others (CSV files, persons)
+    rows: int = 0  # rows read, where n are persons
+
+    @property
+    def size(self) -> int:
+        """Weights of all machines."""
+        return len(self.machines) * self.features.size
+
+    @property
+    def penalties(self) -> Floats:
+        """Of each weight."""
+        return np.repeat([machine.penalty for machine in self.machines], self.features.size)
+
+    def steepness(self, machine: Machine) -> float:
+        """M of a loss, times kappa: no row's gradient is longer at the minimum."""
+        kappa = self.features.kappa
+        return machine.loss.steepness(penalty=machine.penalty, kappa=kappa) * kappa
+
+    def aim(self, machine: Machine, tilt: float = 0.0) -> float:
+        """Gradient at which the solver stops: not below what rounding may do to it."""
+        return max(self.share * self.steepness(machine) / self.n, self.rounding(machine, tilt))
+
+    @property
+    def gap(self) -> float:
+        """The largest P(w) - P(w*) that the solver may leave, |gradient|^2 / (4 penalty)."""
+        return max((self.aim(m) + self.rounding(m)) ** 2 / (4 * m.penalty) for m in self.machines)
+
+    def rounding(self, machine: Machine, tilt: float = 0.0) -> float:
+        """Bound on the error of a computed gradient; `tilt` bounds the noise in the objective.
+
+        Sums of a piece, sums of pieces, a product with m weights of length at most `reach`.
+        """
+        kappa, m, slope = self.features.kappa, self.features.size, self.steepness(machine)
+        penalty, pull = machine.penalty, tilt / self.n
+        reach = min((slope + pull) / 2, pull + math.sqrt(machine.loss.at_zero * penalty)) / penalty
+        bend = machine.loss.curvature * kappa**2 + 2 * penalty
+        terms = (PIECE + max(self.n, self.rows) / PIECE + 64) * (slope + pull)
+        terms += (m + 64) * bend * reach
+        moved = self.features.wobble * (slope / kappa + bend * reach) if self.moves else 0.0
+        return 1.1 * _ROUNDOFF * terms + moved
+
+    def left(self, machine: Machine, tilt: float = 0.0) -> float:
+        """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""
+        return (self.aim(machine, tilt) + self.rounding(machine, tilt)) / 2
+
+    def check(self, tilt: float = 0.0) -> None:
+        """Refuse penalties so small that rounding would be more than the solver may leave."""
+        for machine in self.machines:
+            bend = machine.loss.curvature * self.features.kappa**2 + 2 * machine.penalty
+            blind = 16 * _ROUNDOFF * (self.features.size + 64) * bend > machine.penalty
+            allowed = 4 * COARSE * self.steepness(machine) / self.n
+            if blind or self.rounding(machine, tilt) > allowed:
+                raise ValueError(
+                    f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
+                    "precision cannot solve it as closely as the promise needs; nothing was spent; "
+                    "use a larger penalty"
+                )
+
+    def sensitivity(self) -> float:
+        """Change of all weights, each times its penalty, in the l2 norm.
+
+        M kappa / n a machine (M8, times the penalty), and twice what the solver may leave.
+        """
+        moves = [self.steepness(m) / self.n + 2 * self.left(m) for m in self.machines]
+        return math.sqrt(sum(move**2 for move in moves))
+
+
+class MachineSummary(Summary):
+    """Weights of K machines on the same features, each times its penalty, one after the other.
+
+    Times the penalty, because then one row can move each machine as far as any other.
+    """
+
+    def __init__(self, examples: Examples, bounds: MachineBounds, *, unit: str) -> None:
+        self.bounds, self.n, self.unit = bounds, bounds.n, unit
+        self._examples = examples
+        bounds.check()
+
+    @property
+    def size(self) -> int:
+        return self.bounds.size
+
+    @property
+    def note(self) -> str:
+        return f"; solved to a gap of {self.bounds.gap:.1g}, which the noise covers"
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        if norm == "l2":
+            return replace_one(self.bounds.sensitivity())
+        if norm == "l1":
+            return replace_one(math.sqrt(self.size) * self.bounds.sensitivity(), "l1")
+        raise ValueError(f"a machine's weights have no bound in the norm {norm!r}")
+
+    @property
+    def risk(self) -> Risk:
+        """The objectives, without noise in them."""
+        m = self.bounds.features.size
+        self._examples.on(self.bounds.features)
+        return Risk(
+            self._examples, self.bounds.machines, m, self.n, self.bounds.features.kappa,
+            np.zeros((len(self.bounds.machines), m)),
+        )  # fmt: skip
+
+    def coordinates(self) -> Floats:
+        return self.tilted(np.zeros(self.size))
+
+    def tilted(self, tilt: Floats, longest: float = 0.0) -> Floats:
+        """The same for the risk plus tilt'w / n; `longest` is the public bound on the tilt."""
+        risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
+        aims = np.array([self.bounds.aim(m, longest) for m in self.bounds.machines])
+        return minimise(risk, aims).reshape(-1) * self.bounds.penalties
+
+    def gradient(self) -> Floats:
+        """N times the gradient at the function zero: what noise in the objective hides first."""
+        zero = np.zeros((len(self.bounds.machines), self.bounds.features.size))
+        return self.n * self.risk.sweep(zero, curve=False).gradient.reshape(-1)
