@@ -210,6 +210,17 @@ def test_a_warning_is_one_line_before_the_result(folder, capsys):
     assert json.loads(out)["penalty_choice"] == "given"
 
 
+def test_predict_of_few_rows_and_several_classes(folder, capsys):
+    """Bands of several functions do not fit a table; nothing to predict is said."""
+    released(capsys, *ILL, *PROMISE, *SEEDED, "-o", "few.json")
+    (folder / "none.csv").write_text("age,bmi\n")
+    (folder / "gap.csv").write_text("age,bmi\n,27\n")
+    assert "no rows" in run(capsys, "predict", "few.json", "none.csv")[1]
+    code, out, _ = run(capsys, "predict", "few.json", "gap.csv")
+    assert code == 0
+    assert "1 of 1 rows lack a number" in out
+
+
 def test_a_penalty_of_several_and_persons_and_a_ledger(folder, capsys):
     several = [*ILL, *PROMISE, *SEEDED, "--penalty", "0.05", "0.5", "-o", "a.json", "--json"]
     code, _, err = run(capsys, *several)

@@ -94,10 +94,9 @@ def predict_command(
         terminal.print_json(about)
         return
     if shown:
-        table = terminal.table(*shown[0])
-        for row in shown:
-            table.add_row(*map(_cell, row.values()))
-        terminal.console().print(table)
+        _print(shown, release, several=band and len(machine.losses) > 1)
+    elif output is None:
+        print("There are no rows to predict.")
     if seen.count > len(shown) > 0:
         print(f"The first {len(shown)} of {seen.count} rows; all of them: -o predictions.csv")
     for note in seen.notes():
@@ -179,6 +178,18 @@ def _read(
         for start in range(0, batch.num_rows, 1 << 16):
             part = batch.slice(start, 1 << 16)
             yield np.stack([numbers_of(part.column(name), name) for name in names], axis=1)
+
+
+def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
+    """A table; the bands of several functions do not fit into one."""
+    ends = ("decision_", "lower_", "upper_")
+    names = [name for name in rows[0] if not (several and name.startswith(ends))]
+    table = terminal.table(*names)
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in names))
+    terminal.console().print(table)
+    if several:
+        print(f"Bands of each function: mercer eval {release} --at X…, or --json, or -o FILE.csv")
 
 
 def _check_output(output: Path, file: Path | None, overwrite: bool) -> None:
