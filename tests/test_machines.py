@@ -1,5 +1,6 @@
 """Kernel machines: losses, features, solver, releases and their files."""
 
+import itertools
 import json
 import math
 from importlib.resources import files
@@ -24,6 +25,7 @@ from mercer.losses import (
     Squared,
     loss_from_dict,
 )
+from mercer.machine_recipes import MachineRecipe
 from mercer.machines import shrinkage
 from mercer.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
 from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
@@ -371,6 +373,27 @@ def test_rules_are_public_and_move_as_they_should():
     rule = {"multiplier": 4.0, "kappa": 1.0, "epsilon": 1.0, "pure": False, "inside": True}
     penalties = [penalty_rule(Hinge(), n=n, **rule) for n in (100, 1000, 10_000)]
     assert np.allclose(penalties, [0.04, 0.004, 0.0002])
+
+
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_the_rules_penalty_can_be_solved(moves, delta):
+    """Nobody meets a refusal by default: with public numbers alone, for all losses and sizes."""
+    losses = [Hinge(), Logistic(), Huber(), Pinball(0.9), Insensitive(), Squared()]
+    for loss in losses:
+        for n, d in itertools.product((20, 10**3, 10**5, 10**6), (1, 2, 5, 30)):
+            recipe = MachineRecipe.of(
+                [(loss, 1 if loss.classes else None)], kernel="gaussian", bandwidth=None,
+                features=None, size=None, points=None, constant=None, method=None, penalty="rule",
+                pure=delta == 0, unit=None,
+            )  # fmt: skip
+            domain = Domain.of([(0, 1)] * d, [f"x{i}" for i in range(d)], most=99)
+            promise = {"epsilon": 1.0, "delta": delta}
+            features = recipe.map(domain, n=n, epsilon=1.0)
+            (penalty,) = recipe.candidates(features, n=n, promise=promise)
+            raised = 33.0 if moves and n == 10**6 else 1.0
+            bounds = recipe.bounds(features, [penalty * raised], n, n, moves=moves)
+            assert recipe.sound(bounds, promise), (loss, n, d)
 
 
 class Watched(Seeded):

@@ -87,6 +87,11 @@ def learn(
     penalties = recipe.candidates(features, n=n, promise=promise)
     moves = rows.unit is not None or not rows.fixed
     limits = recipe.bounds(features, penalties, n, examples.rows, moves=moves)
+    for _ in range(25):  # the rule's penalty, or the next that doubles can solve
+        if recipe.penalty is not None or recipe.sound(limits, promise):
+            break
+        penalties = (1.15 * penalties[0],)
+        limits = recipe.bounds(features, penalties, n, examples.rows, moves=moves)
     recipe.warn(limits, promise)
     summary = MachineSummary(examples, limits, unit=rows.unit or "row")
     held = Examples(rows, domain, "held") if chosen else None

@@ -27,6 +27,7 @@ __all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
 
 FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
 _MOST_WEIGHTS = 1 << 15
+_TRACE = 0.3  # of the slope's noise, at most, for what the solver leaves
 _USUAL = 128  # features of a kind that the rule would not choose
 
 
@@ -203,6 +204,18 @@ class MachineRecipe:
                 for loss in self.losses
             ),
         )
+
+    def sound(self, bounds: MachineBounds, promise: Promise) -> bool:
+        """Whether rounding can be hidden at these penalties by a trace of the noise: public."""
+        try:
+            bounds.check()
+            if self.method != "objective":
+                return True
+            noise = tilted_noise(bounds, **promise)
+        except ValueError:
+            return False
+        trace = float(noise.finish.law.deviations(bounds.size)[0])
+        return trace <= _TRACE * noise.tilt.scale / (2 * bounds.n)
 
     def bounds(
         self, features: FeatureMap, penalties: Sequence[float], n: int, rows: int, *, moves: bool

@@ -74,7 +74,7 @@ class FeatureMap(ABC):
     @property
     @abstractmethod
     def amplification(self) -> float:
-        """Largest sum of sizes of the terms that a feature is computed from."""
+        """Root mean square over the features of the sum of sizes of the terms of each."""
 
     @property
     def wobble(self) -> float:

@@ -56,7 +56,8 @@ class LandmarkMap(FeatureMap):
 
     @property
     def amplification(self) -> float:
-        return float(np.abs(self.basis.mixing).sum(axis=1).max())
+        sums = np.abs(self.basis.mixing).sum(axis=1)
+        return _rms(sums) * max(1.0, len(self.basis.points) / 64)
 
     def rows(self, unit: Floats) -> Floats:
         return self.basis.features(unit)
@@ -125,7 +126,8 @@ class TensorMap(FeatureMap):
 
     @property
     def amplification(self) -> float:
-        return float(sum(np.abs(axis.mixing).sum(axis=1).max() for axis in self.axes))
+        each = [np.abs(axis.mixing).sum(axis=1) for axis in self.axes]
+        return _rms(sum(sums[self.terms[:, k]] for k, sums in enumerate(each)))
 
     def rows(self, unit: Floats) -> Floats:
         out = np.ones((len(unit), self.inner))
@@ -182,6 +184,10 @@ def _trimmed(axes: tuple[Eigenfunctions, ...], terms: Ints) -> tuple[Eigenfuncti
     for axis in axes:
         kept[id(axis)] = Eigenfunctions(axis.kernel, axis.points, axis.matrix[: most[id(axis)]])
     return tuple(kept[id(axis)] for axis in axes)
+
+
+def _rms(values: Any) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def _kernel(name: str, lengths: Floats) -> Kernel:

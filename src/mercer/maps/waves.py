@@ -63,7 +63,8 @@ class RandomFeatures(FeatureMap):
 
     @property
     def amplification(self) -> float:
-        return (1 + float(np.abs(self.frequencies).sum(axis=1).max())) / math.sqrt(self.inner / 2)
+        sums = 1 + np.abs(self.frequencies).sum(axis=1)
+        return float(np.sqrt(np.mean(sums**2) / (self.inner / 2)))
 
     def rows(self, unit: Floats) -> Floats:
         angle = unit @ self.frequencies.T

@@ -90,6 +90,7 @@ class MachineBounds:
                     f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
                     "precision cannot solve it as closely as the promise needs; nothing was spent; "
                     "use a larger penalty"
+                    + (", or a Parquet file or data frame without unit" if self.moves else "")
                 )
 
     def sensitivity(self) -> float:
