@@ -284,13 +284,13 @@ def places(folder: str) -> Iterator[dict[str, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
-    parser.add_argument("--quick", action="store_true", help="2 kills")
+    parser.add_argument("--quick", action="store_true", help="5 kills")
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--fault", action="store_true", help="tell before the commit: is seen")
     parser.add_argument("--only", choices=KINDS, help="one of the two")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    kills = 2 if given.quick else given.kills
+    kills = 5 if given.quick else given.kills
     with tempfile.TemporaryDirectory() as folder, places(folder) as found:
         results = [
             run(kind, place, kills, given.fault, Path(folder))

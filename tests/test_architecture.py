@@ -136,7 +136,7 @@ SAME_LAYER = {
     ("summaries", "data"),
     ("data", "tables"),
     ("summaries", "persons"),
-    ("persons", "data"), ("summaries", "folding"), ("bases", "kernels"),
+    ("persons", "data"), ("summaries", "folding"), ("bases", "kernels"), ("bases", "domain"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
     ("cli", "planning"), ("__main__", "cli"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
     ("composition", "accountants"), ("filters", "accountants"), ("filters", "composition"),

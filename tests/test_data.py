@@ -152,6 +152,16 @@ def test_a_person_counts_once(frame, tmp_path):
     assert np.array_equal(release(coded, **unit), once.coordinates)
 
 
+def test_a_row_of_another_length_is_a_row_without_values():
+    """M18: it decides about no exception, and counts."""
+    rows = [[0.2, 0.4]] * 9
+    options = {"bounds": [(0, 1)] * 2, "epsilon": 1, "rng": 0}
+    wanted = mercer.density([*rows, [None, None]], **options)
+    for odd in ([0.2], [0.2, 0.4, 0.6], [], 7.0, "ab", None, [[0.2], 0.4]):
+        made = mercer.density([*rows, odd], **options)
+        assert np.array_equal(made.coordinates, wanted.coordinates)
+
+
 def test_person_weights_never_exceed_one_person(frame):
     frame.loc[3:9, "who"] = None  # unnamed rows are nobody's
     rows = open_rows(frame, columns="age", unit="who", dimension=1)

@@ -192,11 +192,12 @@ def test_values_are_those_of_exact_sums(rng):
 def test_audit_stays_below_the_claim_and_comes_near(rng):
     """With the same kernel for both, two points say all: f - f' is a multiple of K_a - K_b.
 
-    For two normal laws that just keep the promise, bounds from 12,000 runs each have mean 0.56 and
-    sd 0.04; for half the noise, from 6,000, mean 1.86 and sd 0.07 (simulated).
+    For two normal laws that just keep the promise, bounds from 24,000 runs each have mean 0.68 and
+    sd 0.045 (simulated): 0.42 is six of them below, as often missed as ALPHA says; for half the
+    noise, from 6,000, mean 1.86 and sd 0.07.
     """
     kernel, epsilon, delta = "exponential", 1.0, 0.1
-    runs, points = 12_000, np.array([0.1, 0.9])
+    runs, points = 24_000, np.array([0.1, 0.9])
     rows, other = pair(1, 0.1, 0.9)
     firsts = [
         mercer.live(
@@ -223,8 +224,8 @@ def test_audit_stays_below_the_claim_and_comes_near(rng):
 
     one, two = (statistics(live, 1.0, runs) for live in firsts)
     bound = epsilon_lower_bound(one, two, delta=delta, confidence=CONFIDENCE)
-    assert 0.35 * epsilon < bound <= epsilon
-    small, less = (statistics(live, 0.5, runs // 2) for live in firsts)
+    assert 0.42 * epsilon < bound <= epsilon
+    small, less = (statistics(live, 0.5, runs // 4) for live in firsts)
     assert epsilon_lower_bound(small, less, delta=delta, confidence=CONFIDENCE) > epsilon
 
 

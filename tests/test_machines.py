@@ -29,7 +29,7 @@ from mercer.machine_recipes import MachineRecipe
 from mercer.machines import shrinkage
 from mercer.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
 from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.summaries import Examples, newton
+from mercer.summaries import Examples, machine, newton
 from mercer.targets import Classes
 from tests.conftest import ALPHA
 from tests.test_machines_privacy import summary_of
@@ -392,7 +392,9 @@ def test_the_rules_penalty_can_be_solved(moves, delta):
             features = recipe.map(domain, n=n, epsilon=1.0)
             (penalty,) = recipe.candidates(features, n=n, promise=promise)
             raised = 33.0 if moves and n == 10**6 else 1.0
-            bounds = recipe.bounds(features, [penalty * raised], n, n, moves=moves)
+            bounds = recipe.bounds(
+                features, [penalty * raised], n, promise, moves=moves, persons=False
+            )
             assert recipe.sound(bounds, promise), (loss, n, d)
 
 
@@ -447,6 +449,37 @@ def test_replay_of_the_public_functions(method, delta, rng):
 
     for function, other in ((classify, others[0]), (classify, others[1]), (regress, others[2])):
         found = mercer.replay(function, (table, other))
+        assert found.kept, str(found)
+
+
+@pytest.mark.filterwarnings("ignore::mercer.machine_recipes.PrivacyWarning")
+@pytest.mark.parametrize("delta", [None, 1e-5])
+def test_replay_of_persons_and_of_several_functions(delta, rng, monkeypatch):
+    """A person with one row more or many: neither noise nor bound may follow the number of rows."""
+    import pandas as pd
+
+    who = np.repeat(np.arange(30), 2)
+    frame = pd.DataFrame({"x": rng.random(60), "y": rng.integers(0, 3, 60), "who": who})
+    more = pd.DataFrame({"x": rng.random(40), "y": 2, "who": 0})
+    other = pd.concat([frame[frame["who"] > 0], more], ignore_index=True)
+
+    def persons(data, rng):
+        return mercer.classifier(data, "y", columns=["x"], classes=(0, 1, 2), bounds=(0, 1), epsilon=1, delta=delta, unit="who", penalty=0.5, size=5, rng=rng)  # fmt: skip
+
+    monkeypatch.setattr(machine, "_ROUNDOFF", 1e-12)  # a bound on rounding that can be seen
+    monkeypatch.setattr(machine, "PIECE", 1)
+    found = mercer.replay(persons, (frame, other))
+    monkeypatch.undo()
+    assert found.same_noise, str(found)
+    assert all(change.within for change in found.changes), str(found)
+
+    def several(data, rng, method):
+        return mercer.regression(data[["x"]], data["y"], y_bounds=(0, 2), bounds=(0, 1), epsilon=1, delta=delta, loss="pinball", quantiles=(0.1, 0.5, 0.9), method=method, penalty=0.5, size=5, rng=rng)  # fmt: skip
+
+    changed = frame.copy()
+    changed.loc[7, ["x", "y"]] = [0.01, 0]
+    for method in ("output", "objective"):
+        found = mercer.replay(lambda data, rng, m=method: several(data, rng, m), (frame, changed))
         assert found.kept, str(found)
 
 

@@ -194,9 +194,9 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
         {
             "at": point.tolist(),
             "prediction": answer,
-            "value": _plain(v),
-            "lower": _plain(low),
-            "upper": _plain(high),
+            "value": v.tolist(),
+            "lower": low.tolist(),
+            "upper": high.tolist(),
         }
         for point, answer, v, low, high in zip(
             points, answers.tolist(), value, band.lower, band.upper, strict=True
@@ -210,9 +210,11 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     which = ["of"] if several else []
     table = terminal.table(*live.domain.names, "prediction", *which, "function", head)
     for row in rows:
+        best = row["prediction"]
+        prediction = f"{best:.6g}" if isinstance(best, float) else str(best)
         many = zip(*(_many(row[key]) for key in ("value", "lower", "upper")), strict=True)
         for name, (v, low, high) in zip(names, many, strict=True):
-            cells = [f"{x:g}" for x in row["at"]] + [_words(row["prediction"])]
+            cells = [f"{x:g}" for x in row["at"]] + [prediction]
             ends = f"{low:.6g} to {high:.6g}"
             table.add_row(*cells, *([name] if several else []), f"{v:.6g}", ends)
     terminal.console().print(table)
@@ -220,17 +222,6 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
 
 def _many(value: Any) -> list[float]:
     return value if isinstance(value, list) else [value]
-
-
-def _plain(value: Any) -> Any:
-    """A number, or numbers where there are several functions."""
-    return value.tolist()
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(_words, value))
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _summary(live: Any) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def open_rows(
         return rows
     names = names_of(data)
     if names is None:
-        return _from_array(data, columns, unit, answer)
+        return _from_array(data, columns, unit, answer, dimension)
     label = None if answer is None else answer.column
     chosen = _choose(names, columns, unit, dimension, label)
     if answer is not None and label is not None:
@@ -229,12 +229,24 @@ def _choose(
     return names
 
 
+def _even(data: Sequence[Any], width: int) -> Any:
+    """Rows of one length; one of another length is a row without values (M18)."""
+    if width == 1:
+        return np.fromiter(data, dtype=object, count=len(data))
+    empty = [None] * width
+    rows = [row if isinstance(row, (list, tuple)) and len(row) == width else empty for row in data]
+    flat = [cell for row in rows for cell in row]
+    return np.fromiter(flat, dtype=object, count=len(flat)).reshape(len(rows), width)
+
+
 def _listed(present: list[str]) -> str:
     shown = ", ".join(map(repr, present[:30]))
     return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
 
 
-def _from_array(data: object, columns: object, unit: str | None, answer: Answer | None) -> Rows:
+def _from_array(
+    data: object, columns: object, unit: str | None, answer: Answer | None, dimension: int | None
+) -> Rows:
     if unit is not None:
         raise ValueError(
             "unit names a column, so the data must have named columns: hand in a data frame, an "
@@ -246,8 +258,9 @@ def _from_array(data: object, columns: object, unit: str | None, answer: Answer 
             array = np.asarray(data, dtype=object)
     except Exception:
         array = np.empty((), dtype=object)
-        if isinstance(data, (list, tuple)):  # ragged: a cell that is no number is missing
-            array = np.fromiter(data, dtype=object, count=len(data))
+        if isinstance(data, (list, tuple)):  # ragged: what is no number, or row, is missing
+            width = len(columns) if isinstance(columns, (list, tuple)) else dimension or 1
+            array = _even(data, width)
     if array.dtype == object and array.ndim:  # among objects, what is no number is missing
         array = numbers_among(array)
     if array.dtype.kind not in "iufb" or array.ndim not in (1, 2):

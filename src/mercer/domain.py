@@ -15,9 +15,10 @@ import numpy as np
 
 from mercer.checks import Floats
 
-__all__ = ["MAX_DIMENSION", "Domain"]
+__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain"]
 
 MAX_DIMENSION = 3
+MOST_COLUMNS = 1024  # of a kernel machine
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from mercer.answers import Answer
 from mercer.api import count_of
 from mercer.checks import Floats, check_choice
 from mercer.data import open_rows
-from mercer.domain import Domain
+from mercer.domain import MOST_COLUMNS, Domain
 from mercer.laws import Law
 from mercer.machine_recipes import MachineRecipe
 from mercer.machines import MachineRelease
@@ -25,7 +25,6 @@ from mercer.privacy import ApproximateEvent, Event, PureEvent
 from mercer.publish import LedgerLike, Purse, perturb, publish, spend
 from mercer.recipes import dimension_of
 from mercer.statements import Statement
-from mercer.storage import MOST_COLUMNS
 from mercer.summaries import Examples, MachineSummary, held_scores
 from mercer.targets import Target
 
@@ -85,13 +84,14 @@ def learn(
     n = count_of(examples, rows, missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
-    moves = rows.unit is not None or not rows.fixed
-    limits = recipe.bounds(features, penalties, n, examples.rows, moves=moves)
+    persons = rows.unit is not None
+    moves = persons or not rows.fixed
+    limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
     for _ in range(25):  # the rule's penalty, or the next that doubles can solve
         if recipe.penalty is not None or recipe.sound(limits, promise):
             break
         penalties = (1.15 * penalties[0],)
-        limits = recipe.bounds(features, penalties, n, examples.rows, moves=moves)
+        limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
     recipe.warn(limits, promise)
     summary = MachineSummary(examples, limits, unit=rows.unit or "row")
     held = Examples(rows, domain, "held") if chosen else None
@@ -119,6 +119,7 @@ def learn(
         )
         words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
         words += f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
+        recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
         paid = spend(
             (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
             words=words,

@@ -18,10 +18,10 @@ from mercer.machines import METHODS
 from mercer.maps import FeatureMap, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap
 from mercer.mechanisms import L2, Gaussian, Mechanism
 from mercer.mechanisms.base import Promise
-from mercer.publish import tilted_noise
+from mercer.publish import tilted_bounds, tilted_noise
 from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.summaries import Machine, MachineBounds
-from mercer.summaries.machine import COARSE, FINE
+from mercer.summaries import Machine, MachineBounds, MachineSummary
+from mercer.summaries.machine import FINE
 
 __all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
 
@@ -218,16 +218,18 @@ class MachineRecipe:
         return trace <= _TRACE * noise.tilt.scale / (2 * bounds.n)
 
     def bounds(
-        self, features: FeatureMap, penalties: Sequence[float], n: int, rows: int, *, moves: bool
-    ) -> MachineBounds:
+        self, features: FeatureMap, penalties: Sequence[float], n: int, promise: Promise,
+        *, moves: bool, persons: bool,
+    ) -> MachineBounds:  # fmt: skip
         """The machines, one after the other for each penalty, and what is known of them."""
         machines = tuple(
             Machine(loss, penalty, wanted)
             for penalty in penalties
             for loss, wanted in self.functions
         )
-        share = FINE if self.method == "objective" else COARSE
-        return MachineBounds(machines, features, n, share, moves, rows)
+        if self.method == "output":
+            return MachineBounds(machines, features, n, moves=moves, persons=persons)
+        return tilted_bounds(MachineBounds(machines, features, n, FINE, moves=moves), **promise)
 
     def noise(self, bounds: MachineBounds, promise: Promise) -> float:
         """Standard deviation of penalty times the noise at a point, where it is largest: public."""
@@ -236,6 +238,13 @@ class MachineRecipe:
         else:
             sd = bounds.sensitivity() * self.mechanism.multiplier(bounds.size, **promise)
         return sd * bounds.features.kappa
+
+    def calibrated(self, summary: MachineSummary, promise: Promise) -> None:
+        """Errors of the noise itself: a lattice too fine, a bound that cannot be kept."""
+        if self.method == "objective":
+            tilted_noise(summary.bounds, **promise)
+        else:
+            self.mechanism.calibrate(summary.sensitivity("l2"), summary.size, **promise)
 
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:
         """Say so, before anything is spent, where the noise would be larger than the function.

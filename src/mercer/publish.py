@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from mercer.checks import Floats
@@ -19,13 +19,22 @@ from mercer.laws import Law
 from mercer.ledger import Ledger, account
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Noise, Promise
-from mercer.mechanisms.objective import FINISH, Slopes, TiltedNoise, calibrate_tilt, reach
+from mercer.mechanisms.objective import FINISH, Slopes, Tilt, TiltedNoise, calibrate_tilt, reach
 from mercer.privacy import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
 from mercer.statements import Statement
 from mercer.summaries import MachineBounds, MachineSummary, Summary
 from mercer.version import __version__
 
-__all__ = ["LedgerLike", "Purse", "commit", "perturb", "publish", "spend", "tilted_noise"]
+__all__ = [
+    "LedgerLike",
+    "Purse",
+    "commit",
+    "perturb",
+    "publish",
+    "spend",
+    "tilted_bounds",
+    "tilted_noise",
+]
 
 R = TypeVar("R")
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
@@ -160,6 +169,8 @@ def perturb(
     noise to first order: half the slope's, over n.
     """
     noise = tilted_noise(summary.bounds, **promise)
+    if summary.bounds.tilt < noise.tilt.longest:
+        raise ValueError("the solver's bounds do not hold for this noise; nothing was drawn")
     if paid is not None and not _covered(noise.event, paid, summary):
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     statement = paid or spend(
@@ -168,14 +179,28 @@ def perturb(
     )  # fmt: skip
     moved = Sensitivity(reach(_slopes(summary.bounds)), norm="l2")
     purse.entropy.witness("gradient", summary.gradient, moved)
-    drawn = noise.tilt.draw(summary.size, purse.entropy)
-    weights = summary.tilted(drawn, noise.tilt.longest)
+    weights = summary.tilted(noise.tilt.draw(summary.size, purse.entropy))
     noisy = noise.finish.add(weights, purse.entropy)
     return build(noisy, noise.law(2 * summary.n), statement)
 
 
+def tilted_bounds(bounds: MachineBounds, *, epsilon: float, delta: float) -> MachineBounds:
+    """The same bounds with noise in the objectives: public."""
+    tilt = _tilt(bounds, epsilon=epsilon, delta=delta)
+    return replace(bounds, tilt=tilt.longest)
+
+
 def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> TiltedNoise:
-    """Noise for the objectives of these machines: public."""
+    """Noise for the objectives of these machines, and for what the solver leaves: public."""
+    tilt = _tilt(bounds, epsilon=epsilon, delta=delta)
+    bounds = replace(bounds, tilt=tilt.longest)
+    bounds.check()
+    left = math.sqrt(sum(bounds.left(machine) ** 2 for machine in bounds.machines))
+    distance = left + tilt.rounding / (2 * bounds.n)  # of weights times penalties
+    return TiltedNoise(tilt, distance, bounds.size, epsilon=epsilon, delta=delta)
+
+
+def _tilt(bounds: MachineBounds, *, epsilon: float, delta: float) -> Tilt:
     kappa, n = bounds.features.kappa, bounds.n
     growth = sum(
         math.log1p(machine.loss.curvature * kappa**2 / (2 * machine.penalty * n)) * (1 + 1e-9)
@@ -198,11 +223,7 @@ def tilted_noise(bounds: MachineBounds, *, epsilon: float, delta: float) -> Tilt
             f"{epsilon:g}; nothing was spent; use a penalty of {enough:.3g} or more, or "
             "method='output'"
         )
-    tilt = calibrate_tilt(_slopes(bounds), growth, bounds.size, epsilon=epsilon, delta=delta)
-    bounds.check(tilt.longest)
-    left = math.sqrt(sum(bounds.left(machine, tilt.longest) ** 2 for machine in bounds.machines))
-    distance = left + tilt.rounding / (2 * n)  # of weights times penalties
-    return TiltedNoise(tilt, distance, bounds.size, epsilon=epsilon, delta=delta)
+    return calibrate_tilt(_slopes(bounds), growth, bounds.size, epsilon=epsilon, delta=delta)
 
 
 def _slopes(bounds: MachineBounds) -> list[Slopes]:

@@ -16,7 +16,7 @@ from mercer.bases import Moments, basis_from_dict
 from mercer.bases.base import covariance_of
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
-from mercer.domain import MAX_DIMENSION, Domain
+from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
@@ -29,7 +29,6 @@ __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
 
 FORMAT = "mercer-release"
 VERSION = 2
-MOST_COLUMNS = 1024  # of a machine
 _LARGEST = 1 << 28  # bytes
 
 

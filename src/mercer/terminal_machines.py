@@ -25,7 +25,7 @@ __all__ = [
 _HOW = {
     "rule": "public rule",
     "given": "given",
-    "private": "chosen on held-out rows, a part of the budget",
+    "private": "chosen on held-out rows",
 }
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "basis_from_dict",
     "kernel_from_dict",
     "kernel_to_dict",
+    "matrix_of",
 ]
 
 REGISTRY: dict[str, type[Basis]] = {}
@@ -204,6 +205,17 @@ def covariance_of(value: object, most: int = 3) -> tuple[tuple[float, ...], ...]
             f"{', '.join(f'{s:g}' for s in scale)} times"
         )
     return tuple(tuple(float(v) for v in row) for row in matrix)
+
+
+def matrix_of(value: object, what: str) -> Floats:
+    """A finite matrix from a file."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"basis {what} must be a matrix of numbers") from None
+    if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
+        raise ValueError(f"basis {what} must be a finite matrix, got shape {array.shape}")
+    return array
 
 
 def positive_int(fields: dict[str, Any], key: str, most: int) -> int:

@@ -17,14 +17,15 @@ from mercer.bases.base import (
     Features,
     kernel_from_dict,
     kernel_to_dict,
+    matrix_of,
     nodes_for,
 )
 from mercer.checks import Floats
+from mercer.domain import MOST_COLUMNS
 from mercer.kernels import Kernel, norms
 
-__all__ = ["MOST_COLUMNS", "Eigenfunctions", "Landmarks", "PointBasis"]
+__all__ = ["Eigenfunctions", "Landmarks", "PointBasis"]
 
-MOST_COLUMNS = 1024  # of landmarks, which kernel machines use in any dimension
 _MOST_POINTS = 4096
 _MOST_ENTRIES = 1 << 22  # of a feature table
 
@@ -173,7 +174,7 @@ class Eigenfunctions(PointBasis):
     def from_dict(cls, fields: dict[str, Any]) -> Eigenfunctions:
         kernel = kernel_from_dict(fields.get("kernel"))
         points = _points(fields.get("points"), kernel.dimension)
-        matrix = _matrix(fields.get("matrix"), "matrix")
+        matrix = matrix_of(fields.get("matrix"), "matrix")
         if matrix.shape[1] != len(points) or not 1 <= len(matrix) <= len(points):
             raise ValueError("basis matrix must have one column a point")
         return cls(kernel, points, _tuples(matrix))
@@ -194,22 +195,12 @@ def _fitting(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _points(value: object, dimension: int) -> tuple[tuple[float, ...], ...]:
-    array = _matrix(value, "points")
+    array = matrix_of(value, "points")
     if array.shape[1] != dimension or len(array) > _MOST_POINTS:
         raise ValueError(f"basis points must be at most {_MOST_POINTS} rows of {dimension}")
     if np.any(array < 0) or np.any(array > 1) or len(np.unique(array, axis=0)) < len(array):
         raise ValueError("basis points must be distinct and inside the unit cube")
     return _tuples(array)
-
-
-def _matrix(value: object, what: str) -> Floats:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"basis {what} must be a matrix of numbers") from None
-    if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
-        raise ValueError(f"basis {what} must be a finite matrix, got shape {array.shape}")
-    return array
 
 
 def _tuples(array: Floats) -> tuple[tuple[float, ...], ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.checks import Floats
 
-__all__ = ["MAPS", "MOST_FEATURES", "FeatureMap", "map_from_dict", "matrix_of", "shown"]
+__all__ = ["MAPS", "MOST_FEATURES", "FeatureMap", "map_from_dict", "shown"]
 
 MAPS: dict[str, type[FeatureMap]] = {}
 MOST_FEATURES = 4096
@@ -116,14 +116,3 @@ def shown(lengths: Floats) -> str:
     """A bandwidth, for people."""
     values = [f"{h:.3g}" for h in lengths]
     return f"{values[0] if len(set(values)) == 1 else ', '.join(values)} of the width"
-
-
-def matrix_of(value: object, what: str) -> Floats:
-    """A finite matrix from a file."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} of features must be numbers") from None
-    if array.ndim != 2 or array.size == 0 or not np.all(np.isfinite(array)):
-        raise ValueError(f"{what} of features must be a finite matrix, got shape {array.shape}")
-    return array

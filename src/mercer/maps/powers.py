@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.bases.base import matrix_of
 from mercer.checks import Floats
-from mercer.maps.base import MOST_FEATURES, FeatureMap, matrix_of, shown
+from mercer.maps.base import MOST_FEATURES, FeatureMap, shown
 
 __all__ = ["Linear", "Taylor"]
 

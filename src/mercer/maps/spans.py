@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer.bases import Eigenfunctions, Landmarks
+from mercer.bases.base import matrix_of
 from mercer.checks import Floats, Ints
 from mercer.kernels import KERNELS, Kernel
-from mercer.maps.base import MOST_FEATURES, FeatureMap, matrix_of, shown
+from mercer.maps.base import MOST_FEATURES, FeatureMap, shown
 
 __all__ = ["LandmarkMap", "TensorMap"]
 

@@ -10,9 +10,10 @@ import numpy as np
 from scipy.special import stdtrit
 
 from mercer import entropy
+from mercer.bases.base import matrix_of
 from mercer.checks import Floats
 from mercer.kernels import KERNELS, MaternKernel
-from mercer.maps.base import MOST_FEATURES, FeatureMap, matrix_of, shown
+from mercer.maps.base import MOST_FEATURES, FeatureMap, shown
 
 __all__ = ["RandomFeatures"]
 

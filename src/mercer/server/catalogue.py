@@ -197,15 +197,16 @@ class Catalogue:
         if store is None or before != inode:
             if store is not None:
                 store.close()
+            self._unserved = {(where, name) for where, name in self._unserved if where != place}
             known, store = {}, store_of(place)
             self._stores[place] = (inode, store)
         found = []
         for name in store.names():
-            if is_name(name) and name not in retired:
+            if is_name(name) and name not in retired and (place, name) not in self._unserved:
                 entry = known.get(name) or LiveEntry(name, open_live(store, name), place)
                 if entry.release.kind == "density":
                     found.append(entry)
-                elif (place, name) not in self._unserved:
+                else:
                     _LOG.warning("left out: %r in a store: its kind is not served", name)
                     self._unserved.add((place, name))
         return found

@@ -23,6 +23,7 @@ from mercer.summaries.newton import Machine, Risk, minimise
 __all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineSummary"]
 
 COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
+_MOST_PIECES = 1 << 22  # of persons' rows: 2^34 of them, public whatever their number is
 _ROUNDOFF = 2.0**-53
 
 
@@ -35,7 +36,8 @@ class MachineBounds:
     n: int
     share: float = COARSE  # noise on the weights covers it by itself; noise in the objective: FINE
     moves: bool = False  # whether one record can move the places of others (CSV files, persons)
-    rows: int = 0  # rows read, where n are persons
+    persons: bool = False  # n are persons: how many rows they have is not public
+    tilt: float = 0.0  # bound on the noise in the objective, where there is any
 
     @property
     def size(self) -> int:
@@ -52,40 +54,41 @@ class MachineBounds:
         kappa = self.features.kappa
         return machine.loss.steepness(penalty=machine.penalty, kappa=kappa) * kappa
 
-    def aim(self, machine: Machine, tilt: float = 0.0) -> float:
+    def aim(self, machine: Machine) -> float:
         """Gradient at which the solver stops: not below what rounding may do to it."""
-        return max(self.share * self.steepness(machine) / self.n, self.rounding(machine, tilt))
+        return max(self.share * self.steepness(machine) / self.n, self.rounding(machine))
 
     @property
     def gap(self) -> float:
         """The largest P(w) - P(w*) that the solver may leave, |gradient|^2 / (4 penalty)."""
         return max((self.aim(m) + self.rounding(m)) ** 2 / (4 * m.penalty) for m in self.machines)
 
-    def rounding(self, machine: Machine, tilt: float = 0.0) -> float:
-        """Bound on the error of a computed gradient; `tilt` bounds the noise in the objective.
+    def rounding(self, machine: Machine) -> float:
+        """Bound on the error of a computed gradient.
 
         Sums of a piece, sums of pieces, a product with m weights of length at most `reach`.
         """
         kappa, m, slope = self.features.kappa, self.features.size, self.steepness(machine)
-        penalty, pull = machine.penalty, tilt / self.n
+        penalty, pull = machine.penalty, self.tilt / self.n
         reach = min((slope + pull) / 2, pull + math.sqrt(machine.loss.at_zero * penalty)) / penalty
         bend = machine.loss.curvature * kappa**2 + 2 * penalty
-        terms = (PIECE + max(self.n, self.rows) / PIECE + 64) * (slope + pull)
+        pieces = _MOST_PIECES if self.persons else self.n / PIECE
+        terms = (PIECE + pieces + 64) * (slope + pull)
         terms += (m + 64) * bend * reach
         moved = self.features.wobble * (slope / kappa + bend * reach) if self.moves else 0.0
         return 1.1 * _ROUNDOFF * terms + moved
 
-    def left(self, machine: Machine, tilt: float = 0.0) -> float:
+    def left(self, machine: Machine) -> float:
         """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""
-        return (self.aim(machine, tilt) + self.rounding(machine, tilt)) / 2
+        return (self.aim(machine) + self.rounding(machine)) / 2
 
-    def check(self, tilt: float = 0.0) -> None:
+    def check(self) -> None:
         """Refuse penalties so small that rounding would be more than the solver may leave."""
         for machine in self.machines:
             bend = machine.loss.curvature * self.features.kappa**2 + 2 * machine.penalty
             blind = 16 * _ROUNDOFF * (self.features.size + 64) * bend > machine.penalty
             allowed = 4 * COARSE * self.steepness(machine) / self.n
-            if blind or self.rounding(machine, tilt) > allowed:
+            if blind or self.rounding(machine) > allowed:
                 raise ValueError(
                     f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
                     "precision cannot solve it as closely as the promise needs; nothing was spent; "
@@ -122,11 +125,9 @@ class MachineSummary(Summary):
         return f"; solved to a gap of {self.bounds.gap:.1g}, which the noise covers"
 
     def sensitivity(self, norm: Norm) -> Sensitivity:
-        if norm == "l2":
-            return replace_one(self.bounds.sensitivity())
-        if norm == "l1":
-            return replace_one(math.sqrt(self.size) * self.bounds.sensitivity(), "l1")
-        raise ValueError(f"a machine's weights have no bound in the norm {norm!r}")
+        if norm != "l2":
+            raise ValueError(f"a machine's weights have no bound in the norm {norm!r}")
+        return replace_one(self.bounds.sensitivity())
 
     @property
     def risk(self) -> Risk:
@@ -141,10 +142,10 @@ class MachineSummary(Summary):
     def coordinates(self) -> Floats:
         return self.tilted(np.zeros(self.size))
 
-    def tilted(self, tilt: Floats, longest: float = 0.0) -> Floats:
-        """The same for the risk plus tilt'w / n; `longest` is the public bound on the tilt."""
+    def tilted(self, tilt: Floats) -> Floats:
+        """The same for the risk plus tilt'w / n."""
         risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
-        aims = np.array([self.bounds.aim(m, longest) for m in self.bounds.machines])
+        aims = np.array([self.bounds.aim(m) for m in self.bounds.machines])
         return minimise(risk, aims).reshape(-1) * self.bounds.penalties
 
     def gradient(self) -> Floats:

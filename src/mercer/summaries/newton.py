@@ -197,18 +197,20 @@ def most_passes(risk: Risk, aims: Floats) -> int:
     start = np.array([machine.loss.at_zero for machine in risk.machines])
     start = start + np.sum(risk.tilt**2, axis=1) / (4 * penalty * risk.n**2)
     steps = np.log(4 * top * start / np.square(aims)) / rate
-    return 2 * _NEWTON + 4 + 2 * max(1, math.ceil(float(steps.max())) + 1)
+    wager = 2 * (_NEWTON + 2 * _ROOT_STEPS) + 3  # on all rows, and on two parts of them
+    return wager + 2 + 2 * max(1, math.ceil(float(steps.max())) + 1)
 
 
 def _nesterov(risk: Risk, w: Floats, aims: Floats) -> Floats:
     """Gradient steps with momentum; every one a pass over the rows."""
     zero = np.zeros_like(w)
-    at_zero, here = risk.sweep(zero, curve=False), risk.sweep(w, curve=False)
-    w = np.where((here.value <= at_zero.value)[:, None], w, zero)
+    there, here = risk.sweep(zero, curve=False), risk.sweep(w, curve=False)
+    lower = (here.value <= there.value)[:, None]
+    w = np.where(lower, w, zero)
+    here = Sums(here.value, np.where(lower, here.gradient, there.gradient), None)
     top = _smoothness(risk)
     t = np.sqrt(2 * risk.penalties / top)
     ahead = w
-    here = risk.sweep(w, curve=False)
     while not np.all(here.norms <= aims):
         there = risk.sweep(ahead, curve=False)
         after = ahead - there.gradient / top
