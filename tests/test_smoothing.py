@@ -5,9 +5,10 @@ import pytest
 from scipy.stats import beta
 
 from mercer.bases import Cosine, Fourier
+from mercer.domain import Domain
 from mercer.kernels import Gaussian
 from mercer.rules import expected_error, noise_bandwidth, rule_bandwidth
-from mercer.smoothing import choose_bandwidth, density_level, released_mass
+from mercer.smoothing import choose_bandwidth, density_level, released_mass, unit_covariance
 
 
 def test_projection_against_brute_force(rng):
@@ -116,3 +117,9 @@ def test_noise_costs_grow_as_m17_says():
     own = expected_error(0.04, 0.04, **options).privacy
     assert expected_error(0.04, 0.02, **options).privacy / own == pytest.approx(1.5, abs=0.1)
     assert expected_error(0.04, 0.01, **options).privacy / own == pytest.approx(2.9, abs=0.1)
+
+
+@pytest.mark.parametrize("bandwidth", [1e200, 1.7e308, 5e-324, [[1e300]], [[1.7e308]]])
+def test_bandwidths_beyond_doubles_are_refused_without_a_warning(bandwidth):
+    with pytest.raises(ValueError, match="bandwidth"):
+        unit_covariance(bandwidth, Domain(("x",), ((0.0, 1e-5),)))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from mercer.bases import Basis, SpectralBasis
-from mercer.bases.base import covariance_of
+from mercer.bases.base import check_scales, covariance_of
 from mercer.checks import Floats
 from mercer.domain import Domain
 from mercer.rules import reference_power
@@ -143,17 +143,23 @@ def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...
                 f"bandwidth must be finite and above 0, got {value.tolist()}; it is the standard "
                 "deviation of the smoothing, in the units of the data"
             )
-        matrix = np.diag(value**2)
+        with np.errstate(over="ignore", under="ignore"):  # the check refuses what is left
+            scales = value / domain.widths
+        matrix = np.diag(np.clip(scales, 1e-9, 1e9) ** 2)
     else:
         if not np.all(np.isfinite(value)) or not np.allclose(value, value.T, rtol=1e-12):
             raise ValueError("bandwidth as a matrix must be finite and symmetric")
-        matrix = (value + value.T) / 2
+        matrix = value / 2 + value.T / 2
         if np.any(np.diag(matrix) <= 0) or np.linalg.eigvalsh(matrix)[0] <= 0:
             raise ValueError(
                 "bandwidth as a matrix must be positive definite: all its eigenvalues above 0"
             )
+        with np.errstate(over="ignore", under="ignore"):
+            matrix = matrix / np.outer(domain.widths, domain.widths)
+            scales = np.sqrt(np.diag(matrix))
     try:
-        return covariance_of(matrix / np.outer(domain.widths, domain.widths))
+        check_scales(scales)
+        return covariance_of(matrix)
     except ValueError as error:
         raise ValueError(f"bandwidth: {error}") from None
 

@@ -199,12 +199,17 @@ def covariance_of(value: object, most: int = 3) -> tuple[tuple[float, ...], ...]
     scale = np.sqrt(np.abs(np.diag(matrix)))
     if not np.all(np.diag(matrix) > 0) or np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] <= 1e-9:  # fmt: skip  # noqa: E501
         raise ValueError("a kernel's covariance must be positive definite")
-    if not (scale.min() >= 1e-5 and scale.max() <= 4.001):
+    check_scales(scale)
+    return tuple(tuple(float(v) for v in row) for row in matrix)
+
+
+def check_scales(scales: Floats) -> None:
+    """Bandwidths in units of the bounds' widths, within what a basis can carry."""
+    if not (scales.min() >= 1e-5 and scales.max() <= 4.001):
         raise ValueError(
             "a bandwidth must be between 1e-5 and 4 times the width of the bounds, got "
-            f"{', '.join(f'{s:g}' for s in scale)} times"
+            f"{', '.join(f'{s:g}' for s in scales)} times"
         )
-    return tuple(tuple(float(v) for v in row) for row in matrix)
 
 
 def matrix_of(value: object, what: str) -> Floats:
