@@ -429,7 +429,7 @@ def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path)
         mercer.classifier(x, x > 0.5, **options, penalty=1e-3, method="output", rng=0)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.machine_recipes.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::mercer.checks.PrivacyWarning")
 @pytest.mark.parametrize("method", ["objective", "output"])
 @pytest.mark.parametrize("delta", [None, 1e-5])
 def test_replay_of_the_public_functions(method, delta, rng):
@@ -452,7 +452,7 @@ def test_replay_of_the_public_functions(method, delta, rng):
         assert found.kept, str(found)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.machine_recipes.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::mercer.checks.PrivacyWarning")
 @pytest.mark.parametrize("delta", [None, 1e-5])
 def test_replay_of_persons_and_of_several_functions(delta, rng, monkeypatch):
     """A person with one row more or many: neither noise nor bound may follow the number of rows."""

@@ -13,6 +13,7 @@ from mercer.version import __version__
 if TYPE_CHECKING:
     from mercer.api import density
     from mercer.audits import Audit, audit
+    from mercer.checks import PrivacyWarning
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mercer.live_releases import LiveRelease
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
-    from mercer.machine_recipes import PrivacyWarning
     from mercer.planning import DensityPlan, density_plan
     from mercer.predictors import ClassifierRelease, RegressionRelease
     from mercer.release import Release
@@ -72,7 +72,7 @@ _HOMES = {
     "Audit": "audits",
     "BudgetExceeded": "ledger",
     "ClassifierRelease": "predictors",
-    "PrivacyWarning": "machine_recipes",
+    "PrivacyWarning": "checks",
     "RegressionRelease": "predictors",
     "classifier": "learning",
     "regression": "learning",

@@ -71,10 +71,11 @@ class Split:
         return cls(method, first, alone, promise, (both[0], ApproximateEvent(rest, delta)))
 
     def spend(
-        self, mechanism: Mechanism, purse: Purse, *, n: int, unit: str, what: str
-    ) -> Statement:
+        self, mechanism: Mechanism, purse: Purse, *, n: int, unit: str, what: str,
+        chosen: str = "bandwidth",
+    ) -> Statement:  # fmt: skip
         """Charge both at once, before either is drawn."""
-        words = f"{mechanism.words}; bandwidth by {Choice.words}, epsilon = {self.choice:g} of it"
+        words = f"{mechanism.words}; {chosen} by {Choice.words}, epsilon = {self.choice:g} of it"
         return spend(
             self.events, purse, **self.whole, n=n, unit=unit, words=words,
             calibration=mechanism.calibration, what=what,

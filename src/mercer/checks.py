@@ -17,6 +17,7 @@ __all__ = [
     "Bools",
     "Floats",
     "Ints",
+    "PrivacyWarning",
     "check_choice",
     "check_count",
     "check_delta",
@@ -27,6 +28,10 @@ __all__ = [
 Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+
+
+class PrivacyWarning(UserWarning):
+    """Something to know before a budget is spent."""
 
 
 def check_epsilon(epsilon: object) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats, check_choice, check_count, check_positive
+from mercer.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
 from mercer.domain import Domain
 from mercer.kernels import KERNELS
 from mercer.losses import Loss
@@ -23,16 +23,12 @@ from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
 from mercer.summaries import Machine, MachineBounds, MachineSummary
 from mercer.summaries.machine import FINE
 
-__all__ = ["FEATURES", "MachineRecipe", "PrivacyWarning"]
+__all__ = ["FEATURES", "MachineRecipe"]
 
 FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
 _MOST_WEIGHTS = 1 << 15
 _TRACE = 0.3  # of the slope's noise, at most, for what the solver leaves
 _USUAL = 128  # features of a kind that the rule would not choose
-
-
-class PrivacyWarning(UserWarning):
-    """Something to know before a budget is spent."""
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from mercer import terminal
-from mercer.checks import Floats
+from mercer.checks import Floats, PrivacyWarning
 from mercer.domain import Domain
-from mercer.machine_recipes import PrivacyWarning
 from mercer.machines import MachineRelease
 from mercer.predictors import ClassifierRelease, RegressionRelease
 

@@ -1,0 +1,197 @@
+"""Curves and a budget in, their mean curve out.  Layer 6.
+
+M9, M12, M16, M17; Mirshani, Reimherr and Slavkovic 2019, Sec. 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.averager import Asked, check_disjoint
+from mercer.curve_data import open_curves
+from mercer.curves import CurveRelease
+from mercer.publish import LedgerLike, Purse
+
+__all__ = ["mean_curve", "mean_curves"]
+
+
+@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+def mean_curve(
+    curves: object,
+    *,
+    grid: object = None,
+    bound: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    kernel: object = "gaussian",
+    scale: object = "auto",
+    penalty: object = "auto",
+    eta: object = "auto",
+    center: object = None,
+    bounds: object = None,
+    columns: object = None,
+    long: object = None,
+    unit: str | None = None,
+    order: str = "noise-first",
+    noise_kernel: str | None = None,
+    size: object = None,
+    missing: str = "fill",
+    choice_share: float = 0.2,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CurveRelease:
+    """Release the mean of curves with differential privacy: the function itself.
+
+    Parameters
+    ----------
+    curves
+        A matrix with one curve a row (surfaces: a stack of matrices) and its `grid`; a list of
+        (t, x) pairs on grids of their own; a scikit-fda `FDataGrid` or `FDataBasis`; a data
+        frame, an Arrow table, or the path of a CSV or Parquet file, wide (`columns`) or `long`.
+        Wide files are streamed.
+    grid
+        The public points at which the rows of a matrix were seen, increasing and not necessarily
+        even; for surfaces a pair of such.
+    bound
+        Public bound on the root mean square of a curve over its domain (the L2 norm where the
+        domain is rescaled to have length one).  Curves beyond it are scaled down to it; how many
+        those are is not shown.  `mercer.curve_bound` chooses one with budget.
+    epsilon, delta
+        The promise.  Delta left out (or 0) is pure differential privacy.
+    kernel, scale, eta, penalty
+        The mean is smoothed by factors lambda^eta / (lambda^eta + penalty) of the eigenfunctions
+        of a kernel: "gaussian", "matern52", "matern32" or "exponential", or a
+        `mercer.kernels.Kernel`, with its length `scale` in the units of the argument.  What is
+        "auto" is chosen from the noisy result, free, and can be chosen again by
+        `release.smooth`.  penalty="rule": by a public rule for curves in the kernel's space;
+        "private-cv": by cross-validation for `choice_share` of epsilon.
+    center
+        A public curve around which the ball is: values on the grid, or a function.  Curves near it
+        need only a small bound.
+    bounds
+        Public (lower, upper) of the argument; by default the grid's ends.
+    columns, long
+        Columns of a wide table in the order of the grid ("cca_*" for all that start so), or the
+        three columns (id, t, value) of a long one.
+    unit
+        Column that names the person: then the promise is about persons, not curves (M16).
+    order
+        "noise-first" (default): noise on the coordinates of the clipped mean, smoothing after.
+        "paper": smoothing, then noise of the kernel's process, as Mirshani et al. do it.
+    noise_kernel
+        With order="paper", a rougher kernel for the noise than for the smoothing.
+    size
+        Polynomials along each argument that curves are seen through: 128 for curves.
+    missing
+        Gaps in a curve: "fill" (default): a straight line between the points seen, level beyond
+        them; a curve without any point counts as the centre.  "zero": a curve with a gap counts
+        as the centre.  "drop": the number of complete curves is public, and only they count.
+    choice_share, rng, ledger, dataset, progress
+        As in `mercer.density`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 50)
+    >>> heights = np.sin(3 * t) + 0.1 * np.linspace(-1, 1, 500)[:, None]
+    >>> mean = mercer.mean_curve(heights, grid=t, bound=1, epsilon=1, delta=1e-6, rng=0)
+    >>> bool(abs(mean(0.5) - np.sin(1.5)) < 0.1)
+    True
+
+    """
+    ask = Asked.of(
+        bound=bound, epsilon=epsilon, delta=delta, kernel=kernel, scale=scale, penalty=penalty,
+        eta=eta, order=order, noise_kernel=noise_kernel, size=size, missing=missing,
+        choice_share=choice_share, unit=unit,
+    )  # fmt: skip
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
+    opened = open_curves(
+        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit
+    )  # fmt: skip
+    return ask.release(ask.read(opened, center, progress), purse)
+
+
+@np.errstate(all="ignore")
+def mean_curves(
+    groups: Mapping[str, object],
+    *,
+    disjoint: bool,
+    grid: object = None,
+    bound: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    center: object = None,
+    bounds: object = None,
+    columns: object = None,
+    long: object = None,
+    unit: str | None = None,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> dict[str, CurveRelease]:
+    """The mean curve of each of several groups, with one promise for all of them together.
+
+    Parameters
+    ----------
+    groups
+        Name and curves of each, as `mercer.mean_curve` takes them.  Which group a curve is in, and
+        how many there are, is public.
+    disjoint
+        True: nobody is in more than one group.  Then each group's mean has the whole budget
+        (parallel composition).  False: anybody may have curves in all of them, and the budget is
+        shared.
+    grid, bound, epsilon, delta, center, bounds, columns, long, unit, rng, ledger, dataset, progress
+        As in `mercer.mean_curve`, for all groups.
+    options
+        kernel, scale, eta, penalty, order, noise_kernel, size and missing.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 20)
+    >>> two = {"low": np.ones((300, 20)), "high": 2 * np.ones((200, 20))}
+    >>> means = mercer.mean_curves(two, disjoint=True, grid=t, bound=3, epsilon=1, delta=1e-6)
+    >>> float(np.round((means["high"] - means["low"]).mean()))
+    1.0
+
+    """
+    if not isinstance(groups, Mapping) or not 2 <= len(groups) <= 64:
+        raise ValueError("groups must be 2 to 64 sets of curves by name, as a dictionary")
+    if not isinstance(disjoint, bool):
+        raise TypeError("disjoint must be True (nobody is in two groups) or False")
+    ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
+    if ask.recipe.private:
+        raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=groups, unit=unit)
+    sources = {
+        str(name): open_curves(
+            data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit
+        )
+        for name, data in groups.items()
+    }  # fmt: skip
+    if len({source.domain.bounds for source in sources.values()}) > 1:
+        raise ValueError("bounds must be the same for all groups; give bounds=(lower, upper)")
+    if disjoint and unit is not None:
+        check_disjoint(sources, unit)
+    read = {name: ask.read(source, center, progress) for name, source in sources.items()}
+    many = 1 if disjoint else len(groups)
+    whose = "nobody is in two of them" if disjoint else "anybody may be in all of them"
+    note = f"; one of {len(groups)} groups released together ({whose}): which group is public"
+    parts = {
+        name: replace(one, share=many, note=note) for name, one in read.items()
+    }  # fmt: skip
+    paid = ask.charge(list(parts.values()), purse)
+    return {
+        name: ask.release(one, purse, replace(paid, n=one.n)) for name, one in parts.items()
+    }  # fmt: skip

@@ -1,0 +1,138 @@
+"""Eigenfunctions of a kernel on the unit cube, as polynomials, and filters of them.  Layer 1.
+
+M9, M17; Mirshani, Reimherr and Slavkovic 2019, Sec. 4.  The kernel's integral operator in the
+coordinates of orthonormal polynomials is a matrix; its eigenpairs are those of the operator up to
+what the polynomials cannot resolve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats
+from mercer.kernels import KERNELS
+from mercer.polynomials import Polynomials, gauss
+
+__all__ = ["CURVE_KERNELS", "Filter", "Modes", "derivatives_of", "modes"]
+
+CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")
+LEAST_SCALE, MOST_SCALE = 0.005, 10.0  # of the width
+_NODES = 512
+DUST = 2.0**-40  # eigenvalues below this share of the largest are rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Eigenvalues, falling, and eigenvectors as columns."""
+
+    values: Floats
+    vectors: Floats
+
+    def within(self, frame: Floats | None) -> Modes:
+        """The same kernel seen by the functions of a frame alone, in its coordinates."""
+        if frame is None:
+            return self
+        mixed = frame @ self.vectors
+        values, vectors = np.linalg.eigh((mixed * self.values) @ mixed.T)
+        return Modes(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+
+
+def derivatives_of(kernel: str) -> float:
+    """How often a path of noise of this kernel can be differentiated."""
+    nu = KERNELS[kernel](((1.0,),)).smoothness
+    return math.inf if math.isinf(nu) else math.ceil(nu) - 1
+
+
+@lru_cache(maxsize=96)
+def modes(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> Modes:
+    """Of a product kernel with one length scale for each coordinate."""
+    lines = [_line(kernel, h, side) for h, side in zip(scales, polynomials.sides, strict=True)]
+    if len(lines) == 1:
+        return lines[0]
+    values = reduce(np.multiply.outer, [line.values for line in lines]).reshape(-1)
+    vectors = reduce(np.kron, [line.vectors for line in lines])
+    order = np.argsort(-values, kind="stable")
+    return Modes(values[order], vectors[:, order])
+
+
+@lru_cache(maxsize=256)
+def _line(kernel: str, scale: float, side: int) -> Modes:
+    nodes, weights = gauss(max(_NODES, 2 * side))
+    matrix = KERNELS[kernel](((scale * scale,),))(nodes[:, None], nodes[:, None])
+    if kernel == "exponential":  # a corner on the diagonal: the sum's first error (Euler-Maclaurin)
+        matrix[np.diag_indices_from(matrix)] -= weights / (6 * scale)
+    table = Polynomials((side,)).rows(nodes[:, None]) * weights[:, None]
+    values, vectors = np.linalg.eigh(table.T @ matrix @ table)
+    return Modes(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The penalised mean: factor lambda^eta / (lambda^eta + penalty) of every eigenfunction.
+
+    `scales` are the kernel's lengths as shares of the domain's widths; eigenvalues are those on
+    the unit cube.
+    """
+
+    kernel: str
+    scales: tuple[float, ...]
+    eta: float
+    penalty: float
+
+    def __post_init__(self) -> None:
+        known = self.kernel in CURVE_KERNELS and all(
+            LEAST_SCALE <= scale <= MOST_SCALE for scale in self.scales
+        )
+        if not (known and 1 <= self.eta <= 16 and 0 < self.penalty < 1e12):
+            raise ValueError(
+                f"a filter needs one of {', '.join(CURVE_KERNELS)}, scales from {LEAST_SCALE:g} to "
+                f"{MOST_SCALE:g} of the width, eta from 1 to 16 and a penalty above 0"
+            )
+
+    def modes(self, polynomials: Polynomials) -> Modes:
+        """Eigenpairs of the kernel."""
+        return modes(self.kernel, self.scales, polynomials)
+
+    def factors(self, values: Floats) -> Floats:
+        """Of eigenfunctions with these eigenvalues."""
+        return shrink(values, self.eta, self.penalty)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return {
+            "kernel": self.kernel, "scales": list(self.scales), "eta": self.eta,
+            "penalty": self.penalty,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, fields: object) -> Filter:
+        """Rebuild; ValueError if a field is out of range."""
+        if not isinstance(fields, dict):
+            raise ValueError("smoothing must be a JSON object")
+        scales = fields.get("scales")
+        numbers = [fields.get("eta"), fields.get("penalty")]
+        if not isinstance(scales, list) or not 1 <= len(scales) <= 2:
+            raise ValueError("scales of the smoothing must be one or two numbers")
+        if not all(
+            isinstance(v, (int, float)) and not isinstance(v, bool) for v in [*scales, *numbers]
+        ):
+            raise ValueError("scales, eta and penalty of the smoothing must be numbers")
+        eta, penalty = (float(v) for v in numbers)  # type: ignore[arg-type]
+        return cls(str(fields.get("kernel")), tuple(float(v) for v in scales), eta, penalty)
+
+
+def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
+    """lambda^eta / (lambda^eta + penalty)."""
+    power = values**eta
+    return power / (power + penalty)
+
+
+def scales_of(lengths: Sequence[float] | Floats) -> tuple[float, ...]:
+    """As a filter wants them."""
+    return tuple(float(h) for h in lengths)
