@@ -39,6 +39,11 @@ LAYERS = {
         "files",
         "folding",
         "persons",
+        "curve_points",
+        "curve_chunks",
+        "curve_grids",
+        "curve_fda",
+        "curve_data",
         "summaries",
         "rules",
         "rules_pure",
@@ -114,6 +119,10 @@ LEFT = {
     "files",
     "folding",
     "persons",
+    "curve_points",
+    "curve_chunks",
+    "curve_fda",
+    "curve_data",
     "summaries",
     "mechanisms",
 }  # may hold records, or meet them
@@ -136,7 +145,9 @@ SAME_LAYER = {
     ("summaries", "data"),
     ("data", "tables"),
     ("summaries", "persons"),
-    ("persons", "data"), ("summaries", "folding"), ("bases", "kernels"), ("bases", "domain"),
+    ("curve_points", "sensitive"), ("curve_points", "tables"), ("curve_chunks", "curve_points"), ("curve_chunks", "data"), ("curve_chunks", "persons"), ("curve_chunks", "sensitive"),
+    ("curve_fda", "curve_chunks"), ("curve_fda", "curve_grids"), ("curve_data", "curve_chunks"), ("curve_data", "curve_fda"), ("curve_data", "curve_grids"), ("curve_data", "curve_points"), ("curve_data", "data"), ("curve_data", "files"), ("curve_data", "tables"),
+    ("summaries", "folding"), ("bases", "kernels"), ("bases", "domain"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
     ("cli", "planning"), ("__main__", "cli"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
     ("composition", "accountants"), ("filters", "accountants"), ("filters", "composition"),
@@ -210,7 +221,7 @@ def test_randomness_comes_from_entropy_alone():
 def test_import_is_quick():
     """Under a second: nothing heavy is loaded before it is used (import time is not asserted)."""
     program = (
-        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer', 'psycopg', 'dp_accounting', 'fastapi', 'starlette', 'pydantic', 'uvicorn', 'sqlalchemy', 'orjson'}"
+        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer', 'psycopg', 'dp_accounting', 'fastapi', 'starlette', 'pydantic', 'uvicorn', 'sqlalchemy', 'orjson', 'skfda'}"
         "; print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run(

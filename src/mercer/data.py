@@ -22,7 +22,8 @@ from mercer.tables import names_of, numbers_among, numbers_of, table_of
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
-CHUNK = 1 << 20  # rows handled at once
+CHUNK = 1 << 20  # rows handled at once; of more than eight columns, numbers
+_FEW = 8  # columns
 
 
 class Rows(Sensitive, ABC):
@@ -64,8 +65,9 @@ class _Array(Rows):
         yield self._whole
 
     def _whole(self) -> Iterator[Floats]:
-        for start in range(0, len(self._columns), CHUNK):
-            part = self._columns[start : start + CHUNK]
+        step = _step(self._columns.shape[1])
+        for start in range(0, len(self._columns), step):
+            part = self._columns[start : start + step]
             self._tick(len(part))
             yield np.asarray(part, dtype=np.float64)
 
@@ -90,6 +92,7 @@ class _Batches(Rows):
         label = [answer.column] if answer is not None and answer.column else []
         # always read together: a table may be cut differently in each of its columns
         self._wanted = list(dict.fromkeys([*self.names, *label, *([unit] if unit else [])]))
+        self._step = _step(len(self.names) + len(label))
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
@@ -97,22 +100,30 @@ class _Batches(Rows):
 
     def _read(self, task: Callable[[], Iterator[Any]]) -> Iterator[Floats]:
         for batch in task():
-            columns = [numbers_of(batch.column(name), name) for name in self.names]
-            if self._answer is not None and self._answer.column:
-                label = self._answer.column
-                columns.append(self._answer.target.of_column(batch.column(label), label))
             self._tick(batch.num_rows)
-            for start in range(0, batch.num_rows, CHUNK):
-                part = [column[start : start + CHUNK] for column in columns]
-                yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)
+            for start in range(0, batch.num_rows, self._step):
+                piece = batch.slice(start, self._step)
+                part = [numbers_of(piece.column(name), name) for name in self.names]
+                if self._answer is not None and self._answer.column:
+                    label = self._answer.column
+                    part.append(self._answer.target.of_column(piece.column(label), label))
+                if len(part) > _FEW:  # column by column, as they came
+                    yield np.stack(part).T
+                else:
+                    yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
         for task in self._tasks(self._wanted):
             for batch in task():
                 column = batch.column(self.unit)
-                for start in range(0, batch.num_rows, CHUNK):
-                    yield column.slice(start, CHUNK)
+                for start in range(0, batch.num_rows, self._step):
+                    yield column.slice(start, self._step)
+
+
+def _step(columns: int) -> int:
+    """Rows of a chunk: a chunk of many columns holds no more than CHUNK numbers."""
+    return CHUNK if columns <= _FEW else max(1, CHUNK // columns)
 
 
 def open_rows(

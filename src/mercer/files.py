@@ -17,7 +17,7 @@ __all__ = ["Task", "file_batches", "keeps_places"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
-_ROWS = 1 << 20
+_ROWS = 1 << 20  # of a batch; of more than eight columns, cells
 _KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
 
 
@@ -104,8 +104,9 @@ def _tasks(path: Path, names: list[str], whole: bool) -> Iterator[Task]:
 def _row_group(path: Path, about: Any, group: int, names: list[str]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
+    rows = _ROWS if len(names) <= 8 else max(1, _ROWS // len(names))
     with _readable(path), pq.ParquetFile(path, metadata=about, pre_buffer=False) as file:
-        yield from file.iter_batches(_ROWS, row_groups=[group], columns=names, use_threads=False)
+        yield from file.iter_batches(rows, row_groups=[group], columns=names, use_threads=False)
 
 
 @contextmanager

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.checks import Ints
-from mercer.data import Rows
 
-__all__ = ["person_weights"]
+__all__ = ["Named", "identities", "person_weights"]
 
 
-def person_weights(rows: Rows, scale: int) -> tuple[int, Callable[[], Iterator[Ints]]]:
+class Named(Protocol):
+    """Records with a column that names the person: rows, or curves."""
+
+    def persons(self) -> Iterator[Any]:
+        """The unit column in chunks, as Arrow arrays."""
+        ...
+
+
+def person_weights(rows: Named, scale: int) -> tuple[int, Callable[[], Iterator[Ints]]]:
     """Number of persons, and a pass over the weights, scale // (rows of the person), in chunks.
 
     M16: a person's rows share one unit of weight.  Rows without a name in the unit column belong
@@ -25,7 +32,7 @@ def person_weights(rows: Rows, scale: int) -> tuple[int, Callable[[], Iterator[I
 
     total: Any = None
     for part in rows.persons():
-        counted = pa.table({"id": _identity(part)}).group_by("id").aggregate([("id", "count", pc.CountOptions(mode="all"))])  # fmt: skip  # noqa: E501
+        counted = pa.table({"id": identities(part)}).group_by("id").aggregate([("id", "count", pc.CountOptions(mode="all"))])  # fmt: skip  # noqa: E501
         counted = counted.rename_columns(["id", "rows"])
         if total is not None:
             joined = pa.concat_tables([total, counted]).group_by("id").aggregate([("rows", "sum")])
@@ -39,13 +46,13 @@ def person_weights(rows: Rows, scale: int) -> tuple[int, Callable[[], Iterator[I
 
     def weights() -> Iterator[Ints]:
         for part in rows.persons():
-            place = pc.fill_null(pc.index_in(_identity(part), value_set=names), len(share))
+            place = pc.fill_null(pc.index_in(identities(part), value_set=names), len(share))
             yield np.append(share, 0)[place.to_numpy(zero_copy_only=False)].astype(np.int64)
 
     return total.num_rows, weights
 
 
-def _identity(column: Any) -> Any:
+def identities(column: Any) -> Any:
     """Ids as text, so that every chunk has the same type."""
     import pyarrow as pa
     import pyarrow.compute as pc

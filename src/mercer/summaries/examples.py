@@ -127,6 +127,7 @@ class Examples(Sensitive):
         whole: Bools = np.all(np.isfinite(chunk), axis=1)
         with np.errstate(all="ignore"):
             unit = self.domain.to_unit(np.where(whole[:, None], x, self.domain.lower))
+        unit = np.ascontiguousarray(unit)  # the same bits however the source lays out its columns
         return Piece(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)
 
 

@@ -1,0 +1,168 @@
+"""Any source of curves as chunks on a public domain.  Layer 2, left of the door.
+
+Grids, bounds, shapes, names and types are public and checked here; no error shows or depends on a
+height, a time of measurement or a name of a person (M18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mercer.curve_chunks import Curves, Streamed, held_array, held_ids, held_pairs
+from mercer.curve_fda import fda_curves, fda_kind
+from mercer.curve_grids import axes_of, is_line, is_twofold, on_grid, own_domain
+from mercer.curve_points import Ragged, stack_of
+from mercer.data import open_rows
+from mercer.tables import names_of
+
+__all__ = ["Curves", "Ragged", "open_curves"]
+
+
+def open_curves(
+    curves: object,
+    *,
+    grid: object = None,
+    bounds: object = None,
+    columns: object = None,
+    long: object = None,
+    unit: object = None,
+) -> Curves:
+    """Curves of whatever the caller handed in; errors name arguments and shapes, never values.
+
+    A matrix, table or file with a row a curve and a public `grid`; an array (curves, T1, T2) of
+    surfaces with grid=(ticks1, ticks2); a list of (t, x) pairs with `bounds`; a table with a row
+    a point, long=("id", "t", "value") and `bounds`, which is read into memory; or data of
+    scikit-fda.  `columns` may hold prefixes: "h*" stands for all columns that start with h.
+    """
+    if isinstance(curves, Curves):
+        return curves
+    if unit is not None and not isinstance(unit, str):
+        raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
+    kind = fda_kind(curves)
+    named = kind is None and (isinstance(curves, (str, Path)) or names_of(curves) is not None)
+    if named and long is not None:
+        return _long(curves, long, grid, bounds, columns, unit)
+    if named:
+        return _wide(curves, grid, bounds, columns, unit)
+    for name, given in (("unit", unit), ("columns", columns), ("long", long)):
+        if given is not None:
+            raise ValueError(
+                f"{name} names columns, so the curves must have named columns: hand in a data "
+                f"frame, an Arrow table or a file, or leave {name} out"
+            )
+    if kind is not None:
+        return fda_curves(kind, curves, grid, bounds)
+    if isinstance(curves, (list, tuple)) and _are_pairs(curves, grid):
+        if grid is not None:
+            raise ValueError(
+                "grid must be left out where curves are (t, x) pairs, which bring their own; or "
+                "give the heights alone, one list of them a curve"
+            )
+        return held_pairs(curves, own_domain(bounds))
+    if grid is None:
+        raise ValueError(
+            "grid is missing: give one public number for each point of the curves; curves on grids "
+            "of their own are given as (t, x) pairs with bounds=(lower, upper)"
+        )
+    axes = axes_of(grid)
+    domain, ticks = on_grid(axes, bounds)
+    shape = tuple(map(len, axes))
+    array = stack_of(curves, shape)
+    if array.shape[1:] != shape:
+        raise ValueError(
+            f"curves must have shape (curves, {', '.join(map(str, shape))}) on this grid, got "
+            f"shape {array.shape}; give a grid of as many numbers as each curve has heights, and "
+            "two such grids, (ticks1, ticks2), for surfaces"
+        )
+    return held_array(array, domain, ticks)
+
+
+def _are_pairs(curves: Sequence[Any], grid: object) -> bool:
+    """Whether a list holds (t, x) pairs: one curve of another kind must not decide (M18)."""
+    if grid is None:
+        return not curves or any(map(_is_pair, curves))
+    return len(curves) > 0 and not is_twofold(grid) and all(map(_is_pair, curves))
+
+
+def _is_pair(curve: Any) -> bool:
+    return isinstance(curve, (list, tuple)) and len(curve) == 2 and all(map(is_line, curve))
+
+
+def _wide(curves: Any, grid: object, bounds: object, columns: object, unit: str | None) -> Curves:
+    """A row a curve, a column a point."""
+    if grid is None:
+        raise ValueError(
+            "grid is missing: give one public number for each value column, or, where a row is a "
+            'point, name its columns with long=("id", "t", "value")'
+        )
+    if is_twofold(grid):
+        raise ValueError("grid must be one line of numbers for a table; give surfaces as an array")
+    axes = axes_of(grid)
+    domain, ticks = on_grid(axes, bounds)
+    if columns is not None:
+        columns = _matched(curves, columns, unit)
+    rows = open_rows(curves, columns=columns, unit=unit, dimension=None)
+    if len(rows.names) != len(axes[0]):
+        raise ValueError(
+            f"grid must have one number for each of the {len(rows.names)} value columns, got "
+            f"{len(axes[0])}; choose the columns with columns=…, for example columns='h*'"
+        )
+    return Streamed(rows, domain, ticks)
+
+
+def _matched(curves: Any, columns: Any, unit: str | None) -> object:
+    """Names of columns; one that ends in * stands for those that start so, in their order."""
+    given = [columns] if isinstance(columns, str) else columns
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        return columns  # which is an error of whoever reads the table
+    names: list[str] = []
+    for name in given:
+        if not name.endswith("*"):
+            names.append(name)
+            continue
+        alike = [c for c in _present(curves) if c.startswith(name[:-1]) and c != unit]
+        if not alike:
+            raise ValueError(f"columns: no column starts with {name[:-1]!r}; mind upper case")
+        names += alike
+    return names
+
+
+def _present(curves: Any) -> list[str]:
+    if isinstance(curves, (str, Path)):
+        from mercer.files import file_batches
+
+        return list(file_batches(Path(curves))[0].names)
+    return names_of(curves) or []
+
+
+def _long(
+    curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None
+) -> Curves:
+    """A row a point."""
+    for name, given in (("grid", grid), ("columns", columns)):
+        if given is not None:
+            raise ValueError(
+                f"{name} must be left out with long, whose three columns say all; or leave long "
+                "out where a row is a curve"
+            )
+    texts = isinstance(long, (list, tuple)) and all(isinstance(name, str) for name in long)
+    if not texts or len(long) != 3 or len(set(long)) != 3:
+        raise ValueError(
+            "long must name three different columns, of the curve, of t and of its height; got "
+            f'{list(long) if texts else type(long).__name__}; for example ("id", "t", "value")'
+        )
+    who, time, height = long
+    domain = own_domain(bounds, time)
+    present = _present(curves)
+    for name in long:
+        if name not in present:
+            raise ValueError(f"long: there is no column {name!r}; there are {present[:30]}")
+    if type(curves).__name__ == "RecordBatchReader":
+        curves = curves.read_all()  # a stream can be read once only
+    points = [time, height]
+    rows = open_rows(curves, columns=points, unit=who, dimension=None)
+    other = unit is not None and unit != who
+    people = open_rows(curves, columns=points, unit=unit, dimension=None) if other else None
+    return held_ids(rows, people, domain, height, unit)
