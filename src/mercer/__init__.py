@@ -13,7 +13,9 @@ from mercer.version import __version__
 if TYPE_CHECKING:
     from mercer.api import density
     from mercer.audits import Audit, audit
+    from mercer.averaging import mean_curve, mean_curves
     from mercer.checks import PrivacyWarning
+    from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
@@ -34,6 +36,7 @@ __all__ = [
     "Audit",
     "BudgetExceeded",
     "ClassifierRelease",
+    "CurveRelease",
     "DensityPlan",
     "DensityRelease",
     "Domain",
@@ -60,6 +63,8 @@ __all__ = [
     "live",
     "live_names",
     "load",
+    "mean_curve",
+    "mean_curves",
     "open_live",
     "quantiles",
     "regression",
@@ -76,6 +81,7 @@ _HOMES = {
     "RegressionRelease": "predictors",
     "classifier": "learning",
     "regression": "learning",
+    "CurveRelease": "curves",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
     "Domain": "domain",
@@ -99,6 +105,8 @@ _HOMES = {
     "live": "lives",
     "live_names": "lives",
     "load": "storage",
+    "mean_curve": "averaging",
+    "mean_curves": "averaging",
     "open_live": "lives",
     "quantiles": "selection",
     "select": "selection",

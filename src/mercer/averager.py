@@ -225,7 +225,8 @@ def check_disjoint(sources: Mapping[str, Curves], unit: str) -> None:
     """Which group a person is in is public, so it may be checked."""
     seen: set[str] = set()
     for source in sources.values():
-        own = identities(source)
+        own = {name for part in source.persons() for name in identities(part).to_pylist()}
+        own.discard(None)  # type: ignore[arg-type]
         if seen & own:
             raise ValueError(
                 f"disjoint must be False: some {unit!r} is in more than one group, so the groups "

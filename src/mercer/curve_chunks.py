@@ -66,6 +66,7 @@ class Curves(Sensitive, ABC):
             yield from part()
 
     workers = 1  # threads among which reading and counting are worth sharing
+    fixed = True  # a curve's place says nothing of other curves
 
     @abstractmethod
     def persons(self) -> Iterator[Any]:
@@ -81,7 +82,7 @@ class Streamed(Curves):
 
     def __init__(self, rows: Rows, domain: Domain, grid: tuple[Floats, ...]) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
-        self._rows, self.workers = rows, rows.workers
+        self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
         for part in self._rows.parts():

@@ -24,6 +24,7 @@ from mercer.rules_curves import cameron_martin, gain_of
 __all__ = ["CHOICES", "ORDERS", "CurveAccuracy", "CurveRelease", "check_eta", "unit_scales"]
 
 ORDERS = ("noise-first", "paper")
+_DUST = 2.0**-40
 CHOICES = ("auto", "rule", "given", "private-cv")
 
 
@@ -185,6 +186,9 @@ class CurveRelease(Release, NoisyCurve):
                 turned = seen.vectors * self.smoothing.factors(seen.values)
                 decode = turned @ seen.vectors.T
                 decode = decode if self.frame is None else self.frame.T @ decode
+            lengths = np.linalg.norm(decode, axis=1)
+            # rounding dust in high degrees would show in derivatives
+            decode = decode * (lengths > _DUST * lengths.max())[:, None]
             self._memory["decode"] = decode * self.bound
         return self._memory["decode"]
 
@@ -219,7 +223,7 @@ class CurveRelease(Release, NoisyCurve):
             "noise": self.law.to_dict(),
             "order": self.order,
             "noise_kernel": self.noise_kernel,
-            "smoothing": self.smoothing.to_dict() | {"choice": self.choice},
+            "filter": self.smoothing.to_dict() | {"choice": self.choice},
             "center": self.center.tolist(),
             "coefficients": self.coefficients.tolist(),
             "privacy": self.privacy.to_dict(),

@@ -13,13 +13,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer.bases import Moments, basis_from_dict
-from mercer.bases.base import covariance_of
+from mercer.bases.base import covariance_of, matrix_of
+from mercer.curves import CurveRelease
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
+from mercer.modes import Filter
+from mercer.polynomials import Polynomials
 from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import Release
@@ -156,10 +159,36 @@ def _regression(top: _Fields) -> Release:
     )
 
 
+def _curve(top: _Fields) -> Release:
+    smoothing = top.part("filter")
+    frame = top.get("frame", list | type(None))  # type: ignore[arg-type]
+    numbers = {
+        name: [_finite(v, name) for v in top.get(name, list)]
+        for name in ("coordinates", "center", "coefficients")
+    }
+    return CurveRelease(
+        domain=_domain(top, most=2),
+        privacy=_statement(top.part("privacy")),
+        polynomials=Polynomials.from_dict(top.get("functions", dict)),
+        frame=None if frame is None else matrix_of(frame, "frame"),
+        raw=numbers["coordinates"],  # type: ignore[arg-type]
+        law=law_from_dict(top.get("noise", dict)),
+        order=top.get("order", str),
+        noise_kernel=top.get("noise_kernel", str),
+        smoothing=Filter.from_dict(top.get("filter", dict)),
+        choice=smoothing.get("choice", str),
+        bound=top.positive("bound"),
+        center=numbers["center"],  # type: ignore[arg-type]
+        value=top.get("value", str),
+        exact=numbers["coefficients"],  # type: ignore[arg-type]
+    )
+
+
 _KINDS: dict[str, Callable[[_Fields], Release]] = {
     "density": _density,
     "classifier": _classifier,
     "regression": _regression,
+    "mean-curve": _curve,
 }
 
 
