@@ -31,6 +31,7 @@ __all__ = [
     "held_ids",
     "held_pairs",
     "held_points",
+    "names_in",
 ]
 
 CURVES = 256  # with points of their own, handled at once: how many points they have is not public
@@ -200,7 +201,7 @@ def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ids = _joined(rows)
+    ids = names_in(rows)
     coded = ids.dictionary_encode()
     codes: Ints = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     count = len(coded.dictionary)
@@ -211,11 +212,11 @@ def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: 
     if people is not None:
         first = np.zeros(count + 1, dtype=np.int64)  # the last stands for rows without an id
         first[codes[::-1]] = np.arange(len(codes))[::-1]
-        persons = _joined(people).take(pa.array(first[:-1]))
+        persons = names_in(people).take(pa.array(first[:-1]))
     return Held(count, CURVES, curves.cut, domain, value=value, unit=unit, people=persons)
 
 
-def _joined(rows: Rows) -> Any:
+def names_in(rows: Rows) -> Any:
     """The unit column as one array of text; a number that is none is no name."""
     import pyarrow as pa
     import pyarrow.compute as pc
