@@ -33,17 +33,21 @@ def curve_command(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--columns", "-c", metavar="NAME…", rich_help_panel=_POINTS,
+            "--columns",
+            "-c",
+            metavar="NAME…",
+            rich_help_panel=_POINTS,
             help="Columns of heights, a row a curve: 'cca_*' for all that start so.",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     grid: Annotated[
         list[float] | None,
         typer.Option(
-            metavar="LO HI", help="The columns are even points from LO to HI.",
+            metavar="LO HI",
+            help="The columns are even points from LO to HI.",
             rich_help_panel=_POINTS,
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     grid_file: Annotated[
         Path | None,
         typer.Option(help="Or the points: a file, a number a line.", rich_help_panel=_POINTS),
@@ -51,24 +55,27 @@ def curve_command(
     grid_from_names: Annotated[
         bool,
         typer.Option(
-            "--grid-from-names", rich_help_panel=_POINTS,
+            "--grid-from-names",
+            rich_help_panel=_POINTS,
             help="Or the number at the end of each column's name: age_1.25 is 1.25.",
         ),
-    ] = False,  # fmt: skip
+    ] = False,
     long: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ID T VALUE", rich_help_panel=_POINTS,
+            metavar="ID T VALUE",
+            rich_help_panel=_POINTS,
             help="Instead: columns of a file with a row a point, with --bounds.",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     bounds: Annotated[
         list[float] | None,
         typer.Option(
-            metavar="LO HI", rich_help_panel=_POINTS,
+            metavar="LO HI",
+            rich_help_panel=_POINTS,
             help="Public bounds of the points; the grid's ends unless given.",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     bound: Annotated[
         float | None,
         typer.Option(help="Public bound on a curve's root mean square. Required."),
@@ -84,29 +91,30 @@ def curve_command(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", rich_help_panel=_GROUPS,
+            metavar="COLUMN",
+            rich_help_panel=_GROUPS,
             help="A mean for each group: the public column that names it.",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     groups: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME…", rich_help_panel=_GROUPS,
+            metavar="NAME…",
+            rich_help_panel=_GROUPS,
             help="The groups, as they stand in that column. Other rows are in none.",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     disjoint: Annotated[
         bool | None,
         typer.Option(
-            "--disjoint/--overlapping", rich_help_panel=_GROUPS,
+            "--disjoint/--overlapping",
+            rich_help_panel=_GROUPS,
             help="Nobody is in two groups: each has the whole budget. Or they share it.",
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     kernel: Annotated[
         str,
-        typer.Option(
-            help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER
-        ),
+        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER),
     ] = "gaussian",
     scale: Annotated[
         str,
@@ -122,10 +130,11 @@ def curve_command(
     penalty: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="P", help="auto (unless given, free), a number, rule or private-cv.",
+            metavar="P",
+            help="auto (unless given, free), a number, rule or private-cv.",
             rich_help_panel=_FINER,
         ),
-    ] = None,  # fmt: skip
+    ] = None,
     order: Annotated[
         str,
         typer.Option(

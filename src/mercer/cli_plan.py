@@ -177,8 +177,7 @@ def plan_curve(
     terminal.console().print(rows_out)
     print(
         "noise: root mean square error due to privacy. sampling: at most, without it. The penalty "
-        "is given or the\npublic rule's; chosen from the noisy curve, as unless given, it is mostly "
-        "better."
+        "is given or\nthe public rule's; chosen from the noisy curve, it is mostly better."
     )
     if output is not None:
         print(f"Picture written to {output}")

@@ -19,8 +19,8 @@ __all__ = ["PrivateMeanCurve"]
 class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
     """The mean of curves with differential privacy: `mercer.mean_curve` as an estimator.
 
-    The fitted curve is the public `release_`, its values on the fit's grid are `mean_`.  Fitting
-    spends the budget: two fits on the same curves are two releases.
+    The fitted curve is the public `release_`; `mean_` has its values on `grid_`.  Fitting spends
+    the budget: two fits on the same curves are two releases.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
     >>> t = np.linspace(0, 1, 50)
     >>> X = np.sin(3 * t) + 0.1 * np.linspace(-1, 1, 500)[:, None]
     >>> model = PrivateMeanCurve(epsilon=1.0, delta=1e-6, bound=1.0, grid=t).fit(X)
-    >>> model.mean_.shape, model.predict([0.25, 0.5]).shape
+    >>> model.mean_.shape, model.evaluate([0.25, 0.5]).shape
     ((50,), (2,))
 
     """
@@ -109,16 +109,14 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         self.mean_ = self.release_(self.grid_)
         return self
 
-    def predict(self, t: Any) -> Floats:
-        """The mean at points t, a line of numbers or one column of them."""
+    def evaluate(self, t: Any, derivative: int = 0) -> Floats:
+        """The mean, or a derivative of it, at points t of the grid's range.
+
+        It is not called predict: that is a prediction for each row of an X with the columns of the
+        fit, and these points are no such rows.
+        """
         check_is_fitted(self)
-        points = np.asarray(t, dtype=np.float64)
-        if points.ndim > 2 or (points.ndim == 2 and points.shape[1] != 1):
-            raise ValueError(
-                f"t must be points of the grid's range, (points,) or (points, 1); got shape "
-                f"{points.shape}; the mean on the grid of the fit is mean_"
-            )
-        return np.asarray(self.release_(points.reshape(-1)))
+        return self.release_.derivative(t, derivative)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

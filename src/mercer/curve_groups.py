@@ -89,7 +89,7 @@ def split_by(
         part = table.filter(pc.fill_null(pc.equal(which, text), False)).drop_columns([by])
         if part.num_rows == 0:
             raise ValueError(
-                f"groups: no row has {text!r} in the column {by!r}; write groups as they stand there"
+                f"groups: no row has {text!r} in the column {by!r}; write groups as there"
             )
         out[name] = part
     return out

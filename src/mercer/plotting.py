@@ -31,8 +31,8 @@ _INK, _BAND, _MAP = "#1b3a5c", "#b9cde0", "cividis"
 _KINDS = (".png", ".svg", ".pdf")
 
 
-def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.95, title: str | None = None,
-         band: bool = True, **options: Any) -> Any:  # fmt: skip
+def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.95,
+         title: str | None = None, band: bool = True, **options: Any) -> Any:  # fmt: skip
     """A figure of the release; written to `path` if one is given.
 
     A machine's picture can be cut: `columns=` one or two to show, `at=` where the others stand.
@@ -60,7 +60,9 @@ def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.9
     else:
         for place, pair in enumerate(((0, 1), (0, 2), (1, 2))):
             _map(release, figure, figure.add_subplot(1, 3, place + 1), pair)
-    _entitle(figure, _promise(release), title or f"Private density of {' and '.join(names)}", d == 1)
+    _entitle(
+        figure, _promise(release), title or f"Private density of {' and '.join(names)}", d == 1
+    )
     return _finish(figure, path)
 
 
