@@ -216,7 +216,13 @@ class Asked:
             encode, _ = cameron_martin(known, recipe.noise_kernel, read.polynomials)
         stretch = read.share if recipe.mechanism.pure else math.sqrt(read.share)
         summary = CurveSummary(
-            read.tally, n=read.n, unit=read.unit, encode=encode, note=read.note, stretch=stretch
+            read.tally,
+            n=read.n,
+            unit=read.unit,
+            size=read.polynomials.size,
+            encode=encode,
+            note=read.note,
+            stretch=stretch,
         )
         return summary, frame
 
