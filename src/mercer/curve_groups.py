@@ -27,13 +27,17 @@ _LAST = re.compile(r"(?:(?:^|(?<=[_ =]))[+-])?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+
 
 def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]) -> list[str]:
     """Names of a table's columns with a height each; all but `besides` where none are named."""
+    present = present_in(curves)
     if columns is None:
-        return [name for name in present_in(curves) if name not in besides]
+        return [name for name in present if name not in besides]
     names: Any = matched(curves, columns, None)
     if not isinstance(names, list):
         raise TypeError(
             f"columns must be a column's name or a list of names, got {type(columns).__name__}"
         )
+    for name in names:
+        if name not in present:
+            raise ValueError(f"columns: there is no column {name!r}; there are {present[:30]}")
     return [name for name in names if name not in besides or name in _listed(columns)]
 
 
