@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,8 @@ class Curves(Sensitive, ABC):
     def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
         """Parts that threads may read side by side, each a stream of chunks.
 
-        A chunk has shape (curves, *ticks), NaN where there is no finite number, or is `Ragged`.
+        A chunk has shape (curves, *ticks), what is not a finite number being missing, or is
+        `Ragged`.
         """
 
     def chunks(self) -> Iterator[Floats | Ragged]:
@@ -86,8 +86,7 @@ class Streamed(Curves):
         self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
-        for part in self._rows.parts():
-            yield partial(_finite_chunks, part)
+        yield from self._rows.parts()
 
     def persons(self) -> Iterator[Any]:
         return iter(()) if self.unit is None else self._rows.persons()
@@ -132,10 +131,6 @@ class Held(Curves):
         self._tick = tick
 
     _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
-
-
-def _finite_chunks(part: Callable[[], Iterator[Floats]]) -> Iterator[Floats]:
-    return map(_finite, part())
 
 
 def _finite(heights: Floats) -> Floats:

@@ -222,6 +222,9 @@ class _Frozen(Entropy):
         self.asked.append(("bytes", count))
         return bytes(1 + (7 * i) % 255 for i in range(count))
 
+    def parameters(self, *public: Any) -> None:
+        self.asked.append(("parameters", *public))
+
     def witness(self, what: str, value: Any, sensitivity: Any) -> None:
         self.shown.append((what, value() if callable(value) else value, sensitivity))
 

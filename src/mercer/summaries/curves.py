@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,6 +33,7 @@ __all__ = ["MISSING", "CurveSummary", "CurveTally", "curve_norms", "tally_curves
 MISSING = ("fill", "zero", "drop")
 _MOST = 31  # bits of the number of curves
 _HEIGHT, _WEIGHT = 15, 22  # bits of a height below the curve's peak, and of a grid's weights
+_SMALL = 20  # bits of a coordinate below the peak: sums of squares are exact
 _PERSON = 1 << 20
 _PIECE = 1 << 19  # numbers worked on at once
 _LOWEST = -900  # exponent of a height: what is smaller is zero
@@ -56,7 +57,7 @@ class Gridded(Sensitive):
         weights = reduce(np.multiply.outer, [_trapezoid(ticks) for ticks in grid]).reshape(-1)
         self._weights = np.ceil(weights * 2.0**_WEIGHT)
         self._rows = max(64, _PIECE // weights.size)
-        self.table = polynomials.of_grid(grid)
+        self.table = _no_longer(polynomials.of_grid(grid), weights)
         # a height in the ball is at most bound / sqrt(weight)
         self.bits = 62 - _MOST - math.ceil(-math.log2(weights.min()) / 2)
 
@@ -77,7 +78,7 @@ class Gridded(Sensitive):
         """
         shape = chunk.shape
         heights = chunk.reshape(-1, self.size) - self._level
-        complete = np.isfinite(heights).all(axis=1)
+        complete: Bools = np.logical_and.reduce(np.isfinite(heights), axis=1)
         gaps = np.flatnonzero(~complete)
         filled = _filled(heights[gaps].reshape(-1, *shape[1:]), self._grid)
         heights[gaps] = filled.reshape(-1, self.size)
@@ -118,8 +119,21 @@ class Scattered(Sensitive):
         square = np.zeros(len(found))
         np.add.at(square, owners, _own_trapezoid(times, starts) * small**2)
         numbers = self._polynomials.of_points(times, small, starts)
+        # by Bessel no longer, but for rounding where points nearly coincide (M9: clip these too)
+        whole = np.rint(numbers * 2.0**_SMALL)
+        length = np.sqrt(np.einsum("ij,ij->i", whole, whole)) + math.sqrt(self.size)
+        norms = np.maximum(np.sqrt(square), length * 2.0**-_SMALL)
         unit = np.ldexp(1.0, exponents)
-        yield Piece(numbers * unit[:, None], np.sqrt(square) * unit * (1 + 1e-9), found)
+        yield Piece(numbers * unit[:, None], norms * unit * (1 + 1e-9), found)
+
+
+def _no_longer(table: Floats, weights: Floats) -> Floats:
+    """The map from heights to coordinates, which never makes a curve longer.
+
+    By Bessel's inequality it does not; but for rounding, where points of a grid nearly coincide.
+    """
+    longest = np.linalg.norm(table / np.sqrt(weights)[:, None], 2)
+    return table / max(1.0, float(longest) * (1 + 1e-12))
 
 
 def _trapezoid(ticks: Floats) -> Floats:
@@ -169,7 +183,7 @@ class CurveTally(Sensitive):
 
     def __init__(self, how: Gridded | Scattered, bound: float, missing: str, folds: int) -> None:
         self.rows, self.persons, self.complete = 0, 0, 0
-        self._how, self._bound, self._missing = how, bound, missing
+        self._how, self.bound, self._missing = how, bound, missing
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
     def add(self, chunk: Floats | Ragged, weights: Floats | None = None) -> Self:
@@ -178,10 +192,10 @@ class CurveTally(Sensitive):
         for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
             count = len(piece.norms)
             # rounded down: no curve is longer than the bound
-            share = self._bound / np.maximum(piece.norms, self._bound) * (1 - 2.0**-50)
+            share = self.bound / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
             share *= piece.complete if self._missing != "fill" else 1.0
             share *= 1.0 if weights is None else weights[begin : begin + count]
-            share *= 2.0**self._how.bits / self._bound
+            share *= 2.0**self._how.bits / self.bound
             whole = np.trunc(piece.numbers * share[:, None])
             for k in range(folds):
                 total = whole[k::folds].sum(axis=0)
@@ -266,6 +280,10 @@ class CurveSummary(Summary):
     @property
     def note(self) -> str:
         return self._note
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._tally.bound, None if self._encode is None else self._encode.tobytes()
 
     def sensitivity(self, norm: Norm) -> Sensitivity:
         if norm != "l2":
