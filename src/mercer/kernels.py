@@ -104,9 +104,13 @@ class Gaussian(Kernel):
 
     def profile(self, r: Floats, axis: int, order: int = 0) -> Floats:
         h = self.lengths[axis]
+        steps = r / h
+        decay = np.asarray(np.exp(-(steps**2) / 2))
+        if not order:
+            return decay
         series = np.zeros(order + 1)
         series[order] = (-1 / h) ** order
-        return hermeval(r / h, series) * np.exp(-((r / h) ** 2) / 2)
+        return hermeval(steps, series) * decay
 
     def spectrum(self, omega: Floats, axis: int) -> Floats:
         h = self.lengths[axis]
