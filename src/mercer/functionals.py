@@ -165,7 +165,9 @@ class Curve(ABC):
         """Values on a fine grid, from a table that is kept."""
         if self.domain.dimension > 1:
             return self.polynomials.on_grid(ticks, self.coefficients)
-        return _fine_table(self.polynomials, len(ticks[0])) @ self.coefficients
+        used = np.flatnonzero(self.coefficients)
+        most = used[-1] + 1 if used.size else 1
+        return _fine_table(self.polynomials, len(ticks[0]))[:, :most] @ self.coefficients[:most]
 
     def _slope(self, t: float) -> float:
         return float(self.polynomials.evaluate(np.array([[t]]), self.coefficients, (1,))[0])
