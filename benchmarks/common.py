@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import os
 import platform
+import resource
 import subprocess
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 
-__all__ = ["options", "race", "report", "table", "verdict"]
+__all__ = ["child", "measured", "options", "race", "report", "table", "trials", "verdict", "warm"]
 
 HERE = Path(__file__).parent
 
@@ -41,6 +44,47 @@ def race(runs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float
             run()
             best[name] = min(best[name], perf_counter() - start)
     return best
+
+
+def child(script: str, *words: str) -> str:
+    """What a script prints in a process of its own: its peak memory is not ours."""
+    done = subprocess.run(
+        [sys.executable, script, *words], check=True, stdout=subprocess.PIPE, text=True
+    )
+    return done.stdout
+
+
+def measured(job: Callable[[Path], object], small: Path, path: Path) -> dict[str, float]:
+    """In the child: seconds and peak megabytes of one job, after one on a small file."""
+    job(small)
+    seconds = float("inf")
+    for _ in range(2):  # the first run also grows the process
+        start = perf_counter()
+        job(path)
+        seconds = min(seconds, perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux
+    return {"seconds": seconds, "peak": peak * 1024 / 1e6}
+
+
+def trials(
+    script: str, jobs: Iterable[str], path: Path, repeats: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Least seconds and largest peak of each job; they take turns, each in a child."""
+    warm(path)
+    names = [*jobs]
+    runs = [
+        (job, json.loads(child(script, "--measure", job, str(path)))) for job in names * repeats
+    ]
+    seconds = {job: min(run["seconds"] for name, run in runs if name == job) for job in names}
+    peaks = {job: max(run["peak"] for name, run in runs if name == job) for job in names}
+    return seconds, peaks
+
+
+def warm(path: Path) -> None:
+    """Read a file into the system's cache."""
+    with path.open("rb") as file:
+        while file.read(1 << 24):
+            pass
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

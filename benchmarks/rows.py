@@ -8,15 +8,12 @@ The baseline is PyArrow streaming the same column and doing nothing with it, the
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 
-from common import options, report, table, verdict
+from common import child, measured, options, report, table, trials, verdict
 
 # The parent imports neither NumPy nor PyArrow: a child's peak memory starts at its parent's.
 
@@ -77,40 +74,16 @@ def measure(job: str, path: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.parquet"
         write(small, 1_000)
-        JOBS[job](small)
-    seconds = float("inf")
-    for _ in range(2):  # the first run also grows the process
-        start = perf_counter()
-        JOBS[job](path)
-        seconds = min(seconds, perf_counter() - start)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # KiB on Linux
-    return {"seconds": seconds, "peak": peak * 1024 / 1e6}
-
-
-def child(*words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, __file__, *words], check=True, stdout=subprocess.PIPE, text=True
-    )
-    return done.stdout
+        return measured(JOBS[job], small, path)
 
 
 def located(folder: Path, rows: int) -> Path:
     return folder / f"ages-{rows}.parquet"
 
 
-def warm(path: Path) -> None:
-    with path.open("rb") as file:
-        while file.read(1 << 24):
-            pass
-
-
 def trial(folder: Path, rows: int, repeats: int) -> dict[str, float]:
     """One row of the table; the jobs take turns."""
-    path = located(folder, rows)
-    warm(path)
-    runs = [(job, json.loads(child("--measure", job, str(path)))) for job in [*JOBS] * repeats]
-    seconds = {job: min(run["seconds"] for name, run in runs if name == job) for job in JOBS}
-    peaks = {job: max(run["peak"] for name, run in runs if name == job) for job in JOBS}
+    seconds, peaks = trials(__file__, JOBS, located(folder, rows), repeats)
     return {
         "rows": rows,
         **seconds,
@@ -139,7 +112,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(args.folder or temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        child("--write", str(folder), *map(str, sizes))
+        child(__file__, "--write", str(folder), *map(str, sizes))
         rows = [trial(folder, size, repeats) for size in sizes]
     last, before = rows[-1], rows[-2]
     growth = last["release"] / last["rows"] / (before["release"] / before["rows"])

@@ -373,7 +373,7 @@ ERRORS = [
     (MATRIX, {"grid": range(100_001)}, ValueError, r"got shape \(100001,\)"),
     (MATRIX, {"grid": 3}, ValueError, r"got shape \(\)"),
     (MATRIX, {"grid": "abc"}, TypeError, "grid must be increasing numbers, got str"),
-    (MATRIX, {"grid": [0, 1, 1 + 1e-15], "bounds": (-1e3, 1e3)}, ValueError, "apart than rounding"),
+    (MATRIX, {"grid": [0, 1, 1 + 1e-15], "bounds": (-1e3, 1e3)}, ValueError, "further apart than"),
     (MATRIX, {"grid": [0, 1]}, ValueError, r"shape \(curves, 2\) on this grid, got shape \(3, 3\)"),
     (FRAME, {"grid": [0, 1], "unit": "who"}, ValueError, "each of the 3 value columns, got 2"),
     (MATRIX, {"grid": [0, 1, 2], "bounds": (0, 1)}, ValueError, "grid must lie in the bounds"),

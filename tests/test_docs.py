@@ -66,10 +66,24 @@ def patients(admissions, rng):
     rows = "\n".join(f"{a:.1f},{b:.1f},{k},{w},{p:.1f}" for a, b, k, w, p in columns)
     (admissions / "patients.csv").write_text(f"age,bmi,outcome,ward,pressure\n{rows}\n")
     (admissions / "new.csv").write_text("name,bmi,age\nAnn,22,30\nBob,,80\n")
+    t = np.linspace(0, 1, 41)
+    heights = 0.5 + 0.1 * np.sin(6 * t) + 0.05 * rng.normal(size=(300, 1))
+    lines = [
+        ",".join(f"{h:.4f}" for h in row) + "," + ("ms" if i % 3 else "control")
+        for i, row in enumerate(heights)
+    ]
+    names = ",".join(f"p{k:02d}" for k in range(41))
+    (admissions / "profiles.csv").write_text(f"{names},case\n" + "\n".join(lines) + "\n")
+    points = [
+        f"{visit},{visit // 2},{hour:.2f},{2 + np.sin(hour / 4):.3f}"
+        for visit in range(200)
+        for hour in np.sort(rng.uniform(0, 24, 12))
+    ]
+    (admissions / "visits.csv").write_text("visit,person,hour,load\n" + "\n".join(points) + "\n")
     return admissions
 
 
-@pytest.mark.parametrize("page", ["live", "machines"])
+@pytest.mark.parametrize("page", ["live", "machines", "curves"])
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     names = {}

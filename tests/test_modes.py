@@ -1,5 +1,6 @@
 """Polynomials and eigenfunctions: closed forms, exact integrals, filters."""
 
+import itertools
 import time
 
 import numpy as np
@@ -55,7 +56,7 @@ def test_coordinates_of_a_broken_line_are_exact_on_any_grid(rng):
     found = heights @ LINE.of_grid((ticks,))
     edges = np.concatenate([[0], ticks, [1]])
     wanted = np.zeros(40)
-    for low, high in zip(edges, edges[1:], strict=False):  # exact on every straight piece
+    for low, high in itertools.pairwise(edges):  # exact on every straight piece
         nodes, weights = gauss(32)
         t = low + (high - low) * nodes
         wanted += (high - low) * (weights * np.interp(t, ticks, heights)) @ LINE.rows(t[:, None])

@@ -42,8 +42,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
     >>> t = np.linspace(0, 1, 50)
     >>> X = np.sin(3 * t) + 0.1 * np.linspace(-1, 1, 500)[:, None]
     >>> model = PrivateMeanCurve(epsilon=1.0, delta=1e-6, bound=1.0, grid=t).fit(X)
-    >>> model.mean_.shape, model.evaluate([0.25, 0.5]).shape
-    ((50,), (2,))
+    >>> model.mean_.shape, model.predict([0.25, 0.5]).shape, model.predict(X[:3]).shape
+    ((50,), (2,), (3, 50))
 
     """
 
@@ -109,14 +109,17 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         self.mean_ = self.release_(self.grid_)
         return self
 
-    def evaluate(self, t: Any, derivative: int = 0) -> Floats:
-        """The mean, or a derivative of it, at points t of the grid's range.
+    def predict(self, X: Any, derivative: int = 0) -> Floats:
+        """The mean, or a derivative of it, at points, or in place of curves.
 
-        It is not called predict: that is a prediction for each row of an X with the columns of the
-        fit, and these points are no such rows.
+        Points are a line of numbers, or a column of them; rows with as many columns as the fit's
+        are curves, and the best guess of each is the mean on the grid.
         """
         check_is_fitted(self)
-        return self.release_.derivative(t, derivative)
+        if np.ndim(X) < 2 or (np.ndim(X) == 2 and np.shape(X)[1] == 1 < self.n_features_in_):
+            return self.release_.derivative(np.asarray(X, dtype=float).reshape(-1), derivative)
+        rows = numeric_rows(self, X, reset=False, ensure_all_finite=False)
+        return np.tile(self.release_.derivative(self.grid_, derivative), (len(rows), 1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

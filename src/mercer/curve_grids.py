@@ -13,6 +13,7 @@ from mercer.domain import Domain
 __all__ = ["axes_of", "is_line", "is_twofold", "on_grid", "own_domain"]
 
 _LONGEST = 100_000  # points of an axis
+_NEAREST = 1e-9  # of the width, between two points
 
 
 def is_line(cells: Any) -> bool:
@@ -74,10 +75,10 @@ def on_grid(
                 f"to {ticks[-1]:g}; widen the bounds, or leave them out to take the grid's ends"
             )
         unit = Domain((name,), ((low, high),)).to_unit(ticks[:, None])[:, 0]
-        if not np.all(unit[1:] > unit[:-1]):
+        if not np.all(np.diff(unit) >= _NEAREST):
             raise ValueError(
-                f"grid must have points further apart than rounding within {domain.describe()}; "
-                "thin it out"
+                f"grid must have points further apart than {_NEAREST:g} of the width of "
+                f"{domain.describe()}; thin it out"
             )
         out.append(unit)
     return domain, tuple(out)

@@ -81,6 +81,7 @@ class CurveRelease(Release, NoisyCurve):
     def __post_init__(self) -> None:
         check_choice("order", self.order, ORDERS)
         check_choice("choice", self.choice, CHOICES)
+        check_choice("noise_kernel", self.noise_kernel, CURVE_KERNELS)
         for name in ("raw", "center", "frame", "exact"):
             value = getattr(self, name)
             if value is not None:
@@ -153,6 +154,10 @@ class CurveRelease(Release, NoisyCurve):
     @property
     def kernels(self) -> tuple[str, ...]:
         return (self.noise_kernel if self.order == "paper" else self.smoothing.kernel,)
+
+    @property
+    def origin(self) -> bytes:
+        return self.raw.tobytes()
 
     @property
     def noise(self) -> Law:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,7 +90,7 @@ class Curve(ABC):
     def time_above(self, level: float) -> float:
         """For how long (on what area) the curve is above a level."""
         ticks = self._ticks()
-        values = self.polynomials.on_grid(ticks, self.coefficients) - float(level)
+        values = self._on(ticks) - float(level)
         if self.domain.dimension > 1:
             return float(np.mean(values > 0)) * self.domain.volume
         t, up = ticks[0], values > 0
@@ -160,12 +161,23 @@ class Curve(ABC):
         d = self.domain.dimension
         return [np.linspace(0.0, 1.0, _FINE[d])] * d
 
+    def _on(self, ticks: list[Floats]) -> Floats:
+        """Values on a fine grid, from a table that is kept."""
+        if self.domain.dimension > 1:
+            return self.polynomials.on_grid(ticks, self.coefficients)
+        used = np.flatnonzero(self.coefficients)
+        most = used[-1] + 1 if used.size else 1
+        return _fine_table(self.polynomials, len(ticks[0]))[:, :most] @ self.coefficients[:most]
+
+    def _slope(self, t: float) -> float:
+        return float(self.polynomials.evaluate(np.array([[t]]), self.coefficients, (1,))[0])
+
     def _above(self, t: float, level: float) -> float:
         return float(self.polynomials.evaluate(np.array([[t]]), self.coefficients)[0]) - level
 
     def _extreme(self, sign: float) -> Extreme:
         ticks = self._ticks()
-        values = sign * self.polynomials.on_grid(ticks, self.coefficients)
+        values = sign * self._on(ticks)
         best = np.unravel_index(int(np.argmax(values)), values.shape)
         start = np.array([tick[i] for tick, i in zip(ticks, best, strict=True)])
         step = ticks[0][1]
@@ -174,8 +186,16 @@ class Curve(ABC):
         def fall(u: Floats) -> float:
             return -sign * float(self.polynomials.evaluate(u[None, :], self.coefficients)[0])
 
-        found = minimize(fall, start, bounds=box, method="L-BFGS-B", options={"ftol": 1e-15})
-        place = found.x if found.fun <= fall(start) else start
+        if len(start) == 1:  # where the slope is zero, if it changes its sign
+            low, high = box[0]
+            slopes = self._slope(low), self._slope(high)
+            place = start
+            if slopes[0] * slopes[1] < 0:
+                place = np.array([brentq(self._slope, low, high, xtol=1e-13)])
+        else:
+            found = minimize(fall, start, bounds=box, method="L-BFGS-B", options={"ftol": 1e-15})
+            place = found.x
+        place = place if fall(place) <= fall(start) else start
         at = self.domain.from_unit(np.clip(place, 0.0, 1.0)[None, :])[0]
         height = float(self(at if len(at) > 1 else at[0]))
         return Extreme(float(at[0]) if len(at) == 1 else tuple(at.tolist()), height)
@@ -187,6 +207,11 @@ class Curve(ABC):
                 f"{self.domain.describe()} with {self.polynomials.size} coefficients, the other on "
                 f"{other.domain.describe()} with {other.polynomials.size}"
             )
+
+
+@lru_cache(maxsize=4)
+def _fine_table(polynomials: Polynomials, points: int) -> Floats:
+    return polynomials.rows(np.linspace(0.0, 1.0, points)[:, None])
 
 
 class Plain(Curve):

@@ -40,6 +40,11 @@ class CurveNoise:
 class NoisyCurve(Curve):
     """A curve of which the noise is known: its law is public."""
 
+    @property
+    def origin(self) -> bytes | None:
+        """What the noise came with: two curves of one origin have the same draw of it."""
+        return None
+
     @abstractmethod
     def _noise(self) -> CurveNoise:
         """Of the coefficients."""
@@ -122,7 +127,10 @@ class NoisyCurve(Curve):
 
 
 class Difference(NoisyCurve):
-    """One released curve less another, whose noise is independent of it."""
+    """One released curve less another.
+
+    Their noise is independent, unless they are two smoothings of one release.
+    """
 
     def __init__(self, one: NoisyCurve, two: NoisyCurve) -> None:
         self.one, self.two = one, two
@@ -139,9 +147,12 @@ class Difference(NoisyCurve):
     def _noise(self) -> CurveNoise:
         one, two = self.one._noise(), self.two._noise()
         count = min(len(one.draws), len(two.draws))
+        normal = one.normal and two.normal
+        if self.one.origin is not None and self.one.origin == self.two.origin:
+            return CurveNoise(one.draws - two.draws, one.factor - two.factor, normal)
         # both come from one public stream: shifted by one run, pairs are independent
         draws = one.draws[:count] - np.roll(two.draws[:count], 1, axis=0)
-        return CurveNoise(draws, np.hstack([one.factor, two.factor]), one.normal and two.normal)
+        return CurveNoise(draws, np.hstack([one.factor, two.factor]), normal)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the difference with its band; returns the Matplotlib figure."""

@@ -68,8 +68,9 @@ class Polynomials:
         """Sum_k c_k p_k at the rows of x, one rounded operation after the other (Clenshaw)."""
         series = self._series(coefficients, orders or (0,) * self.dimension)
         u = 2 * x - 1
-        if self.dimension == 1:
-            return np.asarray(legendre.legval(u[:, 0], series))
+        if self.dimension == 1:  # most smooth curves are of low degree
+            used = np.flatnonzero(series)
+            return np.asarray(legendre.legval(u[:, 0], series[: used[-1] + 1 if used.size else 1]))
         return np.asarray(legendre.legval2d(u[:, 0], u[:, 1], series))
 
     def on_grid(self, ticks: Sequence[Floats], coefficients: Floats) -> Floats:

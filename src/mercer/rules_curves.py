@@ -37,7 +37,7 @@ def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int
     """
     d = polynomials.dimension
     many = 2.8 * (n * epsilon) ** (1 / 3) if d == 1 else 2.8 * (n * epsilon) ** 0.5
-    return int(np.clip(round(many), _LEAST, polynomials.size // 2))
+    return int(np.clip(round(many), min(_LEAST, polynomials.size), polynomials.size))
 
 
 def frame_of(polynomials: Polynomials, size: int) -> Floats:
