@@ -248,7 +248,7 @@ def test_points_are_sorted_averaged_and_kept_finite():
 
 
 def test_rows_of_a_long_table_that_do_not_fit(tmp_path):
-    """No id: no curve.  An id without points still counts; the first row says whose curve it is."""
+    """No id: no curve.  An id without points still counts; a curve is an id of one person."""
     text = (
         "id,t,value,who\nb,1,10,ann\n,0.5,3,eve\na,,3,bob\nb,0,5,zoe\na,1,oops,cid\nc,9,1,\n"
         "b,1,20,ann\nd,0.5,1,ann,too,many\n"
@@ -257,13 +257,15 @@ def test_rows_of_a_long_table_that_do_not_fit(tmp_path):
     long = ("id", "t", "value")
     curves = open_curves(tmp_path / "a.csv", long=long, bounds=(0, 2), unit="who")
     got = lines(curves)
-    assert len(got) == 3
-    assert np.array_equal(got[0], [[0, 0.5], [5, 15]])
-    assert got[1][0].size == got[2][0].size == 0
-    assert pa.concat_arrays(curves.persons()).to_pylist() == ["ann", "bob", None]
+    assert len(got) == 5
+    assert np.array_equal(got[0], [[0.5], [15]])
+    assert np.array_equal(got[1], [[0], [5]])
+    assert all(line[0].size == 0 for line in got[2:])
+    who = ["ann", "zoe", "bob", "cid", None]
+    assert pa.concat_arrays(curves.persons()).to_pylist() == who
     persons, weights = person_weights(curves, 100)
-    assert persons == 2
-    assert np.concatenate(list(weights())).tolist() == [100, 100, 0]
+    assert persons == 4
+    assert np.concatenate(list(weights())).tolist() == [100] * 4 + [0]
     mine = open_curves(tmp_path / "a.csv", long=long, bounds=(0, 2), unit="id")
     assert pa.concat_arrays(mine.persons()).to_pylist() == ["b", "a", "c"]
     nameless = pa.table({"id": [1.0, np.nan, None, 1.0], "t": [0, 1, 1, 1], "x": [1, 2, 3, 4]})
@@ -374,7 +376,7 @@ ERRORS = [
     (MATRIX, {"grid": 3}, ValueError, r"got shape \(\)"),
     (MATRIX, {"grid": "abc"}, TypeError, "grid must be increasing numbers, got str"),
     (MATRIX, {"grid": [0, 1, 1 + 1e-15], "bounds": (-1e3, 1e3)}, ValueError, "further apart than"),
-    (MATRIX, {"grid": [0, 1]}, ValueError, r"shape \(curves, 2\) on this grid, got shape \(3, 3\)"),
+    (np.array(MATRIX), {"grid": [0, 1]}, ValueError, r"shape \(curves, 2\) on this grid, got shape \(3, 3\)"),
     (FRAME, {"grid": [0, 1], "unit": "who"}, ValueError, "each of the 3 value columns, got 2"),
     (MATRIX, {"grid": [0, 1, 2], "bounds": (0, 1)}, ValueError, "grid must lie in the bounds"),
     (MATRIX, {"grid": [0, 1, 2], "bounds": (2, 0)}, ValueError, "lower < upper"),

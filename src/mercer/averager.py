@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,6 +123,17 @@ class Asked:
             raise ValueError(f"curves must be at least {least} {what}, got {n}; nothing was spent")
         return Gathered(curves, tally, polynomials, middle, n)
 
+    def shared(self, groups: int) -> Asked:
+        """For groups of which anybody may be in all: noise of each as if for that many.
+
+        A trifle more, since coordinates are snapped to a lattice in each of them.
+        """
+        if groups == 1:
+            return self
+        pure = self.recipe.mechanism.pure
+        stretch = groups if pure else math.sqrt(groups) * (1 + 1e-3)
+        return replace(self, recipe=replace(self.recipe, stretch=stretch))
+
     def charge(self, groups: Sequence[Gathered], purse: Purse) -> Statement:
         """For all groups together, before anything is drawn.
 
@@ -214,7 +225,6 @@ class Asked:
         if recipe.order == "paper":
             assert known is not None
             encode, _ = cameron_martin(known, recipe.noise_kernel, read.polynomials)
-        stretch = read.share if recipe.mechanism.pure else math.sqrt(read.share)
         summary = CurveSummary(
             read.tally,
             n=read.n,
@@ -222,7 +232,7 @@ class Asked:
             size=read.polynomials.size,
             encode=encode,
             note=read.note,
-            stretch=stretch,
+            stretch=recipe.stretch,
         )
         return summary, frame
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer import entropy
 from mercer.averager import Asked, check_disjoint
-from mercer.curve_data import open_curves
+from mercer.curve_data import open_curves, protected
 from mercer.curve_groups import split_by
 from mercer.curves import CurveRelease
 from mercer.publish import LedgerLike, Purse
@@ -53,7 +53,8 @@ def mean_curve(
     Parameters
     ----------
     curves
-        A matrix with one curve a row (surfaces: a stack of matrices) and its `grid`; a list of
+        A matrix with one curve a row (surfaces: a stack of matrices) and its `grid` (in a list of
+        lists, one of another length counts as a curve without heights); a list of
         (t, x) pairs on grids of their own; a scikit-fda `FDataGrid` or `FDataBasis`; a data
         frame, an Arrow table, or the path of a CSV or Parquet file, wide (`columns`) or `long`.
         Wide files are streamed.
@@ -82,7 +83,8 @@ def mean_curve(
         Columns of a wide table in the order of the grid ("cca_*" for all that start so), or the
         three columns (id, t, value) of a long one.
     unit
-        Column that names the person: then the promise is about persons, not curves (M16).
+        Column that names the person: then the promise is about persons, not curves (M16).  In a
+        long table it is the column of the curve unless another is given.
     order
         "noise-first" (default): noise on the coordinates of the clipped mean, smoothing after.
         "paper": smoothing, then noise of the kernel's process, as Mirshani et al. do it.
@@ -108,6 +110,7 @@ def mean_curve(
     True
 
     """
+    unit = protected(unit, long)
     ask = Asked.of(
         bound=bound, epsilon=epsilon, delta=delta, kernel=kernel, scale=scale, penalty=penalty,
         eta=eta, order=order, noise_kernel=noise_kernel, size=size, missing=missing,
@@ -186,6 +189,7 @@ def mean_curves(
         raise ValueError(f"groups must be 2 to 64 sets of curves by name, got {len(curves)}")
     if not isinstance(disjoint, bool):
         raise TypeError("disjoint must be True (nobody is in two groups) or False")
+    unit = protected(unit, long)
     ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
@@ -214,6 +218,7 @@ def mean_curves(
     shared = {
         name: replace(one, share=many, note=note) for name, one in read.items()
     }  # fmt: skip
+    ask = ask.shared(many)
     paid = ask.charge(list(shared.values()), purse)
     return {
         name: ask.release(one, purse, replace(paid, n=one.n)) for name, one in shared.items()

@@ -10,7 +10,7 @@ from mercer import entropy
 from mercer.centers import center_of
 from mercer.checks import Ints, check_positive
 from mercer.choices import QuantileRelease
-from mercer.curve_data import Curves, open_curves
+from mercer.curve_data import Curves, open_curves, protected
 from mercer.curve_recipes import CurveRecipe
 from mercer.persons import identities
 from mercer.publish import LedgerLike, Purse
@@ -86,6 +86,7 @@ def curve_bound(
     level = check_positive("share", share, "of the curves within the bound")
     if level > 1:
         raise ValueError(f"share must be in (0, 1], got {level:g}; 0.95 is usual")
+    unit = protected(unit, long)
     purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
     opened = open_curves(curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit)
     recipe = CurveRecipe.of(

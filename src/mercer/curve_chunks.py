@@ -190,25 +190,38 @@ def held_points(times: Any, values: Any, starts: Ints, domain: Domain, value: st
 def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None) -> Held:
     """Curves of a table with a row a point: columns t and value, the unit column being the id.
 
-    The whole table is read into memory.  A curve's person is that of its first row in `people`,
-    or its id where there is none.
+    The whole table is read into memory.  Rows of one id and one person are a curve, whoever else
+    uses that id; without `people` the id is the person.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     ids = names_in(rows)
     coded = ids.dictionary_encode()
     codes: Ints = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    count = len(coded.dictionary)
+    names, count = coded.dictionary, len(coded.dictionary)
+    if people is not None:
+        codes, whose = pairs_of(codes, names_in(people))
+        names, count = whose, len(whose)
     table = [np.empty((0, 2)), *rows.chunks()]
     times, values = (np.concatenate([chunk[:, i] for chunk in table]) for i in (0, 1))
     curves = ragged_of(times, values, codes, count, domain)
-    persons = None if unit is None else coded.dictionary
-    if people is not None:
-        first = np.zeros(count + 1, dtype=np.int64)  # the last stands for rows without an id
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
-        persons = names_in(people).take(pa.array(first[:-1]))
+    persons = None if unit is None else names
     return Held(count, CURVES, curves.cut, domain, value=value, unit=unit, people=persons)
+
+
+def pairs_of(codes: Ints, people: Any) -> tuple[Ints, Any]:
+    """Numbers of pairs of an id (-1: none) and a person, and the person of each pair."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    coded = people.dictionary_encode()
+    place = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    many = len(coded.dictionary) + 1
+    both = np.where(codes < 0, -1, codes * many + place + 1)
+    known, pairs = np.unique(both, return_inverse=True)
+    skip = int(np.sum(known < 0))  # rows without an id
+    owner = known[skip:] % many - 1
+    return pairs.reshape(-1) - skip, coded.dictionary.take(pa.array(owner, mask=owner < 0))
 
 
 def names_in(rows: Rows) -> Any:

@@ -17,7 +17,7 @@ from mercer.curve_points import Ragged, stack_of
 from mercer.data import open_rows
 from mercer.tables import names_of
 
-__all__ = ["Curves", "Ragged", "matched", "open_curves", "present_in"]
+__all__ = ["Curves", "Ragged", "matched", "open_curves", "present_in", "protected"]
 
 
 def open_curves(
@@ -136,6 +136,12 @@ def present_in(curves: Any) -> list[str]:
 
         return list(file_batches(Path(curves))[0].names)
     return names_of(curves) or []
+
+
+def protected(unit: str | None, long: Any) -> str | None:
+    """Whose presence is hidden: the person, or the curve that rows are points of."""
+    named = isinstance(long, (list, tuple)) and long and isinstance(long[0], str)
+    return unit if unit is not None or not named else str(long[0])
 
 
 def _long(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats, Ints
-from mercer.curve_chunks import names_in
+from mercer.curve_chunks import names_in, pairs_of
 from mercer.curve_data import matched, present_in
 from mercer.data import open_rows
 from mercer.persons import identities
@@ -87,7 +87,9 @@ def split_by(
     table = _read(data, numbers, list(dict.fromkeys(texts)))
     which = table.column(by).combine_chunks()
     if long is not None:
-        which = which.take(pa.array(_first_rows(table.column(long[0]).combine_chunks())))
+        people = None if unit in (None, long[0]) else table.column(unit).combine_chunks()
+        first = _first_rows(table.column(long[0]).combine_chunks(), people)
+        which = which.take(pa.array(first))
     out = {}
     for name, text in names.items():
         part = table.filter(pc.fill_null(pc.equal(which, text), False)).drop_columns([by])
@@ -145,12 +147,19 @@ def _read(data: Any, numbers: list[str], texts: list[str]) -> Any:
     return pa.table(columns | {name: names_in(rows) for name, rows in passes.items()})
 
 
-def _first_rows(ids: Any) -> Ints:
-    """For each row of a long table, the first row of its curve; rows of no curve are their own."""
+def _first_rows(ids: Any, people: Any) -> Ints:
+    """For each row of a long table, the first row of its curve; rows of no curve are their own.
+
+    A curve is an id, or an id of a person.
+    """
     import pyarrow.compute as pc
 
     coded = ids.dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    first = np.zeros(len(coded.dictionary) + 1, dtype=np.int64)
+    count = len(coded.dictionary)
+    if people is not None:
+        codes, whose = pairs_of(codes, people)
+        count = len(whose)
+    first = np.zeros(count + 1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return np.where(codes >= 0, first[codes], np.arange(len(codes)))

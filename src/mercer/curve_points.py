@@ -100,18 +100,20 @@ def _cells(cells: Any) -> Any:
 
 
 def stack_of(curves: Any, shape: tuple[int, ...]) -> Any:
-    """Curves as an array of numbers; in a list, one of another shape has no values (M18)."""
-    if isinstance(curves, (list, tuple)) and not curves:
-        return np.empty((0, *shape))
+    """Curves as an array of numbers; in a list, one of another shape has no values (M18).
+
+    Each curve of a list is read on its own: none may decide how the others are.
+    """
+    if isinstance(curves, (list, tuple)):
+        out = np.full((len(curves), *shape), np.nan)
+        for place, curve in enumerate(curves):
+            row = numbers_in(curve)
+            out[place] = row if row.shape == shape else np.nan
+        return out
     try:
         array = curves if isinstance(curves, np.ma.MaskedArray) else np.asarray(curves)
-    except Exception:  # a list of curves of different shapes, or no array at all
+    except Exception:  # no array at all
         array = np.empty((), dtype=object)
-    if isinstance(curves, (list, tuple)) and array.dtype.kind not in "iufb":
-        rows = [numbers_in(curve) for curve in curves]
-        if array.ndim == 1 + len(shape):  # as public as that of any array
-            shape = array.shape[1:]
-        return np.stack([row if row.shape == shape else np.full(shape, np.nan) for row in rows])
     if array.dtype == object or isinstance(array, np.ma.MaskedArray):
         array = _cells(array)
     if array.dtype.kind not in "iufb" or array.ndim == 0:

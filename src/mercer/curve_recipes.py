@@ -49,6 +49,7 @@ class CurveRecipe:
     order: str
     size: object
     mechanism: Mechanism
+    stretch: float = 1.0  # of the noise, where several groups share the budget
 
     @classmethod
     def of(
@@ -113,7 +114,8 @@ class CurveRecipe:
         """The functions whose coordinates are released; None for all."""
         if self.order == "paper" or not self.mechanism.pure:
             return None
-        return frame_of(polynomials, coordinates_rule(polynomials, n=n, epsilon=epsilon))
+        many = coordinates_rule(polynomials, n=n, epsilon=epsilon / self.stretch)
+        return frame_of(polynomials, many)
 
     def check(self, domain: Domain) -> None:
         """Errors that follow from the domain, before any curve is read."""
@@ -167,10 +169,10 @@ class CurveRecipe:
         """Expected squared error that privacy adds, in units of the squared bound: public."""
         if self.order == "paper":
             encode, decode = cameron_martin(smoothing, self.noise_kernel, polynomials)
-            multiplier = self.mechanism.multiplier(len(encode), **promise)
+            multiplier = self.stretch * self.mechanism.multiplier(len(encode), **promise)
             return (multiplier * 2 / n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
         found = smoothing.modes(polynomials).within(frame)
-        multiplier = self.mechanism.multiplier(len(found.values), **promise)
+        multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **promise)
         return (multiplier * 2 / n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
     def warn(self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None,
@@ -198,7 +200,7 @@ class CurveRecipe:
     ) -> None:
         """Where even one coordinate would be mostly noise."""
         size = polynomials.size if frame is None else len(frame)
-        noise = self.mechanism.multiplier(size, **promise) * 2 / n
+        noise = self.stretch * self.mechanism.multiplier(size, **promise) * 2 / n
         if noise > 0.5:
             warnings.warn(
                 f"{n} curves are few for this promise: the noise of the mean's every coordinate "

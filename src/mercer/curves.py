@@ -88,7 +88,11 @@ class CurveRelease(Release, NoisyCurve):
                 fixed = np.array(value, dtype=float)
                 fixed.setflags(write=False)
                 object.__setattr__(self, name, fixed)
-        size, many = self.polynomials.size, self._decode.shape[1]
+        size, given = self.polynomials.size, self.raw.shape
+        framed = self.frame is not None and self.frame.shape != (*given, size)
+        if framed or len(given) != 1 or not 1 <= given[0] <= size:  # before any work with them
+            raise ValueError(f"numbers of the curve must fit {size} functions, got shape {given}")
+        many = self._decode.shape[1]
         shapes: list[tuple[Floats | None, tuple[int, ...]]] = [
             (self.raw, (many,)), (self.center, (size,)), (self.frame, (many, size)),
             (self.exact, (size,)),

@@ -106,9 +106,7 @@ class Polynomials:
         for side, tick in zip(self.sides, ticks, strict=True):
             ends = np.array([0, len(tick)])
             tables.append(_hats(np.asarray(tick, dtype=float), ends, side))
-        if len(tables) == 1:
-            return tables[0]
-        return np.einsum("ik,jl->ijkl", *tables).reshape(-1, self.size)
+        return tables[0] if len(tables) == 1 else np.kron(*tables).astype(np.float64)
 
     def of_points(self, times: Floats, values: Floats, starts: Ints) -> Floats:
         """Coordinates of curves on grids of their own, points one after the other: (curves, size).
@@ -117,9 +115,11 @@ class Polynomials:
         on its own points only.
         """
         weighted = _hats(times, starts, self.sides[0]) * values[:, None]
-        padded = np.concatenate([weighted, np.zeros((1, self.size))])
-        sums = np.add.reduceat(padded, starts[:-1], axis=0) if len(starts) > 1 else padded[:0]
-        return sums * (np.diff(starts) > 0)[:, None]
+        seen = np.diff(starts) > 0
+        sums = np.zeros((len(seen), self.size))
+        if len(times):
+            sums[seen] = np.add.reduceat(weighted, starts[:-1][seen], axis=0)
+        return sums
 
     def _series(self, coefficients: Floats, orders: Sequence[int]) -> Floats:
         """Of P_k(u), u = 2t - 1, differentiated."""

@@ -32,7 +32,9 @@ __all__ = ["MISSING", "CurveSummary", "CurveTally", "curve_norms", "tally_curves
 
 MISSING = ("fill", "zero", "drop")
 _MOST = 31  # bits of the number of curves
-_HEIGHT, _WEIGHT = 15, 22  # bits of a height below the curve's peak, and of a grid's weights
+# bits of a height below the curve's peak, and of a grid's weights: together 52, twice the first
+_FEW = 15, 22
+_MANY = 4096, 12, 28  # from so many points on
 _SMALL = 20  # bits of a coordinate below the peak: sums of squares are exact
 _PERSON = 1 << 20
 _PIECE = 1 << 19  # numbers worked on at once
@@ -54,17 +56,26 @@ class Gridded(Sensitive):
     def __init__(self, polynomials: Polynomials, grid: tuple[Floats, ...], center: Floats) -> None:
         self._grid = grid
         self._level = polynomials.on_grid(grid, center).reshape(-1)
-        weights = reduce(np.multiply.outer, [_trapezoid(ticks) for ticks in grid]).reshape(-1)
-        self._weights = np.ceil(weights * 2.0**_WEIGHT)
-        self._rows = max(64, _PIECE // weights.size)
-        self.table = _no_longer(polynomials.of_grid(grid), weights)
-        # a height in the ball is at most bound / sqrt(weight)
-        self.bits = 62 - _MOST - math.ceil(-math.log2(weights.min()) / 2)
+        sides = [_trapezoid(ticks) for ticks in grid]
+        self.size = math.prod(len(side) for side in sides)  # numbers of a curve
+        self._height, self._weight = _FEW if self.size <= _MANY[0] else _MANY[1:]
+        weights = reduce(np.multiply.outer, sides).reshape(-1)
+        self._weights = np.ceil(weights * 2.0**self._weight)
+        self._rows = max(64, _PIECE // self.size)
+        self._tables = [
+            _no_longer(Polynomials((side,)).of_grid((ticks,)), weight)
+            for side, ticks, weight in zip(polynomials.sides, grid, sides, strict=True)
+        ]
+        # a height in the ball is at most bound / sqrt(weight), as the weight is counted
+        least = max(float(weights.min()), 2.0**-self._weight)
+        self.bits = 62 - _MOST - math.ceil(-math.log2(least) / 2)
 
-    @property
-    def size(self) -> int:
-        """Numbers of a curve."""
-        return len(self.table)
+    def coordinates(self, mean: Floats) -> Floats:
+        """Of the broken line with these heights."""
+        value = mean.reshape([len(table) for table in self._tables])
+        for table in self._tables:  # the first axis goes, and comes back as the last
+            value = np.tensordot(value, table, axes=(0, 0))
+        return value.reshape(-1)
 
     def pieces(self, chunk: Floats) -> Iterator[Piece]:
         """A chunk, some curves at a time."""
@@ -72,7 +83,7 @@ class Gridded(Sensitive):
             yield self._piece(chunk[start : start + self._rows])
 
     def _piece(self, chunk: Floats) -> Piece:
-        """Norms from heights with 15 bits: sums of their squares are exact, in any order.
+        """Norms from heights with few bits: sums of their squares are exact, in any order.
 
         A rounded height is wrong by at most half a unit, and so is the norm.
         """
@@ -83,10 +94,10 @@ class Gridded(Sensitive):
         filled = _filled(heights[gaps].reshape(-1, *shape[1:]), self._grid)
         heights[gaps] = filled.reshape(-1, self.size)
         peaks = np.maximum(heights.max(axis=1), -heights.min(axis=1))
-        exponents = np.maximum(np.frexp(peaks)[1], _LOWEST) - _HEIGHT
+        exponents = np.maximum(np.frexp(peaks)[1], _LOWEST) - self._height
         whole = np.rint(heights * np.ldexp(1.0, -exponents)[:, None])
         square = (whole * whole) @ self._weights
-        norms = np.ldexp(np.sqrt(square) * 2.0 ** (-_WEIGHT / 2) + 0.5, exponents)
+        norms = np.ldexp(np.sqrt(square) * 2.0 ** (-self._weight / 2) + 0.5, exponents)
         return Piece(heights, norms, complete)
 
 
@@ -97,12 +108,11 @@ class Scattered(Sensitive):
 
     def __init__(self, polynomials: Polynomials, center: Floats) -> None:
         self._polynomials, self._center = polynomials, center
-        self.table = np.eye(polynomials.size)
+        self.size = polynomials.size  # numbers of a curve
 
-    @property
-    def size(self) -> int:
-        """Numbers of a curve."""
-        return self._polynomials.size
+    def coordinates(self, mean: Floats) -> Floats:
+        """They are what is summed."""
+        return mean
 
     def pieces(self, chunk: Ragged) -> Iterator[Piece]:
         """A chunk whole: it has few curves."""
@@ -191,11 +201,10 @@ class CurveTally(Sensitive):
         folds, begin = len(self._totals), 0
         for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
             count = len(piece.norms)
-            # rounded down: no curve is longer than the bound
-            share = self.bound / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
+            # rounded down, and never so small that it is rounded up: no curve leaves the ball
+            share = 2.0**self._how.bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
             share *= piece.complete if self._missing != "fill" else 1.0
             share *= 1.0 if weights is None else weights[begin : begin + count]
-            share *= 2.0**self._how.bits / self.bound
             whole = np.trunc(piece.numbers * share[:, None])
             for k in range(folds):
                 total = whole[k::folds].sum(axis=0)
@@ -214,13 +223,13 @@ class CurveTally(Sensitive):
 
     @property
     def size(self) -> int:
-        """Numbers that a curve is seen by, and coordinates: public."""
-        return max(self._how.table.shape)
+        """Numbers that a curve is seen by: public."""
+        return self._how.size
 
     def means(self, n: int, folds: Ints | None = None) -> Floats:
         """Coordinates of the mean in units of the bound, for sums of some folds, or of all."""
         total = (self._totals if folds is None else self._totals[folds]).sum(axis=0)
-        return (total / (n * 2.0**self._how.bits)) @ self._how.table
+        return self._how.coordinates(total / (n * 2.0**self._how.bits))
 
 
 def tally_curves(
@@ -288,7 +297,8 @@ class CurveSummary(Summary):
     def sensitivity(self, norm: Norm) -> Sensitivity:
         if norm != "l2":
             raise ValueError(f"the mean of curves has no bound in the norm {norm!r}")
-        return replace_one(curve_sensitivity(n=self.n, size=self._tally.size) * self._stretch)
+        size = max(self._tally.size, self._size)
+        return replace_one(curve_sensitivity(n=self.n, size=size) * self._stretch)
 
     def coordinates(self) -> Floats:
         mean = self._tally.means(self.n)
