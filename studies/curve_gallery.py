@@ -187,10 +187,13 @@ def corpus_picture(example: Example, path: Path) -> None:
     save(figure, path)
 
 
-def growth_picture(groups: dict[str, Example], path: Path) -> None:
-    figure, grid = sheet(2, 3, (12.4, 7.4), sharex=True, sharey="col")
+def growth_picture(
+    groups: dict[str, Example], path: Path, epsilons: tuple[float, ...] = EPSILONS
+) -> None:
+    high = 0.6 + 3.4 * len(epsilons)
+    figure, grid = sheet(len(epsilons), 3, (12.4, high), sharex=True, sharey="col")
     x = np.linspace(1, 18, 341)
-    for row, epsilon in zip(grid, EPSILONS, strict=True):
+    for row, epsilon in zip(grid, epsilons, strict=True):
         means = both(groups, epsilon, SEED)
         small = promise(epsilon, DELTA, "child")
         for name, colour in (("boys", "ours"), ("girls", "paper")):
@@ -213,7 +216,7 @@ def growth_picture(groups: dict[str, Example], path: Path) -> None:
     for axes in grid[-1]:
         axes.set_xlabel("age (years)")
     grid[0, 1].set_ylim(-30, 45)
-    grid[0, 2].set_ylim(-10, 25)
+    grid[0, 2].set_ylim(-20, 32)
     figure.suptitle("Berkeley growth study; bound 15 cm around a straight line", x=0.01, ha="left")
     figure.tight_layout()
     save(figure, path)
@@ -229,10 +232,12 @@ def both(groups: dict[str, Example], epsilon: float, seed: int) -> dict[str, mer
     )  # fmt: skip
 
 
-def weather_picture(balls: dict[str, Example], path: Path) -> None:
-    figure, grid = sheet(1, 4, (14.0, 3.9), sharex=True, sharey=True)
+def weather_picture(
+    balls: dict[str, Example], path: Path, epsilons: tuple[float, ...] = EPSILONS
+) -> None:
+    shown = [(epsilon, words) for epsilon in epsilons for words in balls]
+    figure, grid = sheet(1, len(shown), (3.5 * len(shown), 3.9), sharex=True, sharey=True)
     x = np.linspace(0, 365, 366)
-    shown = [(epsilon, words) for epsilon in EPSILONS for words in balls]
     for axes, (epsilon, words) in zip(grid[0], shown, strict=True):
         example = balls[words]
         draw(axes, x, example.release(epsilon, DELTA, SEED), "ours", "released")
@@ -270,14 +275,14 @@ def _noise(release: mercer.CurveRelease) -> float:
     return float(np.sqrt(release.accuracy.integrated / release.accuracy.width))
 
 
-def spurts(groups: dict[str, Example], draws: int) -> list[str]:
+def spurts(groups: dict[str, Example], draws: int, epsilons: tuple[float, ...]) -> list[str]:
     """What can be read off the derivative and the difference."""
     lines = [
         "| epsilon | boys less girls at 18, cm (noise) | height at 18 told apart | "
         "noise of the velocity at 13, cm a year (boys) |",
         "|---:|---:|---:|---:|",
     ]
-    for epsilon in EPSILONS:
+    for epsilon in epsilons:
         ends, apart, speed = [], [], []
         for k in range(draws):
             means = both(groups, epsilon, SEED + k)
@@ -354,16 +359,18 @@ def main() -> None:
     source = provenance("pyarrow")
     draws = 2 if options.quick else 200
     brain, groups, balls = (get(options.quick) for get in (corpus, children, weather))
+    epsilons = EPSILONS[:1] if options.quick else EPSILONS
     corpus_picture(brain, options.out / "curve_gallery-dti.png")
-    growth_picture(groups, options.out / "curve_gallery-growth.png")
-    weather_picture(balls, options.out / "curve_gallery-weather.png")
+    growth_picture(groups, options.out / "curve_gallery-growth.png", epsilons)
+    weather_picture(balls, options.out / "curve_gallery-weather.png", epsilons)
     pairs = [(EPSILONS[0], DELTA), (EPSILONS[0], None), (EPSILONS[1], DELTA)]
+    pairs = pairs[:1] if options.quick else pairs
     rows = [row("corpus callosum", brain, *pair, draws, "") for pair in pairs]
     for name, example in groups.items():
         rows += [row(f"height, {name}", example, *pair, draws, "cm") for pair in pairs]
     for name, example in balls.items():
         rows += [row(f"temperature, {name}", example, *pair, draws, "°C") for pair in pairs]
-    lines = report(rows, spurts(groups, max(2, draws // 4)), draws, source)
+    lines = report(rows, spurts(groups, max(2, draws // 4), epsilons), draws, source)
     (options.out / "curve_gallery.md").write_text("\n".join(lines) + "\n")
     print(options.out / "curve_gallery.md")
 

@@ -204,8 +204,16 @@ def table_one(visits: Visits, family: Family, rhos: Floats, splits: int) -> list
     return found
 
 
-def table_two(visits: Visits, family: Family, count: int) -> tuple[Chosen, tuple[float, float]]:
-    """Also the penalties whose best score is within 0.1 % of the least."""
+@dataclass(frozen=True)
+class Pair:
+    """What PCV chose."""
+
+    chosen: Chosen
+    phis: tuple[float, float]  # penalties whose best score is within 0.1 % of the least
+    quiet: tuple[float, float]  # penalty and rho for a tenth of the noise's variance
+
+
+def table_two(visits: Visits, family: Family, count: int) -> Pair:
     rhos, penalties = np.linspace(*family.range2, count), np.geomspace(1e-4, 0.1, 2 * count)
     fold = folds_of(len(visits.curves), SEED)
 
@@ -213,6 +221,10 @@ def table_two(visits: Visits, family: Family, count: int) -> tuple[Chosen, tuple
         return private_cross_validation_not_private(visits, family, rho, among, fold)
 
     every = np.array([scores(float(rho), penalties) for rho in rhos])
+    clean = np.array(
+        [cross_validation_not_private(visits, family, float(r), penalties, fold) for r in rhos]
+    )
+    quiet = np.unravel_index(np.argmin(clean + 0.1 * (every - clean)), every.shape)
     i, j = np.unravel_index(np.argmin(every), every.shape)
     printed = scores(family.table2[1], np.array([family.table2[0]]))[0]
     good = every <= 1.001 * every.min()
@@ -221,7 +233,8 @@ def table_two(visits: Visits, family: Family, count: int) -> tuple[Chosen, tuple
         float(penalties[j]), float(rhos[i]), (float(rhos[i]),) * 2,
         (float(near.min()), float(near.max())), float(printed / every.min() - 1),
     )  # fmt: skip
-    return chosen, (float(phis.min()), float(phis.max()))
+    less = float(penalties[quiet[1]]), float(rhos[quiet[0]])
+    return Pair(chosen, (float(phis.min()), float(phis.max())), less)
 
 
 @dataclass(frozen=True)
@@ -337,8 +350,8 @@ def picture(title: str, sides: list[Side], path: Path) -> None:
                       alpha=0.45 if name == "clean" else 1,
                       linestyle=(0, (5, 1)) if name == "ours" else "-")  # fmt: skip
         far = [rms(getattr(one, name) - one.clean) for name in ("paper", "exact")]
-        titles(axes, one.title, "epsilon = 1, delta = 0.1, one visit of 382; tau, phi and rho\n"
-               f"from the data: not private. Noise {far[0]:.3f} and {far[1]:.3f}")  # fmt: skip
+        titles(axes, one.title, "epsilon = 1, delta = 0.1, one visit; tuned on the\n"
+               f"data: not private. Noise {far[0]:.3f}, exact {far[1]:.3f}")  # fmt: skip
         axes.set(xlabel="place along the tract (share)", xlim=(0, 1), ylim=(0.25, 0.8))
     grid[0, 0].set_ylabel("fractional anisotropy (no unit)")
     figure.suptitle(title, x=0.01, ha="left", fontsize=12)
@@ -400,24 +413,29 @@ def report_one(found: dict[str, list[Chosen]], splits: int) -> list[str]:
     return [*lines, ""]
 
 
-def report_two(found: dict[str, tuple[Chosen, tuple[float, float]]]) -> list[str]:
+def report_two(found: dict[str, Pair]) -> list[str]:
     lines = [
         "## Table 2: penalty and range of least PCV score (not private either)",
         "",
-        "| kernel | printed phi, rho | ours | near: phi | near: rho | printed costs |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| kernel | printed phi, rho | ours | near: phi | near: rho | printed costs | ours with a "
+        "tenth of the noise's variance |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for family in FAMILIES:
-        one, phis = found[family.symbol]
+        pair = found[family.symbol]
+        one, phis, quiet = pair.chosen, pair.phis, pair.quiet
         lines.append(
             f"| {family.symbol}, {family.words} | {family.table2[0]:g}, {family.table2[1]:g} | "
             f"{one.penalty:.2g}, {one.rho:.3g} | {phis[0]:.2g} to {phis[1]:.2g} | "
-            f"{one.near[0]:.2g} to {one.near[1]:.2g} | {one.excess:.2%} |"
+            f"{one.near[0]:.2g} to {one.near[1]:.2g} | {one.excess:.2%} | "
+            f"{quiet[0]:.2g}, {quiet[1]:.2g} |"
         )
     return [*lines, ""]
 
 
-def report_honest(rows: list[tuple[Way, list[float]]], draws: int, level: float) -> list[str]:
+def report_honest(
+    rows: list[tuple[Way, list[float]]], draws: int, level: float, middle: float
+) -> list[str]:
     lines = [
         "## What remains with a promise: epsilon = 1, delta = 1e-5 or pure",
         "",
@@ -429,7 +447,8 @@ def report_honest(rows: list[tuple[Way, list[float]]], draws: int, level: float)
         "folds by place and needs one row a person: first visits.",
         "",
         f"Root mean squared error to the mean without privacy, over {draws} draws of the noise. "
-        f"For comparison: the best constant is {level:.3f} away from the mean of persons.",
+        f"For comparison: the mean of persons is {middle:.4f} away from the public constant 0.5, "
+        f"which costs nothing, and {level:.4f} from the best constant.",
         "",
         "| unit | way | " + " | ".join(BALLS) + " |",
         "|---|---|" + "---:|" * len(BALLS),
@@ -437,7 +456,19 @@ def report_honest(rows: list[tuple[Way, list[float]]], draws: int, level: float)
     for way, cells in rows:
         numbers = " | ".join(f"{cell:.4f}" for cell in cells)
         lines.append(f"| {UNITS[way.rows]} | {way.words} | {numbers} |")
-    return [*lines, ""]
+    default = next(cells for way, cells in rows if way.rows == "persons")
+    useful = [ball for ball, cell in zip(BALLS, default, strict=True) if cell < middle]
+    return [
+        *lines,
+        "",
+        f"With persons as units the default tells more than the constant 0.5 for: "
+        f"{', '.join(useful) or 'none of these bounds'}. 142 people at epsilon = 1 are few; a "
+        "public bound that is no larger than it must be is worth more than any choice of "
+        "smoothing, and a choice that costs budget (private-cv) is worth less than one that does "
+        "not. Where smoothing takes everything away, as in the first panel below, the release is "
+        "its centre and its band, which speaks of what is left, has no width.",
+        "",
+    ]
 
 
 def report(
@@ -478,9 +509,7 @@ def report(
     ]  # fmt: skip
 
 
-def compared(
-    first: dict[str, list[Chosen]], second: dict[str, tuple[Chosen, tuple[float, float]]]
-) -> list[str]:
+def compared(first: dict[str, list[Chosen]], second: dict[str, Pair]) -> list[str]:
     """Where the printed values are among ours."""
     pairs = [
         (f"{family.symbol} at phi = {one.penalty:g}", printed, one)
@@ -489,16 +518,16 @@ def compared(
     ]
     inside = [name for name, rho, one in pairs if one.near[0] - 0.005 <= rho <= one.near[1] + 0.005]
     outside = [name for name, _, _ in pairs if name not in inside]
-    far = ", ".join(outside) if outside else "none"
-    also = ", ".join(
-        f"{family.symbol} {second[family.symbol][0].excess:.2%}" for family in FAMILIES
-    )
+    also = ", ".join(f"{f.symbol} {second[f.symbol].chosen.excess:.0%}" for f in FAMILIES)
     return [
-        f"Table 1 again: {len(inside)} of {len(pairs)} printed ranges are within 0.1 % of our "
-        f"least score; not: {far}. Table 2: the printed pairs have a score above our least by "
-        f"{also}. The score is flat, and its minimum depends on the folds, on the grid of ranges "
-        "and, for small penalties, on how the eigenfunctions are computed (the paper: on the 93 "
-        "points; here: of the operator on [0, 1]), none of which the paper prints.",
+        f"Table 1 again: {len(inside)} of {len(pairs)} printed ranges have a score within 0.1 % of "
+        f"our least; the others are {', '.join(outside) or 'none'}. The score is flat for small "
+        "penalties, and the paper prints neither its folds nor its grid of ranges. For C1 at phi = "
+        "0.03 our least is far from the printed range, which is a second, slightly higher valley. "
+        "Table 2 differs more: the printed penalties are a third to two thirds of ours, and our "
+        f"score is larger there by {also}. The last column shows that a noise of a tenth of the "
+        "variance, the expectation taken here instead of 1000 draws left aside, would lead to "
+        "such penalties; the paper does not say how its noise was scaled in PCV.",
     ]
 
 
@@ -511,8 +540,8 @@ def main() -> None:
     warnings.simplefilter("ignore", mercer.PrivacyWarning)
     source = provenance("pyarrow")
     visits = read(quick)
-    rhos = np.array([0.05, 0.2, 0.8]) if quick else np.arange(1, 201) / 100
-    splits, draws, count = (2, 2, 3) if quick else (20, 200, 41)
+    rhos = np.array([0.05, 0.2]) if quick else np.arange(1, 201) / 100
+    splits, draws, count = (2, 2, 2) if quick else (20, 200, 41)
     first = {f.symbol: table_one(visits, f, rhos, splits) for f in FAMILIES}
     second = {f.symbol: table_two(visits, f, count) for f in FAMILIES}
     for family in FAMILIES[2:] if quick else FAMILIES:
@@ -528,10 +557,12 @@ def main() -> None:
             sides.append(Side(words, one.clean, one.paper, one.exact, one.ours))
         picture("Mirshani 2019, Figure 3: PCV", sides, out / "mirshani2019-figure3.png")
     honest_picture(visits, out / "dti.png")
-    ways = (WAYS[0], WAYS[7]) if quick else WAYS
+    ways = WAYS[:1] if quick else WAYS
     rows = list(honest(visits, draws, ways))
-    level = rms(visits.of_persons()[1:])
-    tables = report_one(first, splits), report_two(second), report_honest(rows, draws, level)
+    mean = visits.of_persons()
+    level, middle = rms(mean[1:]), rms(mean - 0.5 * (np.arange(len(mean)) == 0))
+    last = report_honest(rows, draws, level, middle)
+    tables = report_one(first, splits), report_two(second), last
     lines = report(*tables, compared(first, second), source)
     (out / "dti.md").write_text("\n".join(lines) + "\n")
     print(out / "dti.md")
