@@ -236,10 +236,10 @@ def report(
         *rates(costs),
         "",
         "For eta = 1 noise and sampling error fall alike, and the noise never becomes negligible; "
-        "for eta > 1 it does, at the theorem's rate. (Exponential, eta = 1: the 128 polynomials end "
-        "before the eigenvalues come down to the penalty.) The rates hold for any constant in the "
-        "penalty; where noise and sampling cross depends on it, and the best penalty for N curves "
-        "is another: see below.",
+        "for eta > 1 it does, at the theorem's rate. (Exponential, eta = 1: the 128 polynomials "
+        "end before the eigenvalues come down to the penalty.) The rates hold for any constant in "
+        "the penalty; where noise and sampling cross depends on it, and the best penalty for N "
+        "curves is another: see below.",
         "",
         f"Mercer's default (noise first, filter by SURE): slope {slope(sizes, mine.to_mean):.2f} "
         "of the squared distance to the sample mean, everything that privacy costs, smoothing "

@@ -359,7 +359,8 @@ def words(results: list[Result]) -> str:
     total = len(results)
     return (
         "The aim is at most half of the best rival's error on every function at both epsilons. "
-        f"**It is missed.** It is reached in {half} of {total} cases (Mercer better in {better}) "
+        f"{'**It is missed.**' if some < total else 'It is reached.'} It holds in {half} of "
+        f"{total} cases (Mercer better in {better}) "
         "against rivals that know the curves' kernel and range and have the best penalty, the "
         f"papers' own setting; in {some} (better in {more}) if scale and weights are the best too; "
         f"and in {few} (better in {most}) if kernel, eta and all weights are chosen knowing the "
