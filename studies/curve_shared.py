@@ -9,17 +9,13 @@ import io
 import math
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 
-from machine_data import Floats, half_width, provenance
-from mercer.accountants import gaussian_multiplier
-from mercer.curves import CurveRelease
+from machine_data import Floats, provenance
 from mercer.modes import Filter
 from mercer.polynomials import Polynomials
 
@@ -30,8 +26,6 @@ __all__ = [
     "coordinates",
     "data_file",
     "gaussian_scale",
-    "half_width",
-    "lengthened",
     "printed_multiplier",
     "provenance",
     "rms",
@@ -97,20 +91,6 @@ def smoothed(mean: Floats, smoothing: Filter) -> Floats:
     return ((mean @ found.vectors) * smoothing.factors(found.values)) @ found.vectors.T
 
 
-def lengthened(
-    release: CurveRelease, clean: Floats, *, epsilon: float, delta: float
-) -> CurveRelease:
-    """The same release with the papers' constant: the same draw of the noise, multiplied.
-
-    Mercer does not add more noise than the promise needs.  `clean` are the coefficients without
-    noise.
-    """
-    promise = {"epsilon": epsilon, "delta": delta}
-    factor = printed_multiplier(**promise) / gaussian_multiplier(**promise)
-    raw = np.linalg.lstsq(release._decode, clean - release.center, rcond=None)[0]
-    return replace(release, raw=raw + factor * (release.raw - raw))
-
-
 def rms(values: Floats) -> float:
     """Root mean square over [0, 1] of a function by its coordinates; over draws, if several."""
     square = np.sum(np.atleast_2d(values) ** 2, axis=1)
@@ -143,8 +123,3 @@ def save(figure: Any, path: Path, *, dpi: int = 90, colours: int = 64) -> None:
         figure.savefig(buffer, dpi=dpi)
         Image.open(buffer).convert("RGB").quantize(colours).save(path, optimize=True)
     plt.close(figure)
-
-
-def many(make: Callable[[int], CurveRelease], seeds: range) -> Floats:
-    """Coefficients of releases with these seeds: (seeds, 128)."""
-    return np.array([make(seed).coefficients for seed in seeds])
