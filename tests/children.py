@@ -51,16 +51,16 @@ LOADED = (
 
 
 @functools.cache
-def _helper() -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", "ignore", "-c", HELPER, json.dumps(sys.path), json.dumps(LOADED)]  # fmt: skip
+def _helper(loaded: tuple[str, ...]) -> subprocess.Popen[str]:
+    command = [sys.executable, "-W", "ignore", "-c", HELPER, json.dumps(sys.path), json.dumps(loaded)]  # fmt: skip
     helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(helper.communicate)  # its input ends, and so does it
     return helper
 
 
-def in_a_child(program: str) -> str:
-    """What a program prints that has a process of its own."""
-    helper = _helper()
+def in_a_child(program: str, loaded: tuple[str, ...] = LOADED) -> str:
+    """What a program prints that has a process of its own, with these modules imported."""
+    helper = _helper(loaded)
     assert helper.stdin is not None
     assert helper.stdout is not None
     print(json.dumps(program), file=helper.stdin, flush=True)

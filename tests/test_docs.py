@@ -163,6 +163,7 @@ MODULES += [
     "mercer.replays",
     "mercer.selection",
 ]
+MODULES += ["mercer.averaging", "mercer.curve_bounds", "mercer.curve_estimators", "mercer.plotting"]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -189,7 +189,7 @@ def test_values_are_those_of_exact_sums(rng):
             __import__("pickle").dumps(values)
 
 
-def test_audit_stays_below_the_claim_and_comes_near(rng):
+def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
     """With the same kernel for both, two points say all: f - f' is a multiple of K_a - K_b.
 
     For two normal laws that just keep the promise, bounds from 24,000 runs each have mean 0.68 and
@@ -206,6 +206,9 @@ def test_audit_stays_below_the_claim_and_comes_near(rng):
         )
         for r in (rows, other)
     ]  # fmt: skip
+    for live in firsts:  # f_D has nothing random: looked up once, and not in each run
+        known = {x: live._values.at(np.array([x])) for x in points.tolist()}
+        monkeypatch.setattr(live._values, "at", lambda u, known=known: known[float(u[0])])
 
     def statistics(live, factor, runs):
         noise = live._noise

@@ -459,6 +459,20 @@ class TestFolder:
             shutil.copy(place / "ages.json", place / name)
             assert self.names(service) == ["ages", "broken"]
 
+    def test_releases_of_other_kinds_are_left_out_with_a_reason(self, own, caplog):
+        place, service = own
+        curves = np.sin(np.linspace(0, 3, 20)) * np.ones((300, 1))
+        mean = mercer.mean_curve(
+            curves, grid=np.linspace(0, 1, 20), bound=1, epsilon=1, delta=1e-6
+        )  # fmt: skip
+        with caplog.at_level(logging.WARNING, "mercer.server"):
+            mean.save(place / "mean.json")
+            for _ in range(3):
+                assert self.names(service) == ["ages"]
+        (told,) = [r.getMessage() for r in caplog.records if r.name == "mercer.server"]
+        assert told.startswith("left out: mean.json is a mean-curve: only densities are served")
+        assert service.error("GET", "/api/releases/mean")[0] == 404
+
     def test_a_folder_that_goes_and_comes_back(self, own):
         place, service = own
         away = place.with_name(place.name + "-away")

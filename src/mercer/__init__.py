@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from mercer.audits import Audit, audit
     from mercer.averaging import mean_curve, mean_curves
     from mercer.checks import PrivacyWarning
+    from mercer.curve_bounds import curve_bound
+    from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
     from mercer.domain import Domain
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
     from mercer.live_releases import LiveRelease
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
-    from mercer.planning import DensityPlan, density_plan
+    from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
+    from mercer.plotting import plot_curves
     from mercer.predictors import ClassifierRelease, RegressionRelease
     from mercer.release import Release
     from mercer.replays import Replay, replay
@@ -36,6 +39,7 @@ __all__ = [
     "Audit",
     "BudgetExceeded",
     "ClassifierRelease",
+    "CurvePlan",
     "CurveRelease",
     "DensityPlan",
     "DensityRelease",
@@ -50,6 +54,7 @@ __all__ = [
     "PrivateKernelClassifier",
     "PrivateKernelDensity",
     "PrivateKernelRegressor",
+    "PrivateMeanCurve",
     "Receipt",
     "RegressionRelease",
     "Release",
@@ -57,6 +62,8 @@ __all__ = [
     "__version__",
     "audit",
     "classifier",
+    "curve_bound",
+    "curve_plan",
     "density",
     "density_plan",
     "iqr",
@@ -66,6 +73,7 @@ __all__ = [
     "mean_curve",
     "mean_curves",
     "open_live",
+    "plot_curves",
     "quantiles",
     "regression",
     "replay",
@@ -81,6 +89,7 @@ _HOMES = {
     "RegressionRelease": "predictors",
     "classifier": "learning",
     "regression": "learning",
+    "CurvePlan": "planning",
     "CurveRelease": "curves",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
@@ -94,11 +103,14 @@ _HOMES = {
     "PrivateKernelClassifier": "learners",
     "PrivateKernelDensity": "estimators",
     "PrivateKernelRegressor": "learners",
+    "PrivateMeanCurve": "curve_estimators",
     "Receipt": "ledger",
     "Release": "release",
     "Replay": "replays",
     "audit": "audits",
     "replay": "replays",
+    "curve_bound": "curve_bounds",
+    "curve_plan": "planning",
     "density": "api",
     "density_plan": "planning",
     "iqr": "selection",
@@ -108,6 +120,7 @@ _HOMES = {
     "mean_curve": "averaging",
     "mean_curves": "averaging",
     "open_live": "lives",
+    "plot_curves": "plotting",
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",

@@ -9,7 +9,6 @@ the promise is broken.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -194,11 +193,8 @@ def epsilon_lower_bound(
     candidates = np.concatenate([candidates, np.nextafter(candidates, -np.inf)])  # atoms
     risk = (1 - confidence) / 2
 
-    def bound(samples: tuple[Floats, Floats], threshold: float) -> float:
-        return _bound(_above(samples[0], threshold), _above(samples[1], threshold), risk, delta)
-
-    guesses = [bound(learn, t) for t in candidates]
-    return bound(test, float(candidates[int(np.argmax(guesses))]))
+    best = int(np.argmax(_bounds(learn, candidates, risk, delta)))
+    return float(_bounds(test, candidates[best : best + 1], risk, delta)[0])
 
 
 def _runs(samples: object, default: int) -> int:
@@ -271,12 +267,12 @@ def _linear(one: Floats, two: Floats) -> tuple[Floats, Floats, Callable[[Floats]
     return one[cut:], two[cut:], lambda rows: rows @ direction
 
 
-def _above(sample: Floats, threshold: float) -> tuple[int, int]:
-    return int(sample.size - np.searchsorted(sample, threshold, side="right")), int(sample.size)
-
-
-def _bound(under: tuple[int, int], other: tuple[int, int], risk: float, delta: float) -> float:
-    (hits, runs), (false, tries) = under, other
-    low = float(beta.ppf(risk, hits, runs - hits + 1)) if hits else 0.0
-    high = float(beta.isf(risk, false + 1, tries - false)) if false < tries else 1.0
-    return math.log((low - delta) / high) if low > delta else 0.0
+def _bounds(
+    samples: tuple[Floats, Floats], thresholds: Floats, risk: float, delta: float
+) -> Floats:
+    """For each threshold: what both sorted samples, counted above it, say of epsilon."""
+    runs, tries = (sample.size for sample in samples)
+    hits, false = (s.size - np.searchsorted(s, thresholds, side="right") for s in samples)
+    low = np.where(hits > 0, beta.ppf(risk, np.maximum(hits, 1), runs - hits + 1), 0.0)
+    high = np.where(false < tries, beta.isf(risk, false + 1, np.maximum(tries - false, 1)), 1.0)
+    return np.log(np.where(low > delta, (low - delta) / high, 1.0))

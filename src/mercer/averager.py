@@ -216,7 +216,13 @@ class Asked:
             encode, _ = cameron_martin(known, recipe.noise_kernel, read.polynomials)
         stretch = read.share if recipe.mechanism.pure else math.sqrt(read.share)
         summary = CurveSummary(
-            read.tally, n=read.n, unit=read.unit, encode=encode, note=read.note, stretch=stretch
+            read.tally,
+            n=read.n,
+            unit=read.unit,
+            size=read.polynomials.size,
+            encode=encode,
+            note=read.note,
+            stretch=stretch,
         )
         return summary, frame
 
@@ -226,7 +232,7 @@ def check_disjoint(sources: Mapping[str, Curves], unit: str) -> None:
     seen: set[str] = set()
     for source in sources.values():
         own = {name for part in source.persons() for name in identities(part).to_pylist()}
-        own.discard(None)  # type: ignore[arg-type]
+        own.discard(None)
         if seen & own:
             raise ValueError(
                 f"disjoint must be False: some {unit!r} is in more than one group, so the groups "

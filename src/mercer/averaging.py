@@ -14,6 +14,7 @@ import numpy as np
 from mercer import entropy
 from mercer.averager import Asked, check_disjoint
 from mercer.curve_data import open_curves
+from mercer.curve_groups import split_by
 from mercer.curves import CurveRelease
 from mercer.publish import LedgerLike, Purse
 
@@ -121,9 +122,11 @@ def mean_curve(
 
 @np.errstate(all="ignore")
 def mean_curves(
-    groups: Mapping[str, object],
+    curves: object,
     *,
     disjoint: bool,
+    by: str | None = None,
+    groups: object = None,
     grid: object = None,
     bound: object = None,
     epsilon: object = None,
@@ -143,13 +146,18 @@ def mean_curves(
 
     Parameters
     ----------
-    groups
-        Name and curves of each, as `mercer.mean_curve` takes them.  Which group a curve is in, and
-        how many there are, is public.
+    curves
+        Name and curves of each group, as `mercer.mean_curve` takes them: a dictionary.  Or a table
+        or file of all curves with a column that says which group each is in.  Which group a curve
+        is in, and how many there are, is public.
     disjoint
         True: nobody is in more than one group.  Then each group's mean has the whole budget
         (parallel composition).  False: anybody may have curves in all of them, and the budget is
         shared.
+    by, groups
+        For a table or file: the column, and the values in it that are groups.  Rows with another
+        value are in no group.  The table is read into memory; a curve of a long table is in the
+        group of its first row.
     grid, bound, epsilon, delta, center, bounds, columns, long, unit, rng, ledger, dataset, progress
         As in `mercer.mean_curve`, for all groups.
     options
@@ -166,32 +174,47 @@ def mean_curves(
     1.0
 
     """
-    if not isinstance(groups, Mapping) or not 2 <= len(groups) <= 64:
-        raise ValueError("groups must be 2 to 64 sets of curves by name, as a dictionary")
+    apart = isinstance(curves, Mapping)
+    if apart and (by is not None or groups is not None):
+        raise ValueError("by and groups are for a table of all curves; a dictionary names groups")
+    if not apart and (by is None or groups is None):
+        raise ValueError(
+            "groups must be 2 to 64 sets of curves by name, as a dictionary; or give a table of "
+            "all curves with by='column' and groups=('a', 'b'), values of that column"
+        )
+    if isinstance(curves, Mapping) and not 2 <= len(curves) <= 64:
+        raise ValueError(f"groups must be 2 to 64 sets of curves by name, got {len(curves)}")
     if not isinstance(disjoint, bool):
         raise TypeError("disjoint must be True (nobody is in two groups) or False")
     ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=groups, unit=unit)
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
+    if isinstance(curves, Mapping):
+        parts: Mapping[Any, object] = curves
+        for data in parts.values():  # each may be a file with a note of its ledger
+            Purse.of(purse.entropy, purse.ledger, dataset, data=data, unit=unit)
+    else:
+        parts = split_by(curves, by, groups, columns=columns, long=long, unit=unit)
+        columns = None
     sources = {
         str(name): open_curves(
             data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit
         )
-        for name, data in groups.items()
+        for name, data in parts.items()
     }  # fmt: skip
     if len({source.domain.bounds for source in sources.values()}) > 1:
         raise ValueError("bounds must be the same for all groups; give bounds=(lower, upper)")
     if disjoint and unit is not None:
         check_disjoint(sources, unit)
     read = {name: ask.read(source, center, progress) for name, source in sources.items()}
-    many = 1 if disjoint else len(groups)
+    many = 1 if disjoint else len(read)
     whose = "nobody is in two of them" if disjoint else "anybody may be in all of them"
-    note = f"; one of {len(groups)} groups released together ({whose}): which group is public"
-    parts = {
+    note = f"; one of {len(read)} groups released together ({whose}): which group is public"
+    shared = {
         name: replace(one, share=many, note=note) for name, one in read.items()
     }  # fmt: skip
-    paid = ask.charge(list(parts.values()), purse)
+    paid = ask.charge(list(shared.values()), purse)
     return {
-        name: ask.release(one, purse, replace(paid, n=one.n)) for name, one in parts.items()
+        name: ask.release(one, purse, replace(paid, n=one.n)) for name, one in shared.items()
     }  # fmt: skip

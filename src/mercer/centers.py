@@ -53,4 +53,4 @@ def _values(center: Callable[[Any], Any], rows: Floats) -> Floats:
 
 
 def _shown(value: object) -> str:
-    return f"{type(value).__name__} of shape {np.shape(value) if np.iterable(value) else ()}"
+    return f"{type(value).__name__} of shape {getattr(value, 'shape', ())}"

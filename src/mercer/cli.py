@@ -12,6 +12,7 @@ import typer
 
 from mercer import cli_choices, terminal
 from mercer.cli_audit import audit_command
+from mercer.cli_curves import curve_command
 from mercer.cli_ledger import ledger_app
 from mercer.cli_live import ask_command, live_command
 from mercer.cli_machines import Columns, classify_command, regress_command
@@ -24,8 +25,8 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="mercer",
-    help="Release functions with differential privacy: a density, a classifier or a regression "
-    "from a file of records, that anyone may evaluate, plot and use for ever.",
+    help="Release functions with differential privacy: a density, a classifier, a regression or a "
+    "mean curve from a file of records, that anyone may evaluate, plot and use for ever.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,11 +38,15 @@ app.add_typer(ledger_app, name="ledger")
 app.command("serve", no_args_is_help=True)(serve_command)
 app.command("live", no_args_is_help=True)(live_command)
 app.command("ask", no_args_is_help=True)(ask_command)
+app.command("curve", no_args_is_help=True)(curve_command)
 app.command("classify", no_args_is_help=True)(classify_command)
 app.command("regress", no_args_is_help=True)(regress_command)
 app.command("predict", no_args_is_help=True)(predict_command)
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
+Derivative = Annotated[
+    list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")
+]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -169,6 +174,7 @@ def evaluate(
         list[float] | None, typer.Option(help="Smooth more before evaluating: free.")
     ] = None,
     raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
+    derivative: Derivative = None,
     as_json: Json = False,
 ) -> None:
     """Evaluate a release at points, with its error band: a density, a decision function, a curve.
@@ -178,7 +184,7 @@ def evaluate(
     import numpy as np
 
     loaded = terminal.load_release(release, bandwidth)
-    d = loaded.domain.dimension
+    d, order = loaded.domain.dimension, terminal.order_of(loaded, derivative)
     if (at is None) == (grid is None):
         raise ValueError("give the points either with --at X… or with --grid N, not both or none")
     if grid is not None:
@@ -191,9 +197,12 @@ def evaluate(
     if loaded.kind != "density":
         if raw:
             raise ValueError(f"--raw is for densities; a {loaded.kind} is shown as released")
-        from mercer.terminal_machines import show_values
+        from mercer import terminal_curves, terminal_machines
 
-        show_values(loaded, points, level, as_json=as_json)
+        if loaded.kind == "mean-curve":
+            terminal_curves.show_values(loaded, points, level, order, as_json=as_json)
+        else:
+            terminal_machines.show_values(loaded, points, level, as_json=as_json)
         return
     value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
     rows: list[dict[str, Any]] = [
@@ -238,6 +247,7 @@ def plot(
             metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."
         ),
     ] = None,
+    derivative: Derivative = None,
     as_json: Json = False,
 ) -> None:
     """Draw a release: a curve with its band, or a map of two columns.
@@ -251,7 +261,10 @@ def plot(
     options: dict[str, Any] = {"columns": column} if column else {}
     if at:
         options["at"] = terminal.places(at)
-    terminal.load_release(release, bandwidth).plot(target, level=level, title=title, **options)
+    loaded = terminal.load_release(release, bandwidth)
+    if derivative:
+        options["derivative"] = terminal.order_of(loaded, derivative)
+    loaded.plot(target, level=level, title=title, **options)
     if as_json:
         terminal.print_json({"file": str(target)})
     else:
@@ -281,9 +294,9 @@ def inspect(
             print(f"Picture written to {output}")
     words: ModuleType = terminal
     if loaded.kind != "density":
-        from mercer import terminal_machines
+        from mercer import terminal_curves, terminal_machines
 
-        words = terminal_machines
+        words = terminal_curves if loaded.kind == "mean-curve" else terminal_machines
     if as_json:
         terminal.print_json(words.summary(loaded) | {"file": str(release)})
     else:

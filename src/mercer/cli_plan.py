@@ -99,3 +99,85 @@ def plan_density(
     )
     if output is not None:
         print(f"Picture written to {output}")
+
+
+@plan_app.command("curve", no_args_is_help=True)
+def plan_curve(
+    n: Annotated[int | None, typer.Option("--n", help="Number of curves. Required.")] = None,
+    bound: Annotated[
+        float | None, typer.Option(help="Bound on a curve's root mean square. Required.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
+    ] = None,
+    delta: Delta = None,
+    bounds: Annotated[
+        list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="gaussian, matern52, matern32 or exponential.")
+    ] = "gaussian",
+    scale: Annotated[
+        str, typer.Option(help="Length of the kernel, in the argument's units, or auto.")
+    ] = "auto",
+    eta: Annotated[str, typer.Option(help="Power of the smoothing, 1 or more, or auto.")] = "auto",
+    penalty: Annotated[
+        list[str] | None, typer.Option(metavar="P", help="rule, unless given, or a number.")
+    ] = None,
+    order: Annotated[str, typer.Option(help="noise-first or paper.")] = "noise-first",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How accurate a mean curve will be, for each epsilon: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan curve --n 142 --bound 1 --epsilon 0.5 1 2 --delta 1e-5
+    """
+    from dataclasses import asdict
+
+    from mercer.planning import curve_plan
+
+    plans = [
+        curve_plan(
+            n=terminal.required("n", n),
+            bound=terminal.required("bound", bound),
+            epsilon=value,
+            delta=delta,
+            bounds=terminal.pairs(bounds) or (0.0, 1.0),
+            kernel=kernel,
+            scale=terminal.number_or_word(scale),
+            eta=terminal.number_or_word(eta),
+            penalty=terminal.one_of("penalty", penalty, "rule"),
+            order=order,
+        )
+        for value in (epsilon or [None])  # type: ignore[list-item]
+    ]
+    if output is not None:
+        from mercer.plotting import draw_plan
+
+        draw_plan(
+            [p.epsilon for p in plans],
+            [p.privacy_error for p in plans],
+            [p.sampling_error for p in plans],
+            f"Mean of {plans[0].n} curves, "
+            + (f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"),
+            output,
+            quantity="root mean square error",
+        )
+    if as_json:
+        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
+        return
+    rows_out = terminal.table("epsilon", "noise", "sampling", "scale", "eta", "penalty")
+    for p in plans:
+        rows_out.add_row(
+            f"{p.epsilon:g}", f"{p.privacy_error:.3g}", f"{p.sampling_error:.3g}",
+            f"{p.scale:.3g}", f"{p.eta:g}", f"{p.penalty:.2g}",
+        )  # fmt: skip
+    terminal.console().print(rows_out)
+    print(
+        "noise: root mean square error due to privacy. sampling: at most, without it. The penalty "
+        "is given or\nthe public rule's; chosen from the noisy curve, it is mostly better."
+    )
+    if output is not None:
+        print(f"Picture written to {output}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ __all__ = [
     "held_ids",
     "held_pairs",
     "held_points",
+    "names_in",
 ]
 
 CURVES = 256  # with points of their own, handled at once: how many points they have is not public
@@ -57,7 +57,8 @@ class Curves(Sensitive, ABC):
     def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
         """Parts that threads may read side by side, each a stream of chunks.
 
-        A chunk has shape (curves, *ticks), NaN where there is no finite number, or is `Ragged`.
+        A chunk has shape (curves, *ticks), what is not a finite number being missing, or is
+        `Ragged`.
         """
 
     def chunks(self) -> Iterator[Floats | Ragged]:
@@ -85,8 +86,7 @@ class Streamed(Curves):
         self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
-        for part in self._rows.parts():
-            yield partial(_finite_chunks, part)
+        yield from self._rows.parts()
 
     def persons(self) -> Iterator[Any]:
         return iter(()) if self.unit is None else self._rows.persons()
@@ -131,10 +131,6 @@ class Held(Curves):
         self._tick = tick
 
     _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
-
-
-def _finite_chunks(part: Callable[[], Iterator[Floats]]) -> Iterator[Floats]:
-    return map(_finite, part())
 
 
 def _finite(heights: Floats) -> Floats:
@@ -200,7 +196,7 @@ def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: 
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    ids = _joined(rows)
+    ids = names_in(rows)
     coded = ids.dictionary_encode()
     codes: Ints = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     count = len(coded.dictionary)
@@ -211,11 +207,11 @@ def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: 
     if people is not None:
         first = np.zeros(count + 1, dtype=np.int64)  # the last stands for rows without an id
         first[codes[::-1]] = np.arange(len(codes))[::-1]
-        persons = _joined(people).take(pa.array(first[:-1]))
+        persons = names_in(people).take(pa.array(first[:-1]))
     return Held(count, CURVES, curves.cut, domain, value=value, unit=unit, people=persons)
 
 
-def _joined(rows: Rows) -> Any:
+def names_in(rows: Rows) -> Any:
     """The unit column as one array of text; a number that is none is no name."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -17,7 +17,7 @@ from mercer.curve_points import Ragged, stack_of
 from mercer.data import open_rows
 from mercer.tables import names_of
 
-__all__ = ["Curves", "Ragged", "open_curves"]
+__all__ = ["Curves", "Ragged", "matched", "open_curves", "present_in"]
 
 
 def open_curves(
@@ -102,7 +102,7 @@ def _wide(curves: Any, grid: object, bounds: object, columns: object, unit: str 
     axes = axes_of(grid)
     domain, ticks = on_grid(axes, bounds)
     if columns is not None:
-        columns = _matched(curves, columns, unit)
+        columns = matched(curves, columns, unit)
     rows = open_rows(curves, columns=columns, unit=unit, dimension=None)
     if len(rows.names) != len(axes[0]):
         raise ValueError(
@@ -112,7 +112,7 @@ def _wide(curves: Any, grid: object, bounds: object, columns: object, unit: str 
     return Streamed(rows, domain, ticks)
 
 
-def _matched(curves: Any, columns: Any, unit: str | None) -> object:
+def matched(curves: Any, columns: Any, unit: str | None) -> object:
     """Names of columns; one that ends in * stands for those that start so, in their order."""
     given = [columns] if isinstance(columns, str) else columns
     if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
@@ -122,14 +122,15 @@ def _matched(curves: Any, columns: Any, unit: str | None) -> object:
         if not name.endswith("*"):
             names.append(name)
             continue
-        alike = [c for c in _present(curves) if c.startswith(name[:-1]) and c != unit]
+        alike = [c for c in present_in(curves) if c.startswith(name[:-1]) and c != unit]
         if not alike:
             raise ValueError(f"columns: no column starts with {name[:-1]!r}; mind upper case")
         names += alike
     return names
 
 
-def _present(curves: Any) -> list[str]:
+def present_in(curves: Any) -> list[str]:
+    """Names of the columns of a table or a file."""
     if isinstance(curves, (str, Path)):
         from mercer.files import file_batches
 
@@ -155,7 +156,7 @@ def _long(
         )
     who, time, height = long
     domain = own_domain(bounds, time)
-    present = _present(curves)
+    present = present_in(curves)
     for name in long:
         if name not in present:
             raise ValueError(f"long: there is no column {name!r}; there are {present[:30]}")

@@ -17,9 +17,8 @@ _LONGEST = 100_000  # points of an axis
 
 def is_line(cells: Any) -> bool:
     """Whether it is a list, array or column with one axis."""
-    if isinstance(cells, (str, bytes, dict)) or not isinstance(cells, Sized):
-        return False
-    return len(getattr(cells, "shape", (0,))) == 1
+    listed = isinstance(cells, Sized) and not isinstance(cells, (str, bytes, dict))
+    return listed and len(getattr(cells, "shape", (0,))) == 1
 
 
 def is_twofold(grid: Any) -> bool:

@@ -88,8 +88,10 @@ class CurveRelease(Release, NoisyCurve):
                 fixed.setflags(write=False)
                 object.__setattr__(self, name, fixed)
         size, many = self.polynomials.size, self._decode.shape[1]
-        shapes = [(self.raw, (many,)), (self.center, (size,))]
-        shapes += [(self.frame, (many, size)), (self.exact, (size,))]
+        shapes: list[tuple[Floats | None, tuple[int, ...]]] = [
+            (self.raw, (many,)), (self.center, (size,)), (self.frame, (many, size)),
+            (self.exact, (size,)),
+        ]  # fmt: skip
         for array, shape in shapes:
             if array is not None and (array.shape != shape or not np.all(np.isfinite(array))):
                 raise ValueError(f"numbers of the curve must be finite, in shape {shape}")

@@ -59,6 +59,9 @@ class Entropy(ABC):
         Nothing is kept, but by the `mercer.replay` of somebody who holds the data anyway.
         """
 
+    def parameters(self, *public: Any) -> None:  # noqa: B027
+        """The door shows what is public of a summary: a replay sees where it follows the data."""
+
     def uniforms(self, size: int) -> Uniforms:
         """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
         return Uniforms(self.octets, size)

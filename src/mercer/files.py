@@ -104,8 +104,11 @@ def _tasks(path: Path, names: list[str], whole: bool) -> Iterator[Task]:
 def _row_group(path: Path, about: Any, group: int, names: list[str]) -> Iterator[Any]:
     import pyarrow.parquet as pq
 
-    rows = _ROWS if len(names) <= 8 else max(1, _ROWS // len(names))
-    with _readable(path), pq.ParquetFile(path, metadata=about, pre_buffer=False) as file:
+    rows, buffer = _ROWS, 0
+    if len(names) > 8:  # of many columns, a row group is not held at once
+        rows, buffer = max(1, _ROWS // len(names)), 1 << 16
+    options = {"metadata": about, "pre_buffer": False, "buffer_size": buffer}
+    with _readable(path), pq.ParquetFile(path, **options) as file:
         yield from file.iter_batches(rows, row_groups=[group], columns=names, use_threads=False)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -46,12 +47,14 @@ class Kernel(ABC):
         """Number of coordinates."""
         return len(self.covariance)
 
-    @property
+    @cached_property
     def lengths(self) -> Floats:
         """Length scale of each coordinate."""
-        return np.sqrt(np.diag(np.array(self.covariance)))
+        lengths = np.sqrt(np.diag(np.array(self.covariance)))
+        lengths.flags.writeable = False
+        return lengths
 
-    @property
+    @cached_property
     def diagonal(self) -> bool:
         """Whether the kernel is a product over the coordinates."""
         matrix = np.array(self.covariance)
@@ -101,9 +104,13 @@ class Gaussian(Kernel):
 
     def profile(self, r: Floats, axis: int, order: int = 0) -> Floats:
         h = self.lengths[axis]
+        steps = r / h
+        decay = np.asarray(np.exp(-(steps**2) / 2))
+        if not order:
+            return decay
         series = np.zeros(order + 1)
         series[order] = (-1 / h) ** order
-        return hermeval(r / h, series) * np.exp(-((r / h) ** 2) / 2)
+        return hermeval(steps, series) * decay
 
     def spectrum(self, omega: Floats, axis: int) -> Floats:
         h = self.lengths[axis]
@@ -145,19 +152,19 @@ class MaternKernel(Kernel):
                 f"order must be below {self.states} for the kernel {self.name!r}, got {order}: "
                 "its functions have no further derivatives; choose a smoother kernel"
             )
-        s = self.rate(axis) * np.abs(r)
+        rate = self.rate(axis)
+        s = rate * np.abs(r)
         decay = np.exp(-s)
-        slope = -self.rate(axis) * np.sign(r)
-        table = {
-            1: [np.ones_like(s)],
-            2: [1 + s, s * slope],
-            3: [
-                1 + s + s**2 / 3,
-                (s + s**2) / 3 * slope,
-                (s**2 - s - 1) / 3 * self.rate(axis) ** 2,
-            ],
-        }
-        return np.asarray(table[self.states][order] * decay)
+        if self.states == 1:
+            return np.asarray(decay)
+        if order == 0:
+            shape = 1 + s if self.states == 2 else 1 + s + s**2 / 3
+        elif order == 1:
+            slope = -rate * np.sign(r)
+            shape = s * slope if self.states == 2 else (s + s**2) / 3 * slope
+        else:
+            shape = (s**2 - s - 1) / 3 * rate**2
+        return np.asarray(shape * decay)
 
     def spectrum(self, omega: Floats, axis: int) -> Floats:
         rate, a = self.rate(axis), self.states

@@ -71,6 +71,7 @@ class CholeskyLive(LiveRelease):
         self.domain = Domain.of(record.fields["bounds"], record.fields["columns"])
         self.privacy = statement_from(record.fields["privacy"])
         self._kernel, self._values, self._noise, self._entropy = kernel, values, noise, entropy
+        self._sensitivity = replace_one(noise.law.scale * noise.event.mu)
         self._knots = _Knots(self.domain.dimension)
         self._kept = 0  # of the knots, how many are in the store for sure
 
@@ -127,7 +128,7 @@ class CholeskyLive(LiveRelease):
     def _answer(self, rows: Floats) -> Floats:
         with self._store.reading(self.name) as pen:
             known, values = pen.find(rows)
-        if not np.all(known):
+        if not known.all():
             with self._store.writing(self.name) as pen:
                 values[~known], drawn = self._draw(pen, rows[~known])
             self._kept = drawn  # not before: what was not kept was never drawn
@@ -136,14 +137,14 @@ class CholeskyLive(LiveRelease):
     def _draw(self, pen: Pen, rows: Floats) -> tuple[Floats, int]:
         """Answers, and the number of knots that they stand on."""
         known, values = pen.find(rows)
-        if np.all(known):
+        if known.all():
             return values, self._kept
         self._catch_up(pen)
-        new = np.flatnonzero(~known)
-        knots = np.zeros(len(new), dtype=bool)
-        for j, i in enumerate(new):
-            values[i], knots[j] = self._next(pen, rows[i])
-        pen.add(rows[new], values[new, None], knots)
+        new = rows[~known]
+        drawn = [self._next(pen, unit) for unit in self.domain.to_unit(new)]
+        answers, knots = (np.array(column) for column in zip(*drawn, strict=True))
+        pen.add(new, answers[:, None], knots)
+        values[~known] = answers
         return values, len(self._knots)
 
     def _catch_up(self, pen: Pen) -> None:
@@ -161,10 +162,10 @@ class CholeskyLive(LiveRelease):
             self._knots.keep(factor)
         self._kept = len(self._knots)
 
-    def _next(self, pen: Pen, row: Floats) -> tuple[float, bool]:
-        """Answer at one new point, and whether it is a knot."""
-        knots, unit = self._knots, self.domain.to_unit(row[None])
-        head = knots.solve(self._kernel(unit, knots.points)[0])
+    def _next(self, pen: Pen, unit: Floats) -> tuple[float, bool]:
+        """Answer at one new point of the unit cube, and whether it is a knot."""
+        knots = self._knots
+        head = knots.solve(self._kernel(unit[None], knots.points)[0])
         square = 1 + JITTER - float(head @ head)
         if square <= 2 * JITTER:  # the others determine it: nothing of f_D goes out (M7)
             return float(head @ knots.noisy), False
@@ -175,12 +176,11 @@ class CholeskyLive(LiveRelease):
                 "answered; a Markov kernel on one column has no limit"
             )
         line = np.append(head, math.sqrt(square))
-        exact = self._coordinate(line, unit[0])
+        exact = self._coordinate(line, unit)
         value = math.ldexp(float(exact), -_FIXED) * self._values.step
-        sensitivity = replace_one(self._noise.law.scale * self._noise.event.mu)
-        self._entropy.witness("coordinates", np.array([value]), sensitivity)
+        self._entropy.witness("coordinates", np.array([value]), self._sensitivity)
         noisy = float(self._noise.add(np.array([value]), self._entropy)[0])
-        point = tuple(unit[0].tolist())
+        point = tuple(unit.tolist())
         factor = Factor(point, line.astype("<f8").tobytes(), noisy, exact)
         pen.add_factor(len(knots), factor)
         knots.keep(factor)

@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.checks import Floats
+from mercer.checks import Floats, Ints
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
 from mercer.live_store import LiveError, Record, Store
@@ -99,8 +99,8 @@ class LiveRelease(ABC):
             raise LiveError(f"points must be at most {_MOST} a question, got {len(rows)}")
         if not len(rows):
             return np.zeros(self.domain.shape(points))
-        distinct, place = np.unique(rows + 0.0, axis=0, return_inverse=True)  # -0.0 is 0.0
-        answers = self._answer(distinct)[place.reshape(-1)]
+        distinct, place = _distinct(rows + 0.0)  # -0.0 is 0.0
+        answers = self._answer(distinct)[place]
         return answers.reshape((*self.domain.shape(points), *answers.shape[1:]))
 
     __call__ = ask
@@ -129,6 +129,15 @@ class LiveRelease(ABC):
             f"<{type(self).__name__} {self.name!r} of {self.domain.describe()}: "
             f"{self.privacy.short}; store {self.store!r} {kept}>"
         )
+
+
+def _distinct(rows: Floats) -> tuple[Floats, Ints]:
+    """The different rows in increasing order, and where each row is among them."""
+    if rows.shape[1] == 1:  # numbers sort faster than rows do
+        column, place = np.unique(rows[:, 0], return_inverse=True)
+        return column[:, None], place
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, place.reshape(-1)
 
 
 def reopened(store: Store, name: str) -> LiveRelease:

@@ -56,7 +56,7 @@ def modes(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> M
     if len(lines) == 1:
         return lines[0]
     values = reduce(np.multiply.outer, [line.values for line in lines]).reshape(-1)
-    vectors = reduce(np.kron, [line.vectors for line in lines])
+    vectors: Floats = np.kron(*[line.vectors for line in lines]).astype(np.float64)
     order = np.argsort(-values, kind="stable")
     return Modes(values[order], vectors[:, order])
 

@@ -8,16 +8,17 @@ import numpy as np
 
 from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
-from mercer.checks import check_count
+from mercer.checks import check_count, check_positive
+from mercer.curve_recipes import CurveRecipe
 from mercer.domain import Domain
 from mercer.mechanisms import Mechanism
-from mercer.mechanisms.base import check_promise
+from mercer.mechanisms.base import check_promise, no_delta
 from mercer.recipes import Recipe, dimension_of
 from mercer.release import noise_accuracy
 from mercer.smoothing import without_constant
 from mercer.summaries import row_sensitivity
 
-__all__ = ["DensityPlan", "density_plan"]
+__all__ = ["CurvePlan", "DensityPlan", "curve_plan", "density_plan"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,76 @@ def density_plan(
         privacy_error=float(np.sqrt(accuracy.integrated)),
         sampling_error=float(np.sqrt(sampling)),
         pointwise=accuracy.pointwise,
+    )
+
+
+@dataclass(frozen=True)
+class CurvePlan:
+    """What a mean curve would cost in accuracy: computed without any data."""
+
+    n: int
+    epsilon: float
+    delta: float
+    bound: float
+    kernel: str
+    scale: float  # of the kernel, in the units of the argument
+    eta: float
+    penalty: float  # given or the public rule's
+    coordinates: int
+    privacy_error: float  # expected root mean square of the noise, in the units of the curves
+    sampling_error: float  # of the mean of n curves, privacy or not: at most
+
+    @property
+    def share(self) -> float:
+        """Privacy's share of the variance, at least."""
+        return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
+
+
+def curve_plan(
+    *,
+    n: object,
+    bound: object,
+    epsilon: object,
+    delta: object = None,
+    bounds: object = (0.0, 1.0),
+    kernel: object = "gaussian",
+    scale: object = "auto",
+    eta: object = "auto",
+    penalty: object = "rule",
+    order: str = "noise-first",
+    size: object = None,
+) -> CurvePlan:
+    """Accuracy of `mean_curve` before anything is spent: no curves are needed.
+
+    `bounds` are those of the argument.  The smoothing is as given, or the public rule's: chosen
+    from the noisy curve (penalty="auto", the default of `mean_curve`) it is mostly better.
+    """
+    count = check_count("n", n, least=2, most=10**15, hint="the public number of curves")
+    radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
+    if isinstance(penalty, str) and penalty in ("auto", "private-cv"):
+        penalty = "rule"
+    domain = Domain.of(bounds, ["t"])
+    recipe = CurveRecipe.of(
+        kernel, noise_kernel=None, scale=scale, eta=eta, penalty=penalty, order=order, size=size,
+        pure=no_delta(delta),
+    )  # fmt: skip
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    recipe.check(domain)
+    polynomials = recipe.polynomials(domain)
+    frame = recipe.frame(polynomials, n=count, epsilon=promise["epsilon"])
+    chosen = recipe.ruled(domain, polynomials, frame, n=count, promise=promise)
+    error = recipe.error(chosen, polynomials, frame, n=count, promise=promise)
+    return CurvePlan(
+        n=count,
+        **promise,
+        bound=radius,
+        kernel=chosen.kernel,
+        scale=float(chosen.scales[0] * domain.widths[0]),
+        eta=chosen.eta,
+        penalty=chosen.penalty,
+        coordinates=polynomials.size if frame is None else len(frame),
+        privacy_error=float(radius * np.sqrt(error)),
+        sampling_error=float(radius / np.sqrt(count)),
     )
 
 

@@ -14,21 +14,33 @@ import numpy as np
 
 from mercer.densities import DensityRelease
 from mercer.machines import MachineRelease
+from mercer.noisy_curves import NoisyCurve
+from mercer.plotting_curves import (
+    check_overlay,
+    curve_heading,
+    curve_promise,
+    draw_curve,
+    draw_overlay,
+)
 from mercer.plotting_machines import draw_machine, heading
 from mercer.release import Release
 
-__all__ = ["draw", "draw_attack", "draw_plan", "draw_spending"]
+__all__ = ["draw", "draw_attack", "draw_plan", "draw_spending", "plot_curves"]
 
 _INK, _BAND, _MAP = "#1b3a5c", "#b9cde0", "cividis"
 _KINDS = (".png", ".svg", ".pdf")
 
 
-def draw(release: Release, path: Path | None, *, level: float = 0.95, title: str | None = None,
-         band: bool = True, **options: Any) -> Any:  # fmt: skip
+def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.95,
+         title: str | None = None, band: bool = True, **options: Any) -> Any:  # fmt: skip
     """A figure of the release; written to `path` if one is given.
 
     A machine's picture can be cut: `columns=` one or two to show, `at=` where the others stand.
+    Of a mean curve, `derivative=1` is drawn instead.
     """
+    if isinstance(release, NoisyCurve):
+        _check_path(path)
+        return _mean_curve(release, path, level if band else None, title, **options)
     if isinstance(release, MachineRelease):
         _check_path(path)
         return _machine(release, path, level if band else None, title, **options)
@@ -48,7 +60,9 @@ def draw(release: Release, path: Path | None, *, level: float = 0.95, title: str
     else:
         for place, pair in enumerate(((0, 1), (0, 2), (1, 2))):
             _map(release, figure, figure.add_subplot(1, 3, place + 1), pair)
-    _entitle(figure, release, title or f"Private density of {' and '.join(names)}", d == 1)
+    _entitle(
+        figure, _promise(release), title or f"Private density of {' and '.join(names)}", d == 1
+    )
     return _finish(figure, path)
 
 
@@ -63,13 +77,57 @@ def _machine(
     one = release.domain.dimension == 1 or isinstance(columns, str)
     figure = _figure((7, 4.2) if one else (6.8, 5.4))
     draw_machine(release, figure, level=level, columns=columns, at=at)
-    _entitle(figure, release, title or heading(release), one)
+    _entitle(figure, _promise(release), title or heading(release), one)
     return _finish(figure, path)
 
 
-def _entitle(figure: Any, release: Release, title: str, flat: bool) -> None:
+def _mean_curve(
+    curve: NoisyCurve, path: Path | None, level: float | None, title: str | None,
+    derivative: int | tuple[int, ...] = 0, **others: Any,
+) -> Any:  # fmt: skip
+    if others:
+        raise TypeError(f"a picture of a mean curve has no option {next(iter(others))!r}")
+    one = curve.domain.dimension == 1
+    figure = _figure((7, 4.2) if one else (11.5, 4.8))
+    draw_curve(curve, figure, level=level, order=derivative)
+    _entitle(figure, curve_promise(curve), title or curve_heading(curve, derivative), one)
+    return _finish(figure, path)
+
+
+def plot_curves(
+    releases: Mapping[str, NoisyCurve],
+    path: str | Path | None = None,
+    *,
+    level: float = 0.95,
+    title: str | None = None,
+    band: bool = True,
+    derivative: int = 0,
+) -> Any:
+    """Several mean curves in one picture, by name, each with its band.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 20)
+    >>> two = {"low": np.ones((300, 20)), "high": 2 * np.ones((200, 20))}
+    >>> means = mercer.mean_curves(two, disjoint=True, grid=t, bound=3, epsilon=1, delta=1e-6)
+    >>> figure = mercer.plot_curves(means, level=0.9)
+
+    """
+    curves = check_overlay(releases)
+    place = None if path is None else Path(path)
+    _check_path(place)
+    figure = _figure((7, 4.2))
+    draw_overlay(curves, figure, level=level if band else None, order=derivative)
+    several = "Private mean curves" if len(curves) > 1 else "Private mean curve"
+    _entitle(figure, curve_promise(curves), title or several, True)
+    return _finish(figure, place)
+
+
+def _entitle(figure: Any, promise: str, title: str, flat: bool) -> None:
     figure.suptitle(title, fontsize=13, x=0.02, ha="left")
-    figure.text(0.02, 0.915 if flat else 0.925, _promise(release), fontsize=8, color="#555555")
+    figure.text(0.02, 0.915 if flat else 0.925, promise, fontsize=8, color="#555555")
     figure.tight_layout(rect=(0, 0, 1, 0.985))
 
 
@@ -79,6 +137,7 @@ def draw_plan(
     sampling: Sequence[float],
     title: str,
     path: Path | None,
+    quantity: str = "root integrated squared error",
 ) -> Any:
     """Expected error due to privacy against epsilon, beside the sampling error."""
     _check_path(path)
@@ -86,7 +145,7 @@ def draw_plan(
     axes = figure.add_subplot()
     axes.plot(epsilons, privacy, "o-", color=_INK, label="noise for privacy")
     axes.plot(epsilons, sampling, "s--", color="#8a8a8a", label="sampling error, for comparison")
-    axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel="root integrated squared error")
+    axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=quantity)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     axes.set_title(title, loc="left")

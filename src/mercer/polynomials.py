@@ -21,6 +21,7 @@ from mercer.checks import Floats, Ints
 __all__ = ["MOST_FUNCTIONS", "Polynomials"]
 
 MOST_FUNCTIONS = 1024
+_NEAR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Polynomials:
         flat = mesh.reshape(-1, self.dimension)
         return self.evaluate(flat, coefficients).reshape(mesh.shape[:-1])
 
-    def integrals(self, lower: Sequence[float], upper: Sequence[float]) -> Floats:
+    def integrals(self, lower: Floats, upper: Floats) -> Floats:
         """The integral of each function over a box of the unit cube."""
         parts = [
             (_antiderivatives(np.array([hi]), side) - _antiderivatives(np.array([lo]), side))[0]
@@ -205,6 +206,8 @@ def _hats(times: Floats, starts: Ints, side: int) -> Floats:
     gap = np.append(np.diff(times), 1.0)
     gap[last] = 1.0
     after = np.concatenate([np.diff(w, axis=0), np.zeros((1, side))]) / gap[:, None]
+    near = np.flatnonzero(gap < _NEAR)  # a quotient of rounding errors: the slope in the middle
+    after[near] = _antiderivatives((times[near] + times[np.minimum(near + 1, len(times) - 1)]) / 2, side)  # fmt: skip  # noqa: E501
     whole = np.zeros(side)
     whole[0] = 1.0
     after[last] = whole

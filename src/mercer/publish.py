@@ -149,6 +149,7 @@ def publish(
         (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
         words=mechanism.words + summary.note, calibration=mechanism.calibration, what=what,
     )  # fmt: skip
+    purse.entropy.parameters(*summary.parameters)
     purse.entropy.witness("coordinates", coordinates, sensitivity)
     noisy = noise.add(coordinates, purse.entropy)
     return build(noisy, noise.law, statement)

@@ -21,6 +21,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -161,10 +162,12 @@ def _split(change: Floats, *, real: bool) -> float:
     A linear program over measures on a fine grid of the circle: an upper bound, since the grid is
     not all of it.
     """
+    if not np.any(change):
+        return 0.0
     m = change.size - 1 if real else (change.size - 1) // 2
     turn = np.pi if real else 2 * np.pi
     coarse = np.arange(0, 1025) / 1024 * turn
-    scale = float(np.max(np.abs(change))) or 1.0
+    scale = float(np.max(np.abs(change)))
     found, masses = _program(coarse, change / scale, m, real=real)
     if not np.isfinite(found):
         return np.inf
@@ -220,7 +223,11 @@ class _Frozen(Entropy):
 
     def octets(self, count: int) -> bytes:
         self.asked.append(("bytes", count))
-        return bytes(1 + (7 * i) % 255 for i in range(count))
+        turn = bytes(1 + (7 * i) % 255 for i in range(255))
+        return (turn * (count // 255 + 1))[:count]
+
+    def parameters(self, *public: Any) -> None:
+        self.asked.append(("parameters", *public))
 
     def witness(self, what: str, value: Any, sensitivity: Any) -> None:
         self.shown.append((what, value() if callable(value) else value, sensitivity))
@@ -230,6 +237,7 @@ def _path(call: Callable[[], Any]) -> Counter[tuple[str, int]]:
     """How often a call runs through each line of the modules left of the door, in all threads."""
     seen: Counter[tuple[str, int]] = Counter()
 
+    @cache  # asked at every call, of few functions
     def watched(code: str, name: str) -> bool:
         path = Path(code)
         if _ROOT not in path.parents or name in _EXEMPT.get(path.name, ()):

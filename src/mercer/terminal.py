@@ -17,6 +17,9 @@ __all__ = [
     "describe",
     "facts",
     "load_release",
+    "number_or_word",
+    "one_of",
+    "order_of",
     "pairs",
     "places",
     "points_of",
@@ -39,8 +42,10 @@ _LISTS = (
     "--penalty",
     "--quantiles",
     "--q",
+    "--grid",
+    "--derivative",
 )  # options that take several numbers
-_WORDS = ("--columns", "--classes")  # options that take several words
+_WORDS = ("--columns", "--classes", "--groups", "--long")  # options that take several words
 
 
 def spread(argv: list[str]) -> list[str]:
@@ -141,6 +146,11 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
+    if bandwidth and release.kind == "mean-curve":
+        raise ValueError(
+            "bandwidth is for densities; a mean curve is smoothed again in Python, by "
+            "release.smooth(scale=…, penalty=…)"
+        )
     if bandwidth and release.kind != "density":
         raise ValueError(
             f"bandwidth: a {release.kind} cannot be smoothed afterwards; its bandwidth was chosen "
@@ -150,6 +160,27 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
         words = [str(b) for b in bandwidth]
         release = release.smooth(bandwidth_of(words, release.domain.dimension))
     return release
+
+
+def number_or_word(word: str) -> float | str:
+    """A number where it is one."""
+    return float(word) if is_number(word) else word
+
+
+def one_of(name: str, words: list[str] | None, unless: str) -> float | str:
+    """The one value of an option that other commands give several."""
+    if words is not None and len(words) > 1:
+        raise ValueError(f"{name} must be one word or number, got {len(words)}")
+    return number_or_word(words[0]) if words else unless
+
+
+def order_of(release: Any, derivative: list[int] | None) -> int | tuple[int, ...]:
+    """`--derivative 1` of a mean curve, or one order for each argument of a surface."""
+    if derivative and release.kind != "mean-curve":
+        raise ValueError(f"--derivative is for mean curves; this is a {release.kind}")
+    if not derivative:
+        return 0
+    return derivative[0] if len(derivative) == 1 else tuple(derivative)
 
 
 def places(at: list[str]) -> dict[str, float]:

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from mercer.bases.base import UNIT_ROUNDOFF, Basis, Features, positive_int
 from mercer.checks import Floats
@@ -56,9 +57,7 @@ class Expansion(Basis):
         square = np.sum(table**2, axis=1)
         norm = math.sqrt(float(square.max()))
         far = math.sqrt(float(np.max(square[:, None] + square - 2 * (table @ table.T))) + 1e-9)
-        wide = max(
-            float(np.max(np.sum(np.abs(table[i:] - row), axis=1))) for i, row in enumerate(table)
-        )
+        wide = float(np.max(cdist(table, table, "cityblock")))
         whole = float(np.max(np.sum(np.abs(table), axis=1)))
         peak = float(np.max(np.abs(table)))
         rounding = UNIT_ROUNDOFF * (_NODES + 64) * peak * math.sqrt(self.size)

@@ -30,7 +30,7 @@ from mercer.markov import derivative_row, innovation, state_of, transition, unwh
 __all__ = ["Grid"]
 
 _MOST_COORDINATES = 1 << 18
-_TABLE = 1 << 22  # entries of a table of feature vectors that are worked on at once
+_TABLE = 1 << 17  # entries of a table of feature vectors worked on at once: a cache holds them
 
 
 @dataclass(frozen=True)
@@ -178,19 +178,26 @@ class Grid(Basis):
 
     def _contract(self, smoother: Kernel, axis: int, top: float, weights: Floats) -> Floats:
         """Sum over the nodes of one axis of weight times node vector, clipped to norm `top`."""
-        nodes, size = np.linspace(0, 1, len(weights)), self.sides[axis] * self.kernel.states
-        total, block = np.zeros((*weights.shape[1:], size)), max(1, _TABLE // size)
+        side, p, reach = self.sides[axis], self.kernel.states, _reach(smoother, axis)
+        nodes, total = np.linspace(0, 1, len(weights)), np.zeros((*weights.shape[1:], side * p))
+        block = max(1, int(_TABLE / (side * p * min(1.0, 2 * reach))))
         for start in range(0, len(nodes), block):
-            part = slice(start, start + block)
-            vectors = self._axis_rows(smoother, axis, nodes[part])
+            part = nodes[start : start + block]
+            low = max(0, math.floor((part[0] - reach) * (side - 1)) - 1)
+            high = min(side, math.ceil((part[-1] + reach) * (side - 1)) + 2)
+            vectors = self._axis_rows(smoother, axis, part, slice(low, high))
             length = np.sqrt(np.sum(vectors**2, axis=0))
             vectors *= np.minimum(1.0, top / np.maximum(length, top / 2))
-            total += np.tensordot(weights[part], vectors, axes=(0, 1))
+            some = weights[start : start + block]
+            total[..., low * p : high * p] += np.tensordot(some, vectors, axes=(0, 1))
         return total
 
-    def _axis_rows(self, smoother: Kernel, axis: int, nodes: Floats) -> Floats:
-        """Whitened states of s(. - g) along one axis, g the nodes: (side * p, nodes)."""
-        z, p = np.linspace(0, 1, self.sides[axis]), self.kernel.states
+    def _axis_rows(self, smoother: Kernel, axis: int, nodes: Floats, part: slice) -> Floats:
+        """Whitened states of s(. - g) along a part of one axis, g the nodes: (part * p, nodes).
+
+        The states are zero at the part's ends, or these are ends of the axis.
+        """
+        z, p = np.linspace(0, 1, self.sides[axis])[part], self.kernel.states
         gap = z[:, None] - nodes[None, :]
         scale = 1 / float(smoother.spectrum(np.zeros(1), axis)[0])
         slopes = np.stack([smoother.profile(gap, axis, k) * scale for k in range(p)])
@@ -232,3 +239,10 @@ class Grid(Basis):
         right = row @ (lead @ whole)
         near = row @ transition(kernel, away, axis) - right @ step
         return left, np.concatenate([near, right], axis=1)
+
+
+def _reach(smoother: Kernel, axis: int) -> float:
+    """Beyond this distance a profile and its derivatives are zero in doubles: e^-746 is."""
+    if isinstance(smoother, MaternKernel):
+        return 746 / smoother.rate(axis)
+    return 39 * float(smoother.lengths[axis])

@@ -148,7 +148,10 @@ class Catalogue:
                 )
             release = load(path)
             if not isinstance(release, DensityRelease):
-                raise ValueError(f"{path.name}: releases of this kind are not served")
+                raise ValueError(
+                    f"{path.name} is a {release.kind}: only densities are served; use it with "
+                    "mercer.load, or the command line"
+                )
             entry = stored_entry(name, release, path, mark)
         except (ValueError, OSError, ArithmeticError, MemoryError) as error:
             _LOG.warning("left out: %s", error)

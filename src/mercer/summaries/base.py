@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 from mercer.checks import Floats
 from mercer.data import Sensitive
@@ -26,6 +27,11 @@ class Summary(Sensitive, ABC):
     def note(self) -> str:
         """What the statement says beside the mechanism: public."""
         return ""
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """Public choices that the coordinates depend on, for whoever replays a release."""
+        return ()
 
     @abstractmethod
     def sensitivity(self, norm: Norm) -> Sensitivity:

@@ -107,14 +107,15 @@ class Criterion:
             shape.append(curve)
             slack.append(loose)
             own.append(self.images * (self.profile(math.sqrt(2) * h)[0]) ** d / n**2)
+        curves, loose_by, own_by = np.array(shape), np.array(slack), np.array(own)
         bounds = np.empty((len(shape),) * 2)
         for i, one in enumerate(shape):
-            for j, other in enumerate(shape):
-                change = one - other if i != j else one
-                pair = {i, j}
-                loose = sum(slack[k] for k in pair)
-                spread = max(change.max() + loose, 0.0) - min(change.min() - loose, 0.0)
-                bounds[i, j] = (n - 1) * self.images * spread + sum(own[k] for k in pair)
+            other = np.arange(len(shape)) != i  # on the diagonal: against nothing
+            change = one - np.where(other[:, None], curves, 0.0)
+            both = slack[i] + np.where(other, loose_by, 0.0)
+            highest, lowest = change.max(axis=1) + both, change.min(axis=1) - both
+            spread = np.maximum(highest, 0.0) - np.minimum(lowest, 0.0)
+            bounds[i] = (n - 1) * self.images * spread + (own[i] + np.where(other, own_by, 0.0))
         rounding = np.array([self.rounding(h) for h in self.bandwidths])
         return bounds * (1 + 1e-9) + 2 * (rounding[:, None] + rounding[None, :])
 

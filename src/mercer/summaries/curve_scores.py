@@ -16,7 +16,7 @@ import numpy as np
 from mercer.modes import Filter
 from mercer.polynomials import Polynomials
 from mercer.privacy import Sensitivity
-from mercer.summaries.curves import CurveTally, mean_of
+from mercer.summaries.curves import CurveTally
 
 __all__ = ["FOLDS", "fold_scores", "score_sensitivity"]
 
@@ -34,9 +34,9 @@ def fold_scores(
 ) -> tuple[list[int], Sensitivity]:
     """Scores, each less the public error that privacy adds, and how far one curve moves them."""
     sizes = fold_sizes(n)
-    whole = tally.totals.sum(axis=0)
-    own = np.stack([mean_of(t, c) for t, c in zip(tally.totals, sizes, strict=True)])
-    rest = np.stack([mean_of(whole - t, n - c) for t, c in zip(tally.totals, sizes, strict=True)])
+    every = np.arange(FOLDS)
+    own = np.stack([tally.means(sizes[k], every[[k]]) for k in every])
+    rest = np.stack([tally.means(n - sizes[k], every[every != k]) for k in every])
     share = np.array(sizes) / n
     scores = []
     for smoothing, error in zip(filters, errors, strict=True):

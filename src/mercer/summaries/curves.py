@@ -1,16 +1,19 @@
 """The mean of curves that are clipped into a ball.  Layer 2, left of the door.  M9, M16, M18.
 
-A curve becomes the coordinates of the broken line through its points, less a public centre, and
-is scaled into the ball of radius `bound` if it lies outside.  All sums are of whole numbers, so
-that what one curve adds depends on that curve alone, not on its neighbours in a chunk, on chunks
-or on workers (M3.3).  docs/proofs/curves.md.
+A curve is the broken line through its points, less a public centre.  Its norm is the trapezoid
+rule's on its own grid, which is never below that of the broken line, nor that below the length of
+its coordinates; a curve outside the ball is scaled onto it.  Sums are of whole numbers, and what
+one curve adds depends on that curve alone, not on chunks or workers (M3.3).
+docs/proofs/curves.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Self
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Self
 
 import numpy as np
 
@@ -28,77 +31,125 @@ from mercer.summaries.base import Summary
 __all__ = ["MISSING", "CurveSummary", "CurveTally", "curve_norms", "tally_curves"]
 
 MISSING = ("fill", "zero", "drop")
-_BITS = 32  # steps of a bound: the grid of the sums
-_VALUE, _WEIGHT, _MANTISSA = 23, 29, 21  # bits of a height, a hat's integral, a coordinate
+_MOST = 31  # bits of the number of curves
+_HEIGHT, _WEIGHT = 15, 22  # bits of a height below the curve's peak, and of a grid's weights
+_SMALL = 20  # bits of a coordinate below the peak: sums of squares are exact
 _PERSON = 1 << 20
 _PIECE = 1 << 19  # numbers worked on at once
 _LOWEST = -900  # exponent of a height: what is smaller is zero
 
 
-class Lengths(Sensitive):
-    """Coordinates of curves as whole numbers, each curve with its own power of two."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Piece(Sensitive):
+    """Some curves: numbers that are summed, a bound on the norm of each, and which are whole."""
 
-    def __init__(self, whole: Floats, exponents: Ints, complete: Bools) -> None:
-        self.whole, self.complete = whole, complete
-        with np.errstate(over="ignore", under="ignore"):
-            self.unit = np.ldexp(1.0, exponents)
-        square = np.einsum("ij,ij->i", whole, whole)  # exact: at most 2^52
-        self.root = np.sqrt(square)
-
-    def inside(self, bound: float) -> Floats:
-        """Factor of each curve's whole numbers that puts it into the ball."""
-        with np.errstate(divide="ignore"):
-            return np.minimum(self.unit, bound / self.root)
+    numbers: Floats
+    norms: Floats
+    complete: Bools
 
 
-class Projector(Sensitive):
-    """From chunks of curves to their coordinates, less the centre's."""
+class Gridded(Sensitive):
+    """Curves on one public grid: what is summed are their heights."""
 
-    def __init__(
-        self, polynomials: Polynomials, grid: tuple[Floats, ...] | None, center: Floats
-    ) -> None:
-        self.polynomials, self._grid, self._center = polynomials, grid, center
-        if grid is not None:
-            self._level = polynomials.on_grid(grid, center)
-            table = polynomials.of_grid(grid)
-            self._table = np.rint(table * 2.0**_WEIGHT)
-            self.rows = max(64, _PIECE // max(table.shape))
+    def __init__(self, polynomials: Polynomials, grid: tuple[Floats, ...], center: Floats) -> None:
+        self._grid = grid
+        self._level = polynomials.on_grid(grid, center).reshape(-1)
+        weights = reduce(np.multiply.outer, [_trapezoid(ticks) for ticks in grid]).reshape(-1)
+        self._weights = np.ceil(weights * 2.0**_WEIGHT)
+        self._rows = max(64, _PIECE // weights.size)
+        self.table = _no_longer(polynomials.of_grid(grid), weights)
+        # a height in the ball is at most bound / sqrt(weight)
+        self.bits = 62 - _MOST - math.ceil(-math.log2(weights.min()) / 2)
 
-    def pieces(self, chunk: Floats | Ragged) -> Iterator[Lengths]:
+    @property
+    def size(self) -> int:
+        """Numbers of a curve."""
+        return len(self.table)
+
+    def pieces(self, chunk: Floats) -> Iterator[Piece]:
         """A chunk, some curves at a time."""
-        if isinstance(chunk, Ragged):
-            yield self._of_points(chunk)
-            return
-        for start in range(0, len(chunk), self.rows):
-            yield self._of_grid(chunk[start : start + self.rows])
+        for start in range(0, len(chunk), self._rows):
+            yield self._piece(chunk[start : start + self._rows])
 
-    def _of_points(self, chunk: Ragged) -> Lengths:
-        level = self.polynomials.evaluate(chunk.times[:, None], self._center)
-        raised = chunk.values - level
-        found = self.polynomials.of_points(chunk.times, raised, chunk.starts)
-        return _rounded(found, np.zeros(len(found), dtype=np.int64), np.diff(chunk.starts) > 0)
+    def _piece(self, chunk: Floats) -> Piece:
+        """Norms from heights with 15 bits: sums of their squares are exact, in any order.
 
-    def _of_grid(self, chunk: Floats) -> Lengths:
-        """Heights with 23 bits below the curve's peak, times integrals with 29: sums are exact."""
-        assert self._grid is not None
-        with np.errstate(over="ignore", invalid="ignore"):
-            heights = chunk - self._level
-        seen = np.isfinite(heights).reshape(len(heights), -1).all(axis=1)
-        lacking = np.flatnonzero(~seen)
-        heights[lacking] = _filled(heights[lacking], self._grid)
-        flat = heights.reshape(len(heights), -1)
-        peaks = np.maximum(flat.max(axis=1), -flat.min(axis=1))
-        exponents = np.maximum(np.frexp(peaks)[1], _LOWEST).astype(np.int64)
-        flat = np.rint(flat * np.ldexp(1.0, _VALUE - exponents)[:, None])
-        return _rounded(flat @ self._table, exponents - _VALUE - _WEIGHT, seen)
+        A rounded height is wrong by at most half a unit, and so is the norm.
+        """
+        shape = chunk.shape
+        heights = chunk.reshape(-1, self.size) - self._level
+        complete: Bools = np.logical_and.reduce(np.isfinite(heights), axis=1)
+        gaps = np.flatnonzero(~complete)
+        filled = _filled(heights[gaps].reshape(-1, *shape[1:]), self._grid)
+        heights[gaps] = filled.reshape(-1, self.size)
+        peaks = np.maximum(heights.max(axis=1), -heights.min(axis=1))
+        exponents = np.maximum(np.frexp(peaks)[1], _LOWEST) - _HEIGHT
+        whole = np.rint(heights * np.ldexp(1.0, -exponents)[:, None])
+        square = (whole * whole) @ self._weights
+        norms = np.ldexp(np.sqrt(square) * 2.0 ** (-_WEIGHT / 2) + 0.5, exponents)
+        return Piece(heights, norms, complete)
 
 
-def _rounded(found: Floats, exponents: Ints, complete: Bools) -> Lengths:
-    """Coordinates with 21 bits below the largest of each curve."""
-    peaks = np.maximum(found.max(axis=1), -found.min(axis=1))
-    own = np.maximum(np.frexp(peaks)[1], _LOWEST).astype(np.int64)
-    whole = np.rint(found * np.ldexp(1.0, _MANTISSA - own)[:, None])
-    return Lengths(whole, exponents + own - _MANTISSA, complete)
+class Scattered(Sensitive):
+    """Curves on grids of their own: what is summed are their coordinates."""
+
+    bits = 62 - _MOST
+
+    def __init__(self, polynomials: Polynomials, center: Floats) -> None:
+        self._polynomials, self._center = polynomials, center
+        self.table = np.eye(polynomials.size)
+
+    @property
+    def size(self) -> int:
+        """Numbers of a curve."""
+        return self._polynomials.size
+
+    def pieces(self, chunk: Ragged) -> Iterator[Piece]:
+        """A chunk whole: it has few curves."""
+        times, starts = chunk.times, chunk.starts
+        most = np.finfo(np.float64).max / 4
+        level = self._polynomials.evaluate(times[:, None], self._center)
+        raised = np.clip(chunk.values - level, -most, most)
+        found = np.diff(starts) > 0
+        owners = np.repeat(np.arange(len(found)), np.diff(starts))
+        peaks = np.zeros(len(found))
+        np.maximum.at(peaks, owners, np.abs(raised))
+        exponents = np.maximum(np.frexp(peaks)[1], _LOWEST)
+        small = raised * np.ldexp(1.0, -exponents)[owners]  # no square over- or underflows
+        square = np.zeros(len(found))
+        np.add.at(square, owners, _own_trapezoid(times, starts) * small**2)
+        numbers = self._polynomials.of_points(times, small, starts)
+        # by Bessel no longer, but for rounding where points nearly coincide (M9: clip these too)
+        whole = np.rint(numbers * 2.0**_SMALL)
+        length = np.sqrt(np.einsum("ij,ij->i", whole, whole)) + math.sqrt(self.size)
+        norms = np.maximum(np.sqrt(square), length * 2.0**-_SMALL)
+        unit = np.ldexp(1.0, exponents)
+        yield Piece(numbers * unit[:, None], norms * unit * (1 + 1e-9), found)
+
+
+def _no_longer(table: Floats, weights: Floats) -> Floats:
+    """The map from heights to coordinates, which never makes a curve longer.
+
+    By Bessel's inequality it does not; but for rounding, where points of a grid nearly coincide.
+    """
+    longest = np.linalg.norm(table / np.sqrt(weights)[:, None], 2)
+    return table / max(1.0, float(longest) * (1 + 1e-12))
+
+
+def _trapezoid(ticks: Floats) -> Floats:
+    """Weights of the trapezoid rule on the unit interval, level beyond the ends."""
+    edges = np.concatenate([[0.0], (ticks[1:] + ticks[:-1]) / 2, [1.0]])
+    return np.diff(edges)
+
+
+def _own_trapezoid(times: Floats, starts: Ints) -> Floats:
+    """The same for grids one after the other."""
+    middle = np.append((times[1:] + times[:-1]) / 2, 1.0)
+    ends = starts[1:][np.diff(starts) > 0] - 1
+    middle[ends] = 1.0
+    before = np.concatenate([[0.0], middle[:-1]])
+    before[1:][middle[:-1] == 1.0] = 0.0
+    return middle - before
 
 
 def _filled(heights: Floats, ticks: tuple[Floats, ...]) -> Floats:
@@ -107,12 +158,14 @@ def _filled(heights: Floats, ticks: tuple[Floats, ...]) -> Floats:
     Surfaces along the second argument, then what is left along the first.  Nothing seen: zero.
     """
     for axis in reversed(range(len(ticks))):
-        heights = np.moveaxis(_bridged(np.moveaxis(heights, axis + 1, -1), ticks[axis]), -1, axis + 1)  # fmt: skip  # noqa: E501
+        turned = np.moveaxis(heights, axis + 1, -1)
+        heights = np.moveaxis(_bridged(turned, ticks[axis]), -1, axis + 1)
     return np.nan_to_num(heights, nan=0.0)
 
 
 def _bridged(heights: Floats, ticks: Floats) -> Floats:
     count = len(ticks)
+    heights = np.where(np.isfinite(heights), heights, np.nan)
     seen = np.isfinite(heights)
     place = np.arange(count)
     before = np.maximum.accumulate(np.where(seen, place, -1), axis=-1)
@@ -128,27 +181,25 @@ def _bridged(heights: Floats, ticks: Floats) -> Floats:
 class CurveTally(Sensitive):
     """Sums of clipped curves, one for each fold of the places."""
 
-    def __init__(self, projector: Projector, bound: float, missing: str, folds: int = 1) -> None:
-        self.bound, self.rows, self.persons, self.complete = bound, 0, 0, 0
-        self._projector, self._missing = projector, missing
-        self.totals = np.zeros((folds, projector.polynomials.size), dtype=np.int64)
-
-    @property
-    def step(self) -> float:
-        """Unit of the sums: public."""
-        return self.bound / (1 << _BITS)
+    def __init__(self, how: Gridded | Scattered, bound: float, missing: str, folds: int) -> None:
+        self.rows, self.persons, self.complete = 0, 0, 0
+        self._how, self.bound, self._missing = how, bound, missing
+        self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
     def add(self, chunk: Floats | Ragged, weights: Floats | None = None) -> Self:
         """With a chunk of curves more, each with weight one or its own, at most one."""
-        folds, begin = len(self.totals), 0
-        for piece in self._projector.pieces(chunk):
-            count = len(piece.root)
-            factor = piece.inside(self.bound) / self.step
-            factor *= piece.complete if self._missing != "fill" else 1.0
-            factor *= 1.0 if weights is None else weights[begin : begin + count]
-            scaled = np.trunc(piece.whole * factor[:, None])
+        folds, begin = len(self._totals), 0
+        for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
+            count = len(piece.norms)
+            # rounded down: no curve is longer than the bound
+            share = self.bound / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
+            share *= piece.complete if self._missing != "fill" else 1.0
+            share *= 1.0 if weights is None else weights[begin : begin + count]
+            share *= 2.0**self._how.bits / self.bound
+            whole = np.trunc(piece.numbers * share[:, None])
             for k in range(folds):
-                self.totals[(self.rows + k) % folds] += scaled[k::folds].sum(axis=0).astype(np.int64)  # fmt: skip  # noqa: E501
+                total = whole[k::folds].sum(axis=0)
+                self._totals[(self.rows + k) % folds] += total.astype(np.int64)
             self.complete += int(piece.complete.sum())
             self.rows += count
             begin += count
@@ -156,10 +207,20 @@ class CurveTally(Sensitive):
 
     def merge(self, other: Self) -> Self:
         """Of both sets of curves."""
-        self.totals += other.totals
+        self._totals += other._totals
         self.rows += other.rows
         self.complete += other.complete
         return self
+
+    @property
+    def size(self) -> int:
+        """Numbers that a curve is seen by, and coordinates: public."""
+        return max(self._how.table.shape)
+
+    def means(self, n: int, folds: Ints | None = None) -> Floats:
+        """Coordinates of the mean in units of the bound, for sums of some folds, or of all."""
+        total = (self._totals if folds is None else self._totals[folds]).sum(axis=0)
+        return (total / (n * 2.0**self._how.bits)) @ self._how.table
 
 
 def tally_curves(
@@ -167,10 +228,10 @@ def tally_curves(
     folds: int = 1,
 ) -> CurveTally:  # fmt: skip
     """One pass over the curves, or two where a person may have several (M16)."""
-    projector = Projector(polynomials, curves.grid, center)
+    how = _projection(curves, polynomials, center)
 
     def zero() -> CurveTally:
-        return CurveTally(projector, bound, missing, folds)
+        return CurveTally(how, bound, missing, folds)
 
     if curves.unit is None:
         workers = curves.workers if folds == 1 else 1  # folds follow the places
@@ -184,12 +245,16 @@ def tally_curves(
 
 
 def curve_norms(curves: Curves, polynomials: Polynomials, *, center: Floats) -> Floats:
-    """Length of each curve less the centre, as it is compared with a bound.  Sensitive."""
-    projector = Projector(polynomials, curves.grid, center)
-    parts = [
-        piece.root * piece.unit for chunk in curves.chunks() for piece in projector.pieces(chunk)
-    ]
+    """Norm of each curve less the centre, as it is compared with a bound.  Sensitive."""
+    how = _projection(curves, polynomials, center)
+    parts = [piece.norms for chunk in curves.chunks() for piece in how.pieces(chunk)]  # type: ignore[arg-type]
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _projection(curves: Curves, polynomials: Polynomials, center: Floats) -> Gridded | Scattered:
+    if curves.grid is None:
+        return Scattered(polynomials, center)
+    return Gridded(polynomials, curves.grid, center)
 
 
 class CurveSummary(Summary):
@@ -201,42 +266,40 @@ class CurveSummary(Summary):
     """
 
     def __init__(
-        self, tally: CurveTally, *, n: int, unit: str, encode: Floats | None = None,
+        self, tally: CurveTally, *, n: int, unit: str, size: int, encode: Floats | None = None,
         note: str = "", stretch: float = 1.0,
     ) -> None:  # fmt: skip
         self.n, self.unit, self._note, self._stretch = n, unit, note, stretch
-        self._tally = tally
+        self._tally, self._size = tally, size
         self._encode = None if encode is None else encode / gain_of(encode)
 
     @property
     def size(self) -> int:
-        return self._tally.totals.shape[1] if self._encode is None else len(self._encode)
+        return self._size if self._encode is None else len(self._encode)
 
     @property
     def note(self) -> str:
         return self._note
 
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._tally.bound, None if self._encode is None else self._encode.tobytes()
+
     def sensitivity(self, norm: Norm) -> Sensitivity:
-        if norm not in ("l2", "l1"):
+        if norm != "l2":
             raise ValueError(f"the mean of curves has no bound in the norm {norm!r}")
-        found = curve_sensitivity(n=self.n, size=self._tally.totals.shape[1]) * self._stretch
-        return replace_one(found * (math.sqrt(self.size) if norm == "l1" else 1.0), norm)
+        return replace_one(curve_sensitivity(n=self.n, size=self._tally.size) * self._stretch)
 
     def coordinates(self) -> Floats:
-        mean = mean_of(self._tally.totals.sum(axis=0), self.n)
+        mean = self._tally.means(self.n)
         return mean if self._encode is None else self._encode @ mean
-
-
-def mean_of(total: Ints, n: int) -> Floats:
-    """A sum of clipped curves as a mean, in units of the bound."""
-    return total / (n * float(1 << _BITS))
 
 
 def curve_sensitivity(*, n: int, size: int) -> float:
     """What one curve of n can do to the coordinates, rounding included: public.
 
-    The sums are exact.  The roundings of each mean and a product with `size` terms move the
-    result by less than `slack` on either side.
+    The sums are exact.  What the means and two products with at most `size` terms round is less
+    than `slack` on either side (docs/proofs/curves.md).
     """
-    slack = 2.0**-52 * (4 + size) * math.sqrt(size)
+    slack = 2.0**-52 * (2 * size + 16) * math.sqrt(size)
     return 2 / n * (1 + 1e-9) + 2 * slack

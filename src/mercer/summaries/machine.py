@@ -84,7 +84,7 @@ class MachineBounds:
 
     def check(self) -> None:
         """Refuse penalties so small that rounding would be more than the solver may leave."""
-        for machine in self.machines:
+        for machine in dict.fromkeys(self.machines):
             bend = machine.loss.curvature * self.features.kappa**2 + 2 * machine.penalty
             blind = 16 * _ROUNDOFF * (self.features.size + 64) * bend > machine.penalty
             allowed = 4 * COARSE * self.steepness(machine) / self.n
@@ -145,8 +145,9 @@ class MachineSummary(Summary):
     def tilted(self, tilt: Floats) -> Floats:
         """The same for the risk plus tilt'w / n."""
         risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
-        aims = np.array([self.bounds.aim(m) for m in self.bounds.machines])
-        return minimise(risk, aims).reshape(-1) * self.bounds.penalties
+        aims = {m: self.bounds.aim(m) for m in dict.fromkeys(self.bounds.machines)}
+        each = np.array([aims[m] for m in self.bounds.machines])
+        return minimise(risk, each).reshape(-1) * self.bounds.penalties
 
     def gradient(self) -> Floats:
         """N times the gradient at the function zero: what noise in the objective hides first."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -52,12 +53,12 @@ class Risk(Sensitive):
     kappa: float
     tilt: Floats  # K x size; zero but for noise in the objective
 
-    @property
+    @cached_property
     def penalties(self) -> Floats:
         """One a machine, as a column."""
-        return np.array([[machine.penalty] for machine in self.machines])
+        return np.array([machine.penalty for machine in self.machines])[:, None]
 
-    @property
+    @cached_property
     def _alike(self) -> list[tuple[Machine, Ints]]:
         """Machines of the same loss and target are worked on together."""
         kinds: dict[tuple[Loss, int | None], list[int]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -44,7 +45,7 @@ class PointValues(Sensitive):
         counts, factor = tally.on(nodes_for(smoother.lengths))
         return cls(counts, n * tally.weight * factor, smoother)
 
-    @property
+    @cached_property
     def step(self) -> float:
         """A row's value is a whole number of these: public."""
         return 1 / self._smoother.mass / (1 << _BITS)
@@ -56,19 +57,20 @@ class PointValues(Sensitive):
 
     def at(self, u: Floats) -> int:
         """f_D at a point of the unit cube, times weight / step."""
-        window, value = [], np.ones(1)
+        window, sides = [], []
         for axis, ticks in enumerate(self._ticks):
             side = self._smoother.profile(u[axis] - ticks, axis)
-            seen = np.flatnonzero(side > 2.0 ** -(_BITS + 1))  # the others round to zero
+            (seen,) = (side > 2.0 ** -(_BITS + 1)).nonzero()  # the others round to zero
             part = slice(int(seen[0]), int(seen[-1]) + 1) if seen.size else slice(0, 0)
             window.append(part)
-            value = np.multiply.outer(value, side[part]).reshape(-1)
+            sides.append(side[part])
+        value = reduce(lambda a, b: np.multiply.outer(a, b).reshape(-1), sides)
         whole = np.floor(np.maximum(value, 0.0) * (1 << _BITS)).astype(np.int64)
         high, low = (whole >> 15).astype(float), (whole & 0x7FFF).astype(float)
         total = 0
         for k, limb in enumerate(self._limbs):
             block = np.ascontiguousarray(limb[tuple(window)]).reshape(-1)
-            upper, lower = (int(np.add.reduce(block * part)) for part in (high, low))  # exact
+            upper, lower = int(block @ high), int(block @ low)  # exact
             total += ((upper << 15) + lower) << (_LIMB * k)
         return total
 

@@ -1,0 +1,125 @@
+"""The mean curve as a scikit-learn estimator.  Layer 6."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.averaging import mean_curve
+from mercer.checks import Floats
+from mercer.curves import CurveRelease
+from mercer.estimators import numeric_rows, seed_of
+
+__all__ = ["PrivateMeanCurve"]
+
+
+class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
+    """The mean of curves with differential privacy: `mercer.mean_curve` as an estimator.
+
+    The fitted curve is the public `release_`; `mean_` has its values on `grid_`.  Fitting spends
+    the budget: two fits on the same curves are two releases.
+
+    Parameters
+    ----------
+    epsilon, delta, bound
+        As for `mercer.mean_curve`: no default but for delta, which left out means pure differential
+        privacy.
+    grid
+        The public points at which the curves were seen, one for each column of X; None stands for
+        even points of [0, 1].
+    kernel, scale, penalty, eta, center, order, missing, ledger, dataset
+        As for `mercer.mean_curve`.
+    random_state
+        None: secure noise.  A seed: reproducible and not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import PrivateMeanCurve
+    >>> t = np.linspace(0, 1, 50)
+    >>> X = np.sin(3 * t) + 0.1 * np.linspace(-1, 1, 500)[:, None]
+    >>> model = PrivateMeanCurve(epsilon=1.0, delta=1e-6, bound=1.0, grid=t).fit(X)
+    >>> model.mean_.shape, model.evaluate([0.25, 0.5]).shape
+    ((50,), (2,))
+
+    """
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        bound: float | None = None,
+        grid: Any = None,
+        *,
+        kernel: Any = "gaussian",
+        scale: Any = "auto",
+        penalty: Any = "auto",
+        eta: Any = "auto",
+        center: Any = None,
+        order: str = "noise-first",
+        missing: str = "fill",
+        ledger: Any = None,
+        dataset: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.grid = grid
+        self.kernel = kernel
+        self.scale = scale
+        self.penalty = penalty
+        self.eta = eta
+        self.center = center
+        self.order = order
+        self.missing = missing
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    release_: CurveRelease
+
+    def fit(self, X: Any, y: Any = None) -> PrivateMeanCurve:  # noqa: ARG002
+        """Release the mean of the rows of X, a curve each; y is ignored."""
+        rows = numeric_rows(
+            self, X, ensure_all_finite=False, ensure_min_samples=2, ensure_min_features=2
+        )
+        grid = np.linspace(0.0, 1.0, rows.shape[1]) if self.grid is None else self.grid
+        self.release_ = mean_curve(
+            rows,
+            grid=grid,
+            bound=self.bound,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            kernel=self.kernel,
+            scale=self.scale,
+            penalty=self.penalty,
+            eta=self.eta,
+            center=self.center,
+            order=self.order,
+            missing=self.missing,
+            ledger=self.ledger,
+            dataset=self.dataset,
+            rng=seed_of(self.random_state),
+        )
+        self.grid_ = np.array(grid, dtype=np.float64)
+        self.mean_ = self.release_(self.grid_)
+        return self
+
+    def evaluate(self, t: Any, derivative: int = 0) -> Floats:
+        """The mean, or a derivative of it, at points t of the grid's range.
+
+        It is not called predict: that is a prediction for each row of an X with the columns of the
+        fit, and these points are no such rows.
+        """
+        check_is_fitted(self)
+        return self.release_.derivative(t, derivative)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # gaps follow a public rule (M18)
+        tags.non_deterministic = self.random_state is None
+        return tags
