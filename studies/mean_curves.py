@@ -186,7 +186,9 @@ def study(panel: Panel, draws: int) -> Errors:
 
 
 def picture(number: int, what: str, found: list[Errors], path: Path) -> None:
-    figure, grid = sheet(2, len(found), (2.9 * len(found), 5.6), sharex=True, sharey="col")
+    figure, grid = sheet(
+        2, len(found), (max(2.9 * len(found), 10.4), 5.6), sharex=True, sharey="col"
+    )
     fine = np.linspace(0, 1, 401)
     table = POLYNOMIALS.rows(fine[:, None])
     for column, errors in enumerate(found):
@@ -222,7 +224,7 @@ def picture(number: int, what: str, found: list[Errors], path: Path) -> None:
     figure.legend(lines.values(), lines.keys(), ncols=5, loc="lower center", frameon=False,
                   fontsize=8.5)  # fmt: skip
     figure.tight_layout(rect=(0, 0.05, 1, 1))
-    save(figure, path)
+    save(figure, path, colours=128)
 
 
 def _line(axes: Any, x: Floats, y: Floats, colour: str, label: str, style: Any) -> None:
