@@ -373,8 +373,8 @@ def report(rows: list[str], growth: list[str], draws: int, source: str) -> list[
         *growth,
         "",
         "With 39 and 54 children the growth spurt, a bump of about 3 cm a year in the velocity, "
-        "is below the noise of an honest epsilon: a velocity curve without a bump says nothing "
-        "about children. Derivatives are the first to drown.",
+        "is no larger than the noise of an honest epsilon: a velocity curve without a bump says "
+        "nothing about children. Derivatives are the first to drown.",
         "",
         source,
     ]  # fmt: skip

@@ -186,9 +186,8 @@ def study(panel: Panel, draws: int) -> Errors:
 
 
 def picture(number: int, what: str, found: list[Errors], path: Path) -> None:
-    figure, grid = sheet(
-        2, len(found), (max(2.9 * len(found), 10.4), 5.6), sharex=True, sharey="col"
-    )
+    size = max(2.9 * len(found), 10.4), 5.6
+    figure, grid = sheet(2, len(found), size, sharex=True, sharey="col")
     fine = np.linspace(0, 1, 401)
     table = POLYNOMIALS.rows(fine[:, None])
     for column, errors in enumerate(found):
