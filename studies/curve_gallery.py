@@ -262,7 +262,7 @@ def row(name: str, example: Example, epsilon: float, delta: float | None, draws:
     found = [example.release(epsilon, delta, SEED + k) for k in range(draws)]
     error = rms(np.array([one.coefficients for one in found]) - mean)
     noise = float(np.sqrt(np.mean([_noise(one) ** 2 for one in found])))
-    held = np.mean([covered(example, one, mean) for one in found[: max(2, draws // 2)]])
+    held = np.mean([covered(example, one, mean) for one in found[: max(1, draws // 2)]])
     signal = rms(mean - example.middle())
     law = "pure" if delta is None else f"{delta:g}"
     words = "yes" if error < signal / 2 else ("a little" if error < signal else "**no**")
@@ -396,9 +396,9 @@ def main() -> None:
     pairs = [(EPSILONS[0], DELTA), (EPSILONS[0], None), (EPSILONS[1], DELTA)]
     pairs = pairs[:1] if options.quick else pairs
     rows = [row("corpus callosum", brain, *pair, draws, "") for pair in pairs]
-    for name, example in groups.items():
+    for name, example in [] if options.quick else groups.items():
         rows += [row(f"height, {name}", example, *pair, draws, "cm") for pair in pairs]
-    for name, example in balls.items():
+    for name, example in [] if options.quick else balls.items():
         rows += [row(f"temperature, {name}", example, *pair, draws, "°C") for pair in pairs]
     lines = report(rows, spurts(groups, max(2, draws // 4), epsilons), draws, source)
     (options.out / "curve_gallery.md").write_text("\n".join(lines) + "\n")
