@@ -14,6 +14,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from scipy.integrate import trapezoid
 
 from machine_data import Floats, provenance
 from mercer.modes import Filter
@@ -26,6 +27,7 @@ __all__ = [
     "coordinates",
     "data_file",
     "gaussian_scale",
+    "largest_norm",
     "printed_multiplier",
     "provenance",
     "rms",
@@ -83,6 +85,11 @@ def printed_multiplier(*, epsilon: float, delta: float) -> float:
 def coordinates(curves: Floats, grid: Floats) -> Floats:
     """Of broken lines on [0, 1], in Mercer's polynomials: (curves, 128).  Not private."""
     return np.asarray(curves) @ POLYNOMIALS.of_grid([np.asarray(grid)])
+
+
+def largest_norm(curves: Floats, grid: Floats) -> float:
+    """The papers' tau: the largest norm of the curves, by the trapezoid rule.  Not private (E8)."""
+    return math.sqrt(float(np.max(trapezoid(np.asarray(curves) ** 2, grid, axis=1))))
 
 
 def smoothed(mean: Floats, smoothing: Filter) -> Floats:

@@ -33,6 +33,7 @@ from curve_shared import (
     coordinates,
     data_file,
     gaussian_scale,
+    largest_norm,
     printed_multiplier,
     provenance,
     rms,
@@ -99,7 +100,7 @@ class Visits:
     @cached_property
     def tau(self) -> float:
         """The paper's bound: the largest norm.  Not private (E8)."""
-        return float(np.sqrt(np.max(np.sum(self.coordinates**2, axis=1))))
+        return largest_norm(self.curves, T)
 
     def of_persons(self) -> Floats:
         """Mean over persons of the mean over their visits (M16)."""

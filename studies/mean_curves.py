@@ -27,6 +27,7 @@ from curve_shared import (
     Floats,
     coordinates,
     gaussian_scale,
+    largest_norm,
     printed_multiplier,
     provenance,
     rms,
@@ -154,7 +155,7 @@ class Errors:
 def draw(panel: Panel, seed: int) -> Draw:
     curves = sample(panel, seed)
     found = coordinates(curves, T)
-    tau = float(np.sqrt(np.max(np.sum(found**2, axis=1))))  # as the paper does it: not private, E8
+    tau = largest_norm(curves, T)  # as the paper does it: not private, E8
     mean = found.mean(axis=0)
     clean = smoothed(mean, panel.smoothing)
     fixed = {"grid": T, "bound": tau * (1 + 1e-6), "kernel": panel.kernel, **panel.promise}
