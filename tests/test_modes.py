@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from mercer.curve_smoothing import choose_filter, estimated_risk
+from mercer.curve_smoothing import cautious_risk, choose_filter, estimated_risk
 from mercer.kernels import KERNELS
 from mercer.modes import CURVE_KERNELS, Filter, derivatives_of, modes
 from mercer.polynomials import Polynomials, gauss
@@ -187,9 +187,9 @@ def test_the_chosen_filter_is_the_best_of_its_grid(rng):
 
     def risk(smoothing):
         own = smoothing.modes(some)
-        return estimated_risk(own.vectors.T @ y, 0.001, smoothing.factors(own.values))
+        return cautious_risk(own.vectors.T @ y, 0.001, smoothing.factors(own.values))
 
-    best = estimated_risk(turned, 0.001, chosen.factors(found.values))
+    best = cautious_risk(turned, 0.001, chosen.factors(found.values))
     for scale in (0.1, 0.3):
         for eta in (1.0, 2.0):
             for penalty in np.logspace(-10, 1, 23):

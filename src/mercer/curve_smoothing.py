@@ -16,12 +16,13 @@ from mercer.checks import Floats
 from mercer.modes import Filter, shrink
 from mercer.polynomials import Polynomials
 
-__all__ = ["ETAS", "PENALTIES", "SCALES", "choose_filter", "estimated_risk"]
+__all__ = ["ETAS", "PENALTIES", "SCALES", "cautious_risk", "choose_filter", "estimated_risk"]
 
 SCALES = tuple(float(h) for h in np.geomspace(0.02, 0.64, 11))
 ETAS = (1.0, 1.5, 2.0, 3.0, 4.0)
 # times the largest eigenvalue to the power eta: the first eigenfunction keeps ten elevenths, or
 # a curve below the noise would vanish together with its band
+_CAUTION = 2.0
 PENALTIES = np.logspace(-12, -1, 45)
 
 
@@ -45,7 +46,7 @@ def choose_filter(
             top = float(found.values[0] ** eta)
             penalties = PENALTIES * top if penalty is None else np.array([penalty])
             factors = shrink(found.values[None, :], eta, penalties[:, None])
-            risks = estimated_risk(turned, variance, factors)
+            risks = cautious_risk(turned, variance, factors)
             place = int(np.argmin(risks))
             if best is None or risks[place] < best[0]:
                 least = max(float(penalties[place]), math.ulp(0.0))
@@ -53,6 +54,16 @@ def choose_filter(
     if best is None:
         raise ValueError("there must be at least one scale and one eta")
     return best[1]
+
+
+def cautious_risk(turned: Floats, variance: float, factors: Floats) -> Floats:
+    """The estimate and two standard deviations of what noise alone does to it.
+
+    The least of many estimates is too good: noise lets some rough filter seem right.  Two is a
+    choice; it is measured in studies/results/curve_caution.md.
+    """
+    spread = variance * np.sqrt(2 * np.sum(factors**2, axis=-1))
+    return estimated_risk(turned, variance, factors) + _CAUTION * spread
 
 
 def estimated_risk(turned: Floats, variance: float, factors: Floats) -> Floats:
