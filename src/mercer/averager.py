@@ -166,6 +166,9 @@ class Asked:
         what = f"mean curve of {read.curves.value}"
         known = None
         if self.split is not None:
+            plain = CurveSummary(read.tally, n=read.n, unit=read.unit, size=read.polynomials.size)
+            sensitivity = plain.sensitivity(recipe.mechanism.norm)  # errors before the charge
+            recipe.mechanism.calibrate(sensitivity, plain.size, **self.split.noise)
             paid = self.split.spend(
                 recipe.mechanism, purse, n=read.n, unit=read.unit, what=what, chosen="smoothing"
             )
