@@ -11,20 +11,38 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats, check_choice, check_positive
-from mercer.curve_smoothing import ETAS, SCALES, choose_filter
+from mercer.checks import Floats, check_choice
+from mercer.curve_draws import Again, Mesh, choose_again, order_statistic, spread, suprema
+from mercer.curve_smoothing import (
+    ETAS,
+    SCALES,
+    Candidates,
+    check_eta,
+    check_penalty,
+    choose_filter,
+    unit_scales,
+)
 from mercer.domain import Domain
 from mercer.laws import Law, Normal, OrbitopeLaw
-from mercer.modes import CURVE_KERNELS, LEAST_SCALE, MOST_SCALE, Filter
+from mercer.modes import CURVE_KERNELS, Filter
 from mercer.noisy_curves import CurveNoise, NoisyCurve
 from mercer.polynomials import Polynomials
 from mercer.release import Release
 from mercer.rules_curves import cameron_martin, gain_of
 
-__all__ = ["CHOICES", "ORDERS", "CurveAccuracy", "CurveRelease", "check_eta", "unit_scales"]
+__all__ = [
+    "CHOICES",
+    "ORDERS",
+    "CurveAccuracy",
+    "CurveRelease",
+    "check_eta",
+    "check_penalty",
+    "unit_scales",
+]
 
 ORDERS = ("noise-first", "paper")
 _DUST = 2.0**-40
+_AGAIN = 1000  # draws for which the choice of the smoothing is made again
 CHOICES = ("auto", "rule", "given", "private-cv")
 
 
@@ -173,10 +191,10 @@ class CurveRelease(Release, NoisyCurve):
         """Expected error due to privacy."""
         if "accuracy" not in self._memory:
             factor, volume = self._noise().factor, self.domain.volume
-            spread = np.linalg.norm(self.polynomials.rows(self._mesh()) @ factor, axis=1)
+            mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
             self._memory["accuracy"] = CurveAccuracy(
                 integrated=float(np.sum(factor**2)) * volume,
-                pointwise=float(spread.max()),
+                pointwise=float(spread(factor, mesh).max()),
                 coordinates=self.raw.size,
                 freedom=self._freedom,
                 smoothing=self.smoothing,
@@ -222,6 +240,44 @@ class CurveRelease(Release, NoisyCurve):
             self._memory["noise"] = CurveNoise(draws, factor, isinstance(self.law, Normal))
         return self._memory["noise"]
 
+    @property
+    def _selected(self) -> bool:
+        """Whether the smoothing was chosen from the noisy coordinates."""
+        return self.choice == "auto" and self.order == "noise-first"
+
+    def _again(self, runs: int = 0) -> Again:
+        """Public draws around this curve, with the choice made again for each (M17)."""
+        size = len(self.raw)
+        runs = max(runs, _AGAIN if size <= 512 else _AGAIN // 2)
+        if ("again", runs) not in self._memory:
+            seen = self.smoothing.modes(self.polynomials).within(self.frame)
+            kept = self.smoothing.factors(seen.values)
+            centre = seen.vectors @ (kept * (seen.vectors.T @ self.raw))
+            every = Candidates.like(self.smoothing, self.polynomials, self.frame)
+            noise = self.law.draws(size, np.arange(size))[:runs]
+            deviation = float(self.law.deviations(size)[0])
+            self._memory["again", runs] = choose_again(every, centre, noise, deviation)
+        return self._memory["again", runs]
+
+    def _errors(self, runs: int) -> Floats:
+        if not self._selected:
+            return super()._errors(runs)
+        return self._again(runs).errors()[:runs] * self.bound
+
+    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+        """The quantile with the choice made again over the one without, of the same draws."""
+        if not self._selected:
+            return super()._selection(level, orders, x)
+        noise, again = self._noise(), self._again()
+        if x is not None:
+            return again.wider(self._at(x, orders), noise.draws, noise.factor, level)
+        if ("selection", orders) not in self._memory:  # for a ratio, the mesh may be coarse
+            mesh = Mesh(self.polynomials, orders, 3, {1: 512, 2: 32}[self.domain.dimension])
+            fixed = suprema(noise.draws[: again.runs], noise.factor, mesh)
+            self._memory["selection", orders] = again.suprema(mesh), fixed
+        chosen, fixed = (order_statistic(s, level) for s in self._memory["selection", orders])
+        return np.maximum(chosen / np.maximum(fixed, 1e-300), 1.0)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
@@ -246,50 +302,3 @@ class CurveRelease(Release, NoisyCurve):
 
 def _free(name: str, value: object) -> bool:
     return isinstance(value, str) and check_choice(name, value, ("auto",)) == "auto"
-
-
-def check_eta(eta: object) -> float:
-    """At least one: below, the estimate may leave the noise's space."""
-    number = check_positive("eta", eta, "1 or more; 'auto' chooses it from the noisy curve")
-    if not 1 <= number <= 16:
-        raise ValueError(
-            f"eta must be in [1, 16], got {number:g}: below 1 the penalty no longer keeps the "
-            "estimate in the Cameron-Martin space of the noise (Mirshani et al., Theorem 3.1)"
-        )
-    return number
-
-
-def check_penalty(penalty: object) -> float:
-    """Above zero: the raw mean is not compatible with the noise."""
-    if isinstance(penalty, (int, float)) and not isinstance(penalty, bool) and penalty == 0:
-        raise ValueError(
-            "penalty must be above 0, got 0: the raw mean need not lie in the Cameron-Martin space "
-            "of the noise, and then no amount of noise makes it private (Mirshani et al., Theorem "
-            "3.1); give a small penalty, or leave it out"
-        )
-    number = check_positive("penalty", penalty, "or 'auto'")
-    if number >= 1e12:
-        raise ValueError(f"penalty must be below 1e12, got {number:g}; eigenvalues are below 1")
-    return number
-
-
-def unit_scales(scale: object, domain: Domain) -> tuple[float, ...]:
-    """The kernel's length in each argument, as shares of the widths."""
-    try:
-        given = np.asarray(scale, dtype=float)
-    except (TypeError, ValueError):
-        given = np.empty((0, 0))
-    d = domain.dimension
-    if given.shape not in ((), (d,)) or not (np.all(np.isfinite(given)) and np.all(given > 0)):
-        raise ValueError(
-            f"scale must be a number above 0 or one for each of the {d} argument(s), in the units "
-            "of the argument, or 'auto'"
-        )
-    with np.errstate(over="ignore", under="ignore"):
-        shares = np.broadcast_to(given, (d,)) / domain.widths
-    if np.any(shares < LEAST_SCALE) or np.any(shares > MOST_SCALE):
-        raise ValueError(
-            f"scale must be between {LEAST_SCALE:g} and {MOST_SCALE:g} times the width of the "
-            f"bounds, got {', '.join(f'{s:.3g}' for s in shares)} times"
-        )
-    return tuple(float(s) for s in shares)

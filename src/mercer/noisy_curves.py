@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,10 +12,14 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.checks import Floats, check_count, check_positive
+from mercer.curve_draws import Mesh, order_statistic, suprema
 from mercer.functionals import Curve, Plain
 from mercer.release import Band
 
 __all__ = ["CurveNoise", "Difference", "Interval", "NoisyCurve"]
+
+_RUNS = 2000  # draws of which whole curves are looked at
+_EACH = 6  # points of a mesh in half a wave: a peak between two is seen within 0.4 percent
 
 
 class Interval(NamedTuple):
@@ -40,6 +43,8 @@ class CurveNoise:
 class NoisyCurve(Curve):
     """A curve of which the noise is known: its law is public."""
 
+    _memory: dict[Any, Any]
+
     @property
     def origin(self) -> bytes | None:
         """What the noise came with: two curves of one origin have the same draw of it."""
@@ -47,7 +52,16 @@ class NoisyCurve(Curve):
 
     @abstractmethod
     def _noise(self) -> CurveNoise:
-        """Of the coefficients."""
+        """Of the coefficients, under this smoothing."""
+
+    def _errors(self, runs: int) -> Floats:
+        """Draws of what the noise does to the coefficients, by way of the choice too."""
+        return self._noise().draws[:runs]
+
+    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+        """How much wider than for a smoothing fixed beforehand, everywhere at once or at points."""
+        del level, orders, x
+        return np.ones(())
 
     def standard_error(self, x: object, order: int | tuple[int, ...] = 0) -> Floats:
         """Standard deviation of the noise at each point, or of a derivative's."""
@@ -66,16 +80,25 @@ class NoisyCurve(Curve):
 
         At a point, or everywhere at once.  It speaks of the noise for privacy alone: how far the
         sample's mean is from the population's is not in it.
+
+        A smoothing chosen from the same noisy coordinates depends on their noise.  The band then
+        covers what this smoothing makes of the mean without noise; its width is found by making
+        the choice again on public draws of noise, added to this curve as an estimate of the mean.
+        That is not exact: at level 0.95, measured coverage was 0.93 to 0.96.  It is never
+        narrower than for a smoothing fixed beforehand.  `standard_error` is that of a fixed one.
         """
         _check_level(level)
         orders = self._orders(order)
         centre, sd = self.derivative(x, orders), self.standard_error(x, orders)
         if simultaneous:
-            width = self._quantile(level, orders) * sd
-        elif self._noise().normal:
-            width = float(ndtri((1 + level) / 2)) * sd
+            width = self._quantile(level, orders) * self._selection(level, orders) * sd
         else:
-            width = self._pointwise(x, level, orders).reshape(sd.shape)
+            if self._noise().normal:
+                width = float(ndtri((1 + level) / 2)) * sd
+            else:
+                width = self._pointwise(x, level, orders).reshape(sd.shape)
+            wider = np.broadcast_to(self._selection(level, orders, x), sd.size)
+            width = width * wider.reshape(sd.shape)
         return Band(centre - width, centre + width, level)
 
     def interval(
@@ -83,18 +106,25 @@ class NoisyCurve(Curve):
     ) -> Interval:
         """Any number computed from the curve, with an error bar for the noise.
 
-        The noise's law is public, so it is drawn again `runs` times: for a functional that is
-        linear in the curve the bar is exact, for others to first order.
+        The noise's law is public, so it is drawn again `runs` times, and where the smoothing was
+        chosen from the noisy coordinates the choice is made again as well.  The ends are simulated:
+        another number of runs moves them a little.  With a smoothing given beforehand nothing else
+        is approximate for a functional that is linear in the curve, and others hold to first order.
         """
         _check_level(level)
         check_count("runs", runs, least=20, most=4000, hint="more runs, steadier ends")
+        if (1 - level) / 2 * (runs + 1) < 1 - 1e-9:
+            raise ValueError(
+                f"level must be at most {1 - 2 / (runs + 1):.4g} with {runs} runs, got {level!r}; "
+                "at most 4000 runs can be had"
+            )
         value = float(functional(self))
-        moved = self.coefficients + self._noise().draws[:runs]
+        moved = self.coefficients + self._errors(runs)
         errors = [
             float(functional(Plain(self.domain, self.polynomials, row, self.kernels))) - value
             for row in moved
         ]
-        low, high = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2], method="weibull")
         return Interval(value, value - float(high), value - float(low), level)
 
     def __sub__(self, other: NoisyCurve) -> Difference:
@@ -103,38 +133,28 @@ class NoisyCurve(Curve):
         self._check_same(other)
         return Difference(self, other)
 
-    def _mesh(self) -> Floats:
-        d, finest = self.domain.dimension, self.polynomials.resolution
-        side = min(max(int(6 / finest), 64), {1: 1024, 2: 40}[d]) + 1
-        ticks = [np.linspace(0.0, 1.0, side)] * d
-        return np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1).reshape(-1, d)
-
     def _quantile(self, level: float, orders: tuple[int, ...]) -> float:
-        """Quantile of sup |noise| / sd, from public draws."""
-        rows, noise = self.polynomials.rows(self._mesh(), orders), self._noise()
-        spread = np.linalg.norm(rows @ noise.factor, axis=1)
-        draws = noise.draws[:2000]
-        suprema = np.zeros(len(draws))
-        for start in range(0, len(rows), 256):
-            part = slice(start, start + 256)
-            scaled = rows[part] / np.maximum(spread[part], 1e-300)[:, None]
-            np.maximum(suprema, np.abs(draws @ scaled.T).max(axis=1), out=suprema)
-        rank = min(math.ceil((suprema.size + 1) * level), suprema.size)
-        return float(np.sort(suprema)[rank - 1])
+        """Quantile of sup |noise| / sd under this smoothing, from public draws."""
+        if ("suprema", orders) not in self._memory:
+            noise, mesh = self._noise(), Mesh(self.polynomials, orders, _EACH)
+            self._memory["suprema", orders] = suprema(noise.draws[:_RUNS], noise.factor, mesh)
+        return float(order_statistic(self._memory["suprema", orders], level))
 
     def _pointwise(self, x: object, level: float, orders: tuple[int, ...]) -> Floats:
-        return np.quantile(np.abs(self._noise().draws @ self._at(x, orders).T), level, axis=0)
+        return order_statistic(np.abs(self._noise().draws @ self._at(x, orders).T), level)
 
 
 class Difference(NoisyCurve):
     """One released curve less another.
 
-    Their noise is independent, unless they are two smoothings of one release.
+    Releases of one origin, two smoothings of one release, have the same noise; others have
+    independent noise.
     """
 
     def __init__(self, one: NoisyCurve, two: NoisyCurve) -> None:
         self.one, self.two = one, two
         self.domain, self.polynomials = one.domain, one.polynomials
+        self._memory = {}
 
     @property
     def coefficients(self) -> Floats:
@@ -144,15 +164,46 @@ class Difference(NoisyCurve):
     def kernels(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.one.kernels, *self.two.kernels)))
 
+    def _terms(self) -> list[tuple[int, NoisyCurve]]:
+        """The releases it is made of, with their signs."""
+        one, two = (side._terms() if isinstance(side, Difference) else [(1, side)]
+                    for side in (self.one, self.two))  # fmt: skip
+        return [*one, *((-sign, term) for sign, term in two)]
+
+    def _origins(self) -> list[list[tuple[int, NoisyCurve]]]:
+        """The same, those of one origin together."""
+        found: dict[object, list[tuple[int, NoisyCurve]]] = {}
+        for place, (sign, term) in enumerate(self._terms()):
+            found.setdefault(place if term.origin is None else term.origin, []).append((sign, term))
+        return list(found.values())
+
+    def _combined(self, draws: Callable[[NoisyCurve], Floats]) -> Floats:
+        """All come from one public stream: an origin's draws are shifted by its place.
+
+        So no two origins have the same draw in a run, and their noise is independent.
+        """
+        sums = [sum(sign * draws(term) for sign, term in group) for group in self._origins()]
+        return np.asarray(sum(np.roll(part, place, axis=0) for place, part in enumerate(sums)))
+
     def _noise(self) -> CurveNoise:
-        one, two = self.one._noise(), self.two._noise()
-        count = min(len(one.draws), len(two.draws))
-        normal = one.normal and two.normal
-        if self.one.origin is not None and self.one.origin == self.two.origin:
-            return CurveNoise(one.draws - two.draws, one.factor - two.factor, normal)
-        # both come from one public stream: shifted by one run, pairs are independent
-        draws = one.draws[:count] - np.roll(two.draws[:count], 1, axis=0)
-        return CurveNoise(draws, np.hstack([one.factor, two.factor]), normal)
+        if "noise" not in self._memory:
+            factors = [
+                sum(sign * term._noise().factor for sign, term in group)
+                for group in self._origins()
+            ]
+            normal = all(term._noise().normal for _, term in self._terms())
+            draws = self._combined(lambda term: term._noise().draws)
+            self._memory["noise"] = CurveNoise(draws, np.hstack(factors), normal)
+        return self._memory["noise"]
+
+    def _errors(self, runs: int) -> Floats:
+        return self._combined(lambda term: term._errors(runs))
+
+    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+        # if choosing stretches the errors of each side by its own factor, the larger of the two
+        # covers their difference; for two smoothings of one release this is a rule of thumb
+        one, two = (side._selection(level, orders, x) for side in (self.one, self.two))
+        return np.maximum(one, two)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the difference with its band; returns the Matplotlib figure."""
