@@ -276,7 +276,7 @@ def row(name: str, example: Example, epsilon: float, delta: float | None, draws:
 def unnoised(release: mercer.CurveRelease, mean: Floats) -> Floats:
     """The same smoothing of the mean without noise: what a band speaks of."""
     apart, frame = mean - release.center, release.frame
-    seen = release.smoothing.modes(release.polynomials).within(frame)
+    seen = release.smoothing.seen(release.polynomials, frame)
     inside = apart if frame is None else frame @ apart
     kept = seen.vectors @ (release.smoothing.factors(seen.values) * (inside @ seen.vectors))
     return release.center + (kept if frame is None else frame.T @ kept)

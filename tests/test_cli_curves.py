@@ -233,12 +233,12 @@ def test_split_by_any_table(tables):
     wide = wide.copy()
     wide.loc[5, "case"] = 7
     parts = split_by(wide, "case", (0, 1), columns="cca_*", unit="person")
-    assert {name: part.num_rows for name, part in parts.items()} == {"0": 150, "1": 149}
-    assert parts["0"].schema.names == [*(f"cca_{k}" for k in range(12)), "person"]
+    assert {name: part.num_rows for name, part in parts.items()} == {0: 150, 1: 149}
+    assert parts[0].schema.names == [*(f"cca_{k}" for k in range(12)), "person"]
     told = wide.assign(case=pd.Categorical(wide.case.map({0: "no", 1: "yes"})))
     assert split_by(told, "case", ("no", "yes"))["no"].num_rows == 150
     truth = wide.assign(case=wide.case == 1)
-    assert split_by(truth, "case", [True, False])["True"].num_rows == 149
+    assert split_by(truth, "case", [True, False])[True].num_rows == 149
     # a curve of a long table is in the group of its first row
     mixed = children.copy()
     mixed.loc[mixed.age > 9, "clinic"] = "west"

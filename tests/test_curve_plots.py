@@ -55,7 +55,7 @@ def test_a_mean_with_its_band(groups, tmp_path):
     said = words(figure)
     assert "Private mean curve" in said
     assert "epsilon = 1, delta = 1e-06, one row; 500 records" in said
-    assert {"t", "value", "released mean", "95% band for the noise, whole curve"} <= set(said)
+    assert {"t", "value", "released mean", "95% band for the noise alone, whole curve"} <= set(said)
     (line,) = lines(figure)
     assert np.allclose(line[:, 1], one(line[:, 0]))
     (area,) = figure.axes[0].collections
@@ -65,7 +65,7 @@ def test_a_mean_with_its_band(groups, tmp_path):
     assert np.isclose(ends[:, 1].min(), band.lower.min())
     assert not one.plot(band=False).axes[0].collections
     assert "Heights of boys" in words(one.plot(title="Heights of boys"))
-    assert "80% band for the noise, whole curve" in words(one.plot(level=0.8))
+    assert "80% band for the noise alone, whole curve" in words(one.plot(level=0.8))
 
 
 def test_a_derivative(groups):
@@ -101,7 +101,7 @@ def test_several_in_one_picture(groups, tmp_path):
     said = words(figure)
     assert {"cases", "controls", "Private mean curves"} <= set(said)
     assert "each: epsilon = 1, delta = 1e-06, one row; 500, 500 records" in said
-    assert "shaded: 95% band for the noise, each whole curve" in said
+    assert "shaded: 95% band for the noise alone, whole curve" in said
     drawn = figure.axes[0].get_lines()
     styles = {
         line.get_label(): line.get_linestyle() for line in drawn if line.get_label()[0] != "_"

@@ -149,7 +149,7 @@ class Asked:
             whole = GaussianEvent(max(event.mu for event in known), distance)
         return spend(
             (whole,), purse, **self.promise, n=sum(one.n for one in groups), unit=groups[0].unit,
-            words=self.recipe.mechanism.words + groups[0].note,
+            words=self.recipe.mechanism.words,
             calibration=self.recipe.mechanism.calibration,
             what=f"mean curves of {len(groups)} groups",
         )  # fmt: skip
@@ -162,6 +162,8 @@ class Asked:
 
     def release(self, read: Gathered, purse: Purse, paid: Statement | None = None) -> CurveRelease:
         """Charge, add noise, smooth."""
+        if paid is not None:
+            paid = replace(paid, n=read.n, mechanism=paid.mechanism + read.note)
         recipe, promise = self.recipe, read.alone(self.promise)
         what = f"mean curve of {read.curves.value}"
         known = None
@@ -240,7 +242,7 @@ class Asked:
         return summary, frame
 
 
-def check_disjoint(sources: Mapping[str, Curves], unit: str) -> None:
+def check_disjoint(sources: Mapping[Any, Curves], unit: str) -> None:
     """Which group a person is in is public, so it may be checked."""
     seen: set[str] = set()
     for source in sources.values():

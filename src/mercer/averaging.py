@@ -20,6 +20,8 @@ from mercer.publish import LedgerLike, Purse
 
 __all__ = ["mean_curve", "mean_curves"]
 
+_OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing")
+
 
 @np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
 def mean_curve(
@@ -127,7 +129,7 @@ def mean_curve(
 def mean_curves(
     curves: object,
     *,
-    disjoint: bool,
+    disjoint: bool | None = None,
     by: str | None = None,
     groups: object = None,
     grid: object = None,
@@ -144,7 +146,7 @@ def mean_curves(
     dataset: str | None = None,
     progress: Callable[[int], None] | None = None,
     **options: Any,
-) -> dict[str, CurveRelease]:
+) -> dict[Any, CurveRelease]:
     """The mean curve of each of several groups, with one promise for all of them together.
 
     Parameters
@@ -188,7 +190,13 @@ def mean_curves(
     if isinstance(curves, Mapping) and not 2 <= len(curves) <= 64:
         raise ValueError(f"groups must be 2 to 64 sets of curves by name, got {len(curves)}")
     if not isinstance(disjoint, bool):
-        raise TypeError("disjoint must be True (nobody is in two groups) or False")
+        raise TypeError(
+            "disjoint must be True (nobody is in two groups: each mean has the whole budget) or "
+            f"False (anybody may be in all: they share it), got {disjoint!r}"
+        )
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"mean_curves has no option {name!r}; there are {', '.join(_OPTIONS)}")
     unit = protected(unit, long)
     ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
     if ask.recipe.private:
@@ -202,7 +210,7 @@ def mean_curves(
         parts = split_by(curves, by, groups, columns=columns, long=long, unit=unit)
         columns = None
     sources = {
-        str(name): open_curves(
+        name: open_curves(
             data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit
         )
         for name, data in parts.items()
@@ -214,12 +222,13 @@ def mean_curves(
     read = {name: ask.read(source, center, progress) for name, source in sources.items()}
     many = 1 if disjoint else len(read)
     whose = "nobody is in two of them" if disjoint else "anybody may be in all of them"
-    note = f"; one of {len(read)} groups released together ({whose}): which group is public"
+    note = f"one of {len(read)} groups released together ({whose}): which group is public"
     shared = {
-        name: replace(one, share=many, note=note) for name, one in read.items()
+        name: replace(one, share=many, note=f"; group {str(name)!r}, {note}")
+        for name, one in read.items()
     }  # fmt: skip
     ask = ask.shared(many)
     paid = ask.charge(list(shared.values()), purse)
     return {
-        name: ask.release(one, purse, replace(paid, n=one.n)) for name, one in shared.items()
+        name: ask.release(one, purse, paid) for name, one in shared.items()
     }  # fmt: skip

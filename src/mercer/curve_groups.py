@@ -58,7 +58,7 @@ def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
 def split_by(
     data: object, by: object, groups: object, *, columns: object = None, long: object = None,
     unit: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[Any, Any]:  # fmt: skip
     """An Arrow table for each group: the rows whose column `by` holds the group's name.
 
     The whole table is read into memory.  Rows of no declared group are left out.  In a long table
@@ -105,7 +105,7 @@ def _listed(columns: Any) -> list[str]:
     return [columns] if isinstance(columns, str) else list(columns)
 
 
-def _names(groups: Any) -> dict[str, str]:
+def _names(groups: Any) -> dict[Any, str]:
     """What is public of the groups: their names, and how each is written as text."""
     import pyarrow as pa
 
@@ -115,7 +115,7 @@ def _names(groups: Any) -> dict[str, str]:
             "groups must be a list of values of the column, such as ('case', 'control'): which "
             "there are is public and cannot be read from the data"
         )
-    names = {str(group): str(identities(pa.array([group]))[0]) for group in groups}
+    names = {group: str(identities(pa.array([group]))[0]) for group in groups}
     if not 2 <= len(groups) <= _MOST or len(set(names.values())) < len(groups):
         raise ValueError(f"groups must be 2 to {_MOST} different values, got {list(groups)[:10]}")
     return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from mercer.domain import Domain
 from mercer.kernels import Kernel
 from mercer.mechanisms import L2, Gaussian, Mechanism
 from mercer.mechanisms.base import Promise
-from mercer.modes import CURVE_KERNELS, Filter
+from mercer.modes import CURVE_KERNELS, Filter, level_of
 from mercer.polynomials import MOST_FUNCTIONS, Polynomials
 from mercer.rules_curves import (
     SIDES,
@@ -141,7 +141,7 @@ class CurveRecipe:
         every = [(h,) * domain.dimension for h in lengths] if scales is None else [scales]
         powers = etas if isinstance(self.eta, str) else self.etas()
         return [
-            Filter(self.kernel, h, eta, float(share * self._modes(h, polynomials).values[0] ** eta))
+            self._filter(h, eta, float(share) * self._modes(h, polynomials).top**eta, polynomials)
             for h in every for eta in powers for share in shares
         ]  # fmt: skip
 
@@ -149,18 +149,18 @@ class CurveRecipe:
               *, n: int, promise: Promise) -> Filter:  # fmt: skip
         """A filter given in full, or chosen by the public rule."""
         scales = self.scales(domain) or (TYPICAL_SCALE,) * domain.dimension
-        found = self._modes(scales, polynomials).within(frame)
+        found = self._filter(scales, 1.0, 1.0, polynomials).seen(polynomials, frame)
         best: tuple[float, Filter] | None = None
         for eta in self.etas():
             if isinstance(self.penalty, str):
                 penalties = rule_penalties(found, eta)
             else:
                 penalties = np.array([check_penalty(self.penalty)])
-            filters = [Filter(self.kernel, scales, eta, float(phi)) for phi in penalties]
+            filters = [self._filter(scales, eta, float(phi), polynomials) for phi in penalties]
             noise = np.array([self.error(f, polynomials, frame, n=n, promise=promise) for f in filters])  # fmt: skip  # noqa: E501
             risk, penalty = penalty_rule(found, noise, penalties, eta)
             if best is None or risk < best[0]:
-                best = (risk, Filter(self.kernel, scales, eta, penalty))
+                best = (risk, self._filter(scales, eta, penalty, polynomials))
         assert best is not None
         return best[1]
 
@@ -171,7 +171,7 @@ class CurveRecipe:
             encode, decode = cameron_martin(smoothing, self.noise_kernel, polynomials)
             multiplier = self.stretch * self.mechanism.multiplier(len(encode), **promise)
             return (multiplier * 2 / n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
-        found = smoothing.modes(polynomials).within(frame)
+        found = smoothing.seen(polynomials, frame)
         multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **promise)
         return (multiplier * 2 / n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
@@ -185,9 +185,9 @@ class CurveRecipe:
             f"penalty = {smoothing.penalty:.3g} with {n} curves: the noise for privacy has a root "
             f"mean square of {noise:.3g} times the bound, more than any curve can have"
         )
-        found = self._modes(smoothing.scales, polynomials).within(frame)
+        found = smoothing.seen(polynomials, frame)
         for penalty in rule_penalties(found, smoothing.eta):
-            larger = Filter(smoothing.kernel, smoothing.scales, smoothing.eta, float(penalty))
+            larger = replace(smoothing, penalty=float(penalty))
             if penalty > smoothing.penalty and self.error(larger, polynomials, frame, n=n, promise=promise) < 0.04:  # fmt: skip  # noqa: E501
                 words += f"; a penalty of {penalty:.2g} would bring it to a fifth of the bound"
                 break
@@ -209,6 +209,12 @@ class CurveRecipe:
                 PrivacyWarning,
                 stacklevel=6,
             )
+
+    def _filter(
+        self, scales: tuple[float, ...], eta: float, penalty: float, polynomials: Polynomials
+    ) -> Filter:
+        level = self.order == "noise-first" and level_of(polynomials)
+        return Filter(self.kernel, scales, eta, penalty, level)
 
     def _modes(self, scales: tuple[float, ...], polynomials: Polynomials) -> Any:
         return Filter(self.kernel, scales, 1.0, 1.0).modes(polynomials)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.checks import Floats, Ints, check_positive
 from mercer.domain import Domain
-from mercer.modes import LEAST_SCALE, MOST_SCALE, Filter, Modes, shrink
+from mercer.modes import LEAST_SCALE, MOST_SCALE, Filter, Modes, level_of, shrink
 from mercer.polynomials import Polynomials
 
 __all__ = [
@@ -54,7 +54,7 @@ class Candidates:
     def like(cls, chosen: Filter, polynomials: Polynomials, frame: Floats | None) -> Candidates:
         """Those that a choice was made among: a number that is on none of the lists was given."""
         scales = [(h,) * len(chosen.scales) for h in SCALES]
-        top = chosen.modes(polynomials).within(frame).values[0] ** chosen.eta
+        top = chosen.seen(polynomials, frame).top ** chosen.eta
         listed = bool(np.any(np.isclose(chosen.penalty, PENALTIES * top, rtol=1e-6, atol=0.0)))
         return cls(
             polynomials,
@@ -68,13 +68,14 @@ class Candidates:
     def modes(self, scale: int) -> Modes:
         """The kernel's eigenfunctions at one of the scales, in the coordinates."""
         lengths = self.scales[scale]
-        return Filter(self.kernel, lengths, 1.0, 1.0).modes(self.polynomials).within(self.frame)
+        some = Filter(self.kernel, lengths, 1.0, 1.0, level_of(self.polynomials))
+        return some.seen(self.polynomials, self.frame)
 
     def penalties(self, found: Modes, eta: float) -> Floats:
         """With these eigenvalues and this power."""
         if self.penalty is not None:
             return np.array([self.penalty])
-        return np.maximum(PENALTIES * float(found.values[0] ** eta), math.ulp(0.0))
+        return np.maximum(PENALTIES * found.top**eta, math.ulp(0.0))
 
     def choose(self, coordinates: Floats, variance: float) -> Ints:
         """Places of scale, power and penalty of least estimated risk, for every row: (rows, 3)."""
@@ -112,7 +113,8 @@ def choose_filter(
     """The filter of least estimated risk among these scales and powers, and a penalty or all."""
     every = Candidates(polynomials, frame, kernel, scales, etas, penalty)
     i, j, k = (int(place) for place in every.choose(coordinates[None, :], variance)[0])
-    return Filter(kernel, scales[i], etas[j], float(every.penalties(every.modes(i), etas[j])[k]))
+    penalty = float(every.penalties(every.modes(i), etas[j])[k])
+    return Filter(kernel, scales[i], etas[j], penalty, level_of(polynomials))
 
 
 def cautious_risk(turned: Floats, variance: float, factors: Floats) -> Floats:

@@ -211,7 +211,7 @@ class CurveRelease(Release, NoisyCurve):
                 encode, decode = cameron_martin(self.smoothing, self.noise_kernel, self.polynomials)
                 decode = decode * gain_of(encode)
             else:
-                seen = self.smoothing.modes(self.polynomials).within(self.frame)
+                seen = self.smoothing.seen(self.polynomials, self.frame)
                 turned = seen.vectors * self.smoothing.factors(seen.values)
                 decode = turned @ seen.vectors.T
                 decode = decode if self.frame is None else self.frame.T @ decode
@@ -223,7 +223,7 @@ class CurveRelease(Release, NoisyCurve):
 
     @property
     def _freedom(self) -> float:
-        found = self.smoothing.modes(self.polynomials).within(self.frame)
+        found = self.smoothing.seen(self.polynomials, self.frame)
         return float(np.sum(self.smoothing.factors(found.values)))
 
     @property
@@ -250,7 +250,7 @@ class CurveRelease(Release, NoisyCurve):
         size = len(self.raw)
         runs = max(runs, _AGAIN if size <= 512 else _AGAIN // 2)
         if ("again", runs) not in self._memory:
-            seen = self.smoothing.modes(self.polynomials).within(self.frame)
+            seen = self.smoothing.seen(self.polynomials, self.frame)
             kept = self.smoothing.factors(seen.values)
             centre = seen.vectors @ (kept * (seen.vectors.T @ self.raw))
             every = Candidates.like(self.smoothing, self.polynomials, self.frame)

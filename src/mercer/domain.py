@@ -105,7 +105,7 @@ class Domain:
         d = self.dimension
         if d == 1 and (array.ndim < 2 or array.shape[-1] != 1):
             array = array[..., None]
-        if array.shape[-1] != d or array.ndim == 0:
+        if array.ndim == 0 or array.shape[-1] != d:
             raise ValueError(
                 f"x must have {d} numbers a point ({', '.join(self.names)}), got an array of "
                 f"shape {array.shape}"

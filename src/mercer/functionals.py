@@ -89,6 +89,8 @@ class Curve(ABC):
 
     def time_above(self, level: float) -> float:
         """For how long (on what area) the curve is above a level."""
+        if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or np.isnan(level):  # fmt: skip  # noqa: E501
+            raise TypeError(f"level must be a height, a number; got {level!r}")
         ticks = self._ticks()
         values = self._on(ticks) - float(level)
         if self.domain.dimension > 1:
@@ -104,7 +106,7 @@ class Curve(ABC):
 
     def _orders(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
         d = self.domain.dimension
-        orders = (order,) if isinstance(order, (int, np.integer)) else tuple(order)
+        orders: tuple[Any, ...] = tuple(order) if isinstance(order, (list, tuple)) else (order,)
         if orders == (0,):
             return (0,) * d
         whole = all(isinstance(o, (int, np.integer)) and not isinstance(o, bool) for o in orders)

@@ -19,7 +19,7 @@ from mercer.checks import Floats
 from mercer.kernels import KERNELS
 from mercer.polynomials import Polynomials, gauss
 
-__all__ = ["CURVE_KERNELS", "Filter", "Modes", "derivatives_of", "modes"]
+__all__ = ["CURVE_KERNELS", "Filter", "Modes", "derivatives_of", "level_of", "modes"]
 
 CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")
 LEAST_SCALE, MOST_SCALE = 0.005, 10.0  # of the width
@@ -29,10 +29,18 @@ DUST = 2.0**-40  # eigenvalues below this share of the largest are rounding
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Eigenvalues, falling, and eigenvectors as columns."""
+    """Eigenvalues, falling, and eigenvectors as columns.
+
+    An infinite one belongs to the constant, which no penalty takes away.
+    """
 
     values: Floats
     vectors: Floats
+
+    @property
+    def top(self) -> float:
+        """The largest eigenvalue that a penalty is compared with."""
+        return float(self.values[int(np.isinf(self.values[0])) if len(self.values) > 1 else 0])
 
     def within(self, frame: Floats | None) -> Modes:
         """The same kernel seen by the functions of a frame alone, in its coordinates."""
@@ -41,6 +49,20 @@ class Modes:
         mixed = frame @ self.vectors
         values, vectors = np.linalg.eigh((mixed * self.values) @ mixed.T)
         return Modes(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+
+    def levelled(self, frame: Floats | None) -> Modes:
+        """Within a frame, with the constant (its image there) apart from all other functions."""
+        mixed = self.vectors if frame is None else frame @ self.vectors
+        constant = np.eye(len(self.vectors))[0] if frame is None else frame[:, 0]
+        constant = constant / np.linalg.norm(constant)
+        matrix = (mixed * self.values) @ mixed.T
+        matrix -= np.outer(constant, constant @ matrix)
+        matrix -= np.outer(matrix @ constant, constant)
+        matrix += 2 * np.outer(constant, constant)  # above all eigenvalues: the first vector
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].copy()
+        values[0], vectors[:, 0] = math.inf, constant
+        return Modes(values, vectors)
 
 
 def derivatives_of(kernel: str) -> float:
@@ -59,6 +81,11 @@ def modes(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> M
     vectors: Floats = np.kron(*[line.vectors for line in lines]).astype(np.float64)
     order = np.argsort(-values, kind="stable")
     return Modes(values[order], vectors[:, order])
+
+
+@lru_cache(maxsize=96)
+def _levelled(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> Modes:
+    return modes(kernel, scales, polynomials).levelled(None)
 
 
 @lru_cache(maxsize=256)
@@ -86,6 +113,7 @@ class Filter:
     scales: tuple[float, ...]
     eta: float
     penalty: float
+    level: bool = False  # the constant is left as it is
 
     def __post_init__(self) -> None:
         known = self.kernel in CURVE_KERNELS and all(
@@ -101,6 +129,14 @@ class Filter:
         """Eigenpairs of the kernel."""
         return modes(self.kernel, self.scales, polynomials)
 
+    def seen(self, polynomials: Polynomials, frame: Floats | None) -> Modes:
+        """Those that the factors are for, in the coordinates of a frame (None: all)."""
+        if not self.level:
+            return self.modes(polynomials).within(frame)
+        if frame is None:
+            return _levelled(self.kernel, self.scales, polynomials)
+        return self.modes(polynomials).levelled(frame)
+
     def factors(self, values: Floats) -> Floats:
         """Of eigenfunctions with these eigenvalues."""
         return shrink(values, self.eta, self.penalty)
@@ -109,7 +145,7 @@ class Filter:
         """For a file."""
         return {
             "kernel": self.kernel, "scales": list(self.scales), "eta": self.eta,
-            "penalty": self.penalty,
+            "penalty": self.penalty, "level": self.level,
         }  # fmt: skip
 
     @classmethod
@@ -125,14 +161,23 @@ class Filter:
             isinstance(v, (int, float)) and not isinstance(v, bool) for v in [*scales, *numbers]
         ):
             raise ValueError("scales, eta and penalty of the smoothing must be numbers")
+        if not isinstance(fields.get("level"), bool):
+            raise ValueError("level of the smoothing must be true or false")
         eta, penalty = (float(v) for v in numbers)  # type: ignore[arg-type]
-        return cls(str(fields.get("kernel")), tuple(float(v) for v in scales), eta, penalty)
+        lengths = tuple(float(v) for v in scales)
+        return cls(str(fields.get("kernel")), lengths, eta, penalty, fields["level"])
+
+
+def level_of(polynomials: Polynomials) -> bool:
+    """Whether smoothing leaves the constant as it is: always, but for very many functions."""
+    return polynomials.size <= 512  # beyond, taking it apart would take too long
 
 
 def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
-    """lambda^eta / (lambda^eta + penalty)."""
-    power = values**eta
-    return power / (power + penalty)
+    """lambda^eta / (lambda^eta + penalty); one where lambda is infinite."""
+    endless = np.isinf(values)
+    power = np.where(endless, 1.0, values) ** eta
+    return np.where(endless, 1.0, power / (power + penalty))
 
 
 def scales_of(lengths: Sequence[float] | Floats) -> tuple[float, ...]:

@@ -55,7 +55,7 @@ def draw_overlay(
     if np.any(order) or any(isinstance(curve, Difference) for curve in curves.values()):
         axes.axhline(0.0, color=_GREY, linewidth=0.8, zorder=1)
     _frame(axes, first, order)
-    words = "" if level is None else f"shaded: {level:.0%} band for the noise, each whole curve"
+    words = "" if level is None else f"shaded: {level:.0%} band for the noise alone, whole curve"
     axes.legend(frameon=False, fontsize=9, title=words, title_fontsize=8, alignment="left")
 
 
@@ -112,7 +112,7 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
         band = curve.band(x, level, order=order)
         axes.fill_between(
             x, band.lower, band.upper, color=_BAND, linewidth=0,
-            label=f"{level:.0%} band for the noise, whole curve",
+            label=f"{level:.0%} band for the noise alone, whole curve",
         )  # fmt: skip
         sure = (band.lower > 0) | (band.upper < 0)
         if signed and np.any(sure):

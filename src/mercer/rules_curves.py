@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.checks import Floats
-from mercer.modes import DUST, Filter, Modes, shrink
+from mercer.modes import DUST, Filter, Modes, level_of, shrink
 from mercer.polynomials import Polynomials
 
 __all__ = [
@@ -41,9 +41,10 @@ def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int
 
 
 def frame_of(polynomials: Polynomials, size: int) -> Floats:
-    """The first `size` eigenfunctions of the reference kernel, as rows."""
+    """The constant and the first eigenfunctions of the reference kernel without it, as rows."""
     kernel, scale = REFERENCE
-    found = Filter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0).modes(polynomials)
+    some = Filter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
+    found = some.seen(polynomials, None)
     return np.ascontiguousarray(found.vectors[:, :size].T)
 
 
@@ -82,11 +83,12 @@ def penalty_rule(modes: Modes, noise: Floats, penalties: Floats, eta: float) -> 
     privacy adds at each penalty, both in units of the squared bound.
     """
     factors = shrink(modes.values[None, :], eta, penalties[:, None])
-    bias = np.max(modes.values * (1 - factors) ** 2, axis=1)
+    finite = np.isfinite(modes.values)  # nothing is taken from a constant that is left alone
+    bias = np.max(modes.values[finite] * (1 - factors[:, finite]) ** 2, axis=1)
     place = int(np.argmin(bias + noise))
     return float(bias[place] + noise[place]), float(penalties[place])
 
 
 def rule_penalties(modes: Modes, eta: float) -> Floats:
     """Penalties to choose from: shares of the largest eigenvalue's power."""
-    return np.logspace(-9, 2, 56) * float(modes.values[0] ** eta)
+    return np.logspace(-9, 2, 56) * modes.top**eta

@@ -40,7 +40,7 @@ def fold_scores(
     share = np.array(sizes) / n
     scores = []
     for smoothing, error in zip(filters, errors, strict=True):
-        found = smoothing.modes(polynomials)
+        found = smoothing.seen(polynomials, None)
         factors = smoothing.factors(found.values)
         gaps = (rest @ found.vectors) * factors - own @ found.vectors
         risk = float(share @ np.sum(gaps**2, axis=1)) + error
