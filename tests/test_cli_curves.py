@@ -253,7 +253,7 @@ def test_split_by_any_table(tables):
         {str(k): wide.loc[wide.case == k, "cca_0":].to_numpy() for k in (0, 1)},
         disjoint=True, grid=T, bound=1, epsilon=3, delta=1e-5, rng=1,
     )  # fmt: skip
-    assert all(np.array_equal(means[k].raw, apart[k].raw) for k in "01")
+    assert all(np.array_equal(means[k].raw, apart[str(k)].raw) for k in (0, 1))
 
 
 @pytest.mark.parametrize(
