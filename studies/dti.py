@@ -466,8 +466,8 @@ def report_honest(
         f"{', '.join(useful) or 'none of these bounds'}. 142 people at epsilon = 1 are few; a "
         "public bound that is no larger than it must be is worth more than any choice of "
         "smoothing, and a choice that costs budget (private-cv) is worth less than one that does "
-        "not. Where smoothing takes everything away, as in the first panel below, the release is "
-        "its centre and its band, which speaks of what is left, has no width.",
+        "not. Where smoothing takes nearly all but the level away, the release is little more "
+        "than a level, and its band, which speaks of what is left, is narrow.",
         "",
     ]
 
