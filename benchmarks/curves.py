@@ -1,8 +1,8 @@
 """What does a mean curve of n curves of 100 points in a Parquet file cost beside reading them?
 
-A row a curve, a float64 column a point, from 1e4 to 1e6 curves in row groups of 1e5.  The baseline
-is PyArrow reading the same columns and doing nothing with them, with two threads as Mercer has:
-`read_table`, or the row groups one by one in two threads, whichever is faster.  Then the
+A row a curve, a float64 column a point, from 1e5 to 1e6 curves in row groups of 5e4.  The baseline
+is PyArrow with two threads, as Mercer has: `read_table`, after which all numbers are in memory, and
+row groups in batches that are thrown away, which is all that reading alone can cost.  Then the
 eigenfunctions of each kernel on a grid of 2000 points, beside a dense eigendecomposition.
 """  # noqa: D400
 
@@ -19,8 +19,8 @@ from common import child, measured, options, report, table, trials, verdict
 
 # The parent imports neither NumPy nor PyArrow: a child's peak memory starts at its parent's.
 
-POINTS, GROUP = 100, 100_000
-SIZES = [10**4, 10**5, 10**6]
+POINTS, GROUP = 100, 50_000
+SIZES = [10**5, 3 * 10**5, 10**6]
 QUICK = [200, 2000]
 REPEATS = 3
 KERNELS = ("gaussian", "matern52", "matern32", "exponential")
@@ -130,22 +130,24 @@ def main() -> None:
             rows.append((size, seconds, peaks))
     points = 200 if args.quick else 2000
     times = json.loads(child(__file__, "--eigen", str(points)))
-    head = ["curves", "read_table s", "row groups s", "mercer s", "ratio",
+    head = ["curves", "read_table s", "row groups s", "mercer s", "to read_table", "to row groups",
             "PyArrow peak MB", "mercer peak MB"]  # fmt: skip
     lines = [
         [
             f"{size:.0e}", *(f"{seconds[job]:.3f}" for job in JOBS),
-            f"{seconds['release'] / min(seconds['read_table'], seconds['groups']):.2f}",
+            f"{seconds['release'] / seconds['read_table']:.2f}",
+            f"{seconds['release'] / seconds['groups']:.2f}",
             f"{max(peaks['read_table'], peaks['groups']):.0f}", f"{peaks['release']:.0f}",
         ]
         for size, seconds, peaks in rows
     ]  # fmt: skip
     last = rows[-1]
+    kept = last[1]["release"] / last[1]["read_table"]
     ratio = last[1]["release"] / min(last[1]["read_table"], last[1]["groups"])
     growth = last[2]["release"] / rows[-2][2]["release"]
     verdicts = [
-        verdict(f"Ratio at {last[0]:.0e} curves", ratio, 2),
-        verdict("Ratio to `read_table`", last[1]["release"] / last[1]["read_table"], 2),
+        verdict(f"Ratio to `read_table` at {last[0]:.0e} curves", kept, 2),
+        verdict("Ratio to reading batches and throwing them away", ratio, 2),
         verdict("Peak memory over that of the size before", growth, 1.3),
         verdict(f"Eigenfunctions on {points} points, s", max(t[0] for t in times.values()), 2),
     ]  # fmt: skip

@@ -22,7 +22,7 @@ from mercer.tables import names_of, numbers_among, numbers_of, table_of
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
-CHUNK = 1 << 20  # rows handled at once; of more than eight columns, numbers
+CHUNK = 1 << 20  # rows handled at once; of more than eight columns far fewer
 _FEW = 8  # columns
 
 
@@ -101,29 +101,34 @@ class _Batches(Rows):
     def _read(self, task: Callable[[], Iterator[Any]]) -> Iterator[Floats]:
         for batch in task():
             self._tick(batch.num_rows)
-            for start in range(0, batch.num_rows, self._step):
-                piece = batch.slice(start, self._step)
-                part = [numbers_of(piece.column(name), name) for name in self.names]
-                if self._answer is not None and self._answer.column:
-                    label = self._answer.column
-                    part.append(self._answer.target.of_column(piece.column(label), label))
-                if len(part) > _FEW:  # column by column, as they came
-                    yield np.stack(part).T
-                else:
-                    yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)
+            for most in range(0, batch.num_rows, CHUNK):
+                yield from self._numbers(batch.slice(most, CHUNK))
+
+    def _numbers(self, batch: Any) -> Iterator[Floats]:
+        columns = [numbers_of(batch.column(name), name) for name in self.names]
+        if self._answer is not None and self._answer.column:
+            label = self._answer.column
+            columns.append(self._answer.target.of_column(batch.column(label), label))
+        for start in range(0, batch.num_rows, self._step):
+            part = [column[start : start + self._step] for column in columns]
+            if len(part) > _FEW:  # column by column, as they came
+                yield np.stack(part).T
+            else:
+                yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
         for task in self._tasks(self._wanted):
             for batch in task():
-                column = batch.column(self.unit)
-                for start in range(0, batch.num_rows, self._step):
-                    yield column.slice(start, self._step)
+                for most in range(0, batch.num_rows, CHUNK):
+                    column = batch.column(self.unit).slice(most, CHUNK)
+                    for start in range(0, len(column), self._step):
+                        yield column.slice(start, self._step)
 
 
 def _step(columns: int) -> int:
-    """Rows of a chunk: a chunk of many columns holds no more than CHUNK numbers."""
-    return CHUNK if columns <= _FEW else max(1, CHUNK // columns)
+    """Rows of a chunk: one of many columns holds half as many numbers."""
+    return CHUNK if columns <= _FEW else max(1, (CHUNK >> 1) // columns)
 
 
 def open_rows(

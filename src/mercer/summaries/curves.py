@@ -56,6 +56,7 @@ class Gridded(Sensitive):
     def __init__(self, polynomials: Polynomials, grid: tuple[Floats, ...], center: Floats) -> None:
         self._grid = grid
         self._level = polynomials.on_grid(grid, center).reshape(-1)
+        self._raised = bool(np.any(self._level))
         sides = [_trapezoid(ticks) for ticks in grid]
         self.size = math.prod(len(side) for side in sides)  # numbers of a curve
         self._height, self._weight = _FEW if self.size <= _MANY[0] else _MANY[1:]
@@ -88,15 +89,20 @@ class Gridded(Sensitive):
         A rounded height is wrong by at most half a unit, and so is the norm.
         """
         shape = chunk.shape
-        heights = chunk.reshape(-1, self.size) - self._level
-        complete: Bools = np.logical_and.reduce(np.isfinite(heights), axis=1)
+        heights = chunk.reshape(-1, self.size)  # a chunk is nobody else's: worked on in place
+        if self._raised:
+            heights -= self._level
+        peaks = _peaks(heights)
+        complete = np.isfinite(peaks)  # a gap or an infinite height shows in the peak
         gaps = np.flatnonzero(~complete)
         filled = _filled(heights[gaps].reshape(-1, *shape[1:]), self._grid)
         heights[gaps] = filled.reshape(-1, self.size)
-        peaks = np.maximum(heights.max(axis=1), -heights.min(axis=1))
+        peaks[gaps] = _peaks(heights[gaps])
         exponents = np.maximum(np.frexp(peaks)[1], _LOWEST) - self._height
-        whole = np.rint(heights * np.ldexp(1.0, -exponents)[:, None])
-        square = (whole * whole) @ self._weights
+        whole = heights * np.ldexp(1.0, -exponents)[:, None]
+        np.rint(whole, out=whole)
+        np.multiply(whole, whole, out=whole)
+        square = whole @ self._weights
         norms = np.ldexp(np.sqrt(square) * 2.0 ** (-self._weight / 2) + 0.5, exponents)
         return Piece(heights, norms, complete)
 
@@ -135,6 +141,11 @@ class Scattered(Sensitive):
         norms = np.maximum(np.sqrt(square), length * 2.0**-_SMALL)
         unit = np.ldexp(1.0, exponents)
         yield Piece(numbers * unit[:, None], norms * unit * (1 + 1e-9), found)
+
+
+def _peaks(heights: Floats) -> Floats:
+    """The largest height of each curve, up or down; not finite where one of them is not."""
+    return np.maximum(heights.max(axis=1, initial=0.0), -heights.min(axis=1, initial=0.0))
 
 
 def _no_longer(table: Floats, weights: Floats) -> Floats:
@@ -205,7 +216,9 @@ class CurveTally(Sensitive):
             share = 2.0**self._how.bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
             share *= piece.complete if self._missing != "fill" else 1.0
             share *= 1.0 if weights is None else weights[begin : begin + count]
-            whole = np.trunc(piece.numbers * share[:, None])
+            whole = piece.numbers
+            whole *= share[:, None]
+            np.trunc(whole, out=whole)
             for k in range(folds):
                 total = whole[k::folds].sum(axis=0)
                 self._totals[(self.rows + k) % folds] += total.astype(np.int64)
