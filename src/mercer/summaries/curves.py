@@ -16,6 +16,7 @@ from functools import reduce
 from typing import Any, Self
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mercer.accountants import replace_one
 from mercer.checks import Bools, Floats, Ints
@@ -257,7 +258,8 @@ def tally_curves(
 
     if curves.unit is None:
         workers = curves.workers if folds == 1 else 1  # folds follow the places
-        return fold(curves.parts(), zero, workers=workers)
+        with threadpool_limits(1, user_api="blas"):  # the workers are threads already
+            return fold(curves.parts(), zero, workers=workers)
     persons, shares = person_weights(curves, _PERSON)
     tally = zero()
     for chunk, share in zip(curves.chunks(), shares(), strict=True):
