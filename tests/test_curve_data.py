@@ -306,24 +306,29 @@ def test_how_a_sample_is_cut_depends_on_no_curve(heights):
 
 
 def test_chunks_of_wide_tables_hold_few_numbers(tmp_path, rng):
-    wide = 200
-    matrix = rng.normal(size=(12_000, wide)).astype(np.float32)
+    wide, many = 200, 45_000
+    matrix = rng.normal(size=(many, wide)).astype(np.float32)
     table = pa.table({f"h{i}": column for i, column in enumerate(matrix.T)})
-    table = table.append_column("who", pa.array(np.arange(12_000)))
+    table = table.append_column("who", pa.array(np.arange(many)))
     pq.write_table(table, tmp_path / "a.parquet")  # one row group
     most = CHUNK // wide
     for data in (table, tmp_path / "a.parquet"):
         curves = open_curves(data, grid=np.arange(wide), unit="who")
         chunks = list(curves.chunks())
-        assert max(map(len, chunks)) <= most
+        assert max(map(len, chunks)) <= 4 * CHUNK // wide  # as columns
         assert [len(part) for part in curves.persons()] == list(map(len, chunks))
-        assert all(chunk.flags.f_contiguous for chunk in chunks)
         assert np.array_equal(np.concatenate(chunks), matrix)
     _, tasks = file_batches(tmp_path / "a.parquet")
-    assert max(batch.num_rows for task in tasks(table.column_names) for batch in task()) <= most
+    assert (
+        max(batch.num_rows for task in tasks(table.column_names) for batch in task())
+        <= 8 * CHUNK // wide
+    )
+    stacked = open_rows(table, columns=None, unit="who", dimension=None)
+    assert max(map(len, stacked.chunks())) <= most
+    assert all(chunk.flags.f_contiguous for chunk in stacked.chunks())
     assert max(map(len, open_curves(matrix, grid=np.arange(wide)).chunks())) <= most
     few = open_rows(table, columns=[f"h{i}" for i in range(8)], unit=None, dimension=None)
-    assert [len(chunk) for chunk in few.chunks()] == [12_000]
+    assert [len(chunk) for chunk in few.chunks()] == [many]
     assert next(few.chunks()).flags.c_contiguous
     rows = open_rows(matrix, columns=None, unit=None, dimension=None)
     assert max(map(len, rows.chunks())) <= most

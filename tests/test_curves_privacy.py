@@ -172,9 +172,18 @@ def test_order_chunks_and_workers_do_not_matter(rng, tmp_path):
     whole = summary_of(rows, t).coordinates()
     assert np.array_equal(whole, summary_of(rows[rng.permutation(5000)], t).coordinates())
     assert np.array_equal(whole, summary_of(np.asfortranarray(rows), t).coordinates())
-    table = pa.table({f"h{i:02d}": rows[:, i] for i in range(12)})
-    pq.write_table(table, tmp_path / "a.parquet", row_group_size=700)
-    assert np.array_equal(whole, summary_of(str(tmp_path / "a.parquet"), t).coordinates())
+
+    def written(rows):  # read column by column
+        table = pa.table({f"h{i:02d}": rows[:, i] for i in range(12)})
+        pq.write_table(table, tmp_path / "a.parquet", row_group_size=700)
+        return str(tmp_path / "a.parquet")
+
+    assert np.array_equal(whole, summary_of(written(rows), t).coordinates())
+    rows[rng.random(rows.shape) < 0.02] = np.nan
+    rows[7], rows[8], rows[9, 3], rows[10] = np.nan, np.inf, -np.inf, 1e308
+    for center in (None, np.eye(32)[1]):
+        here = summary_of(rows, t, center=center).coordinates()
+        assert np.array_equal(here, summary_of(written(rows), t, center=center).coordinates())
 
 
 def release(data, rng, **options):

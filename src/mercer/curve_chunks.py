@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from mercer.sensitive import Sensitive
 
 __all__ = [
     "CURVES",
+    "Columns",
     "Curves",
     "Held",
     "Streamed",
@@ -54,14 +56,14 @@ class Curves(Sensitive, ABC):
         self.domain, self.value, self.unit, self.grid = domain, value, unit, grid
 
     @abstractmethod
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
         """Parts that threads may read side by side, each a stream of chunks.
 
         A chunk has shape (curves, *ticks), what is not a finite number being missing, or is
         `Ragged`.
         """
 
-    def chunks(self) -> Iterator[Floats | Ragged]:
+    def chunks(self) -> Iterator[Floats | Ragged | Columns]:
         """Curves in order, in chunks."""
         for part in self.parts():
             yield from part()
@@ -78,15 +80,30 @@ class Curves(Sensitive, ABC):
         """Have `tick` called with the curves of each chunk as it is read."""
 
 
+class Columns(Sensitive):
+    """Curves on the common grid, an array for each point of it, none of which may be changed."""
+
+    def __init__(self, columns: Sequence[Floats]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.stack(self.columns, axis=1).astype(dtype or np.float64)
+
+
 class Streamed(Curves):
     """A table with a row a curve and a column a point of the grid."""
 
     def __init__(self, rows: Rows, domain: Domain, grid: tuple[Floats, ...]) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
         self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
+        self._apart = rows.columnwise()
 
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
-        yield from self._rows.parts()
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+        for part in self._rows.parts():
+            yield partial(_columns, part) if self._apart else part
 
     def persons(self) -> Iterator[Any]:
         return iter(()) if self.unit is None else self._rows.persons()
@@ -114,7 +131,7 @@ class Held(Curves):
         self._slices = [slice(at, min(at + step, count)) for at in range(0, count, step)]
         self._read, self._people = read, people
 
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged]]]:
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
         yield self._whole
 
     def _whole(self) -> Iterator[Floats | Ragged]:
@@ -131,6 +148,10 @@ class Held(Curves):
         self._tick = tick
 
     _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
+
+
+def _columns(part: Callable[[], Iterator[Any]]) -> Iterator[Columns]:
+    return map(Columns, part())
 
 
 def _finite(heights: Floats) -> Floats:

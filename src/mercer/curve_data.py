@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from mercer.curve_chunks import Curves, Streamed, held_array, held_ids, held_pairs
+from mercer.curve_chunks import Columns, Curves, Streamed, held_array, held_ids, held_pairs
 from mercer.curve_fda import fda_curves, fda_kind
 from mercer.curve_grids import axes_of, is_line, is_twofold, on_grid, own_domain
 from mercer.curve_points import Ragged, stack_of
 from mercer.data import open_rows
 from mercer.tables import names_of
 
-__all__ = ["Curves", "Ragged", "matched", "open_curves", "present_in", "protected"]
+__all__ = ["Columns", "Curves", "Ragged", "matched", "open_curves", "present_in", "protected"]
 
 
 def open_curves(

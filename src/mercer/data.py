@@ -55,6 +55,10 @@ class Rows(Sensitive, ABC):
 
     _tick: Callable[[int], None] = staticmethod(lambda _rows: None)
 
+    def columnwise(self) -> bool:
+        """Have chunks come as lists of columns, if that saves work; whether they do."""
+        return False
+
 
 class _Array(Rows):
     def __init__(self, columns: Floats, names: Sequence[str]) -> None:
@@ -79,6 +83,7 @@ class _Batches(Rows):
     """Anything Arrow can stream: tables, data frames, files."""
 
     workers = 2
+    apart = False  # chunks as lists of columns
 
     def __init__(
         self,
@@ -93,6 +98,10 @@ class _Batches(Rows):
         # always read together: a table may be cut differently in each of its columns
         self._wanted = list(dict.fromkeys([*self.names, *label, *([unit] if unit else [])]))
         self._step = _step(len(self.names) + len(label))
+
+    def columnwise(self) -> bool:
+        self.apart, self._step = True, max(1, 4 * CHUNK // len(self.names))
+        return True
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
@@ -111,7 +120,9 @@ class _Batches(Rows):
             columns.append(self._answer.target.of_column(batch.column(label), label))
         for start in range(0, batch.num_rows, self._step):
             part = [column[start : start + self._step] for column in columns]
-            if len(part) > _FEW:  # column by column, as they came
+            if self.apart:
+                yield part  # type: ignore[misc]
+            elif len(part) > _FEW:  # column by column, as they came
                 yield np.stack(part).T
             else:
                 yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)

@@ -17,7 +17,7 @@ __all__ = ["Task", "file_batches", "keeps_places"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
-_ROWS = 1 << 20  # of a batch; of more than eight columns, four times as many cells
+_ROWS = 1 << 20  # of a batch; of more than eight columns, eight times as many cells
 _KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
 
 
@@ -106,7 +106,7 @@ def _row_group(path: Path, about: Any, group: int, names: list[str]) -> Iterator
 
     rows, buffer = _ROWS, 0
     if len(names) > 8:  # of many columns, a row group is not held at once
-        rows, buffer = max(1, 4 * _ROWS // len(names)), 1 << 16
+        rows, buffer = max(1, 8 * _ROWS // len(names)), 1 << 16
     options = {"metadata": about, "pre_buffer": False, "buffer_size": buffer}
     with _readable(path), pq.ParquetFile(path, **options) as file:
         yield from file.iter_batches(rows, row_groups=[group], columns=names, use_threads=False)

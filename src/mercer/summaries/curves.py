@@ -10,7 +10,7 @@ docs/proofs/curves.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Self
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.accountants import replace_one
 from mercer.checks import Bools, Floats, Ints
-from mercer.curve_data import Curves, Ragged
+from mercer.curve_data import Columns, Curves, Ragged
 from mercer.data import Sensitive
 from mercer.folding import fold
 from mercer.persons import person_weights
@@ -50,6 +50,39 @@ class Piece(Sensitive):
     norms: Floats
     complete: Bools
 
+    def sums(self, share: Floats, place: int, folds: int) -> Floats:
+        """Of the numbers times the curves' shares, cut to whole ones: a row for each fold."""
+        whole = self.numbers
+        whole *= share[:, None]
+        np.trunc(whole, out=whole)
+        out = np.zeros((folds, whole.shape[1]))
+        for k in range(folds):
+            out[(place + k) % folds] = whole[k::folds].sum(axis=0)
+        return out
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnPiece(Sensitive):
+    """The same for curves that come as columns, which stay as they are."""
+
+    columns: Sequence[Floats]
+    gaps: Ints  # curves with gaps
+    filled: Floats  # and their heights
+    norms: Floats
+    complete: Bools
+
+    def sums(self, share: Floats, place: int, folds: int) -> Floats:
+        """A column at a time: it stays at hand in the processor."""
+        out, mine = np.zeros((folds, len(self.columns))), share[self.gaps]
+        whole = np.empty(len(share))
+        for j, column in enumerate(self.columns):
+            np.multiply(column, share, out=whole)
+            whole[self.gaps] = self.filled[:, j] * mine
+            np.trunc(whole, out=whole)
+            for k in range(folds):
+                out[(place + k) % folds, j] = whole[k::folds].sum()
+        return out
+
 
 class Gridded(Sensitive):
     """Curves on one public grid: what is summed are their heights."""
@@ -72,6 +105,31 @@ class Gridded(Sensitive):
         least = max(float(weights.min()), 2.0**-self._weight)
         self.bits = 62 - _MOST - math.ceil(-math.log2(least) / 2)
 
+    def _columns(self, columns: Sequence[Floats]) -> ColumnPiece:
+        """As below, a column at a time."""
+        high, low = np.zeros(len(columns[0])), np.zeros(len(columns[0]))
+        for column in columns:
+            np.maximum(high, column, out=high)
+            np.minimum(low, column, out=low)
+        peaks = np.maximum(high, -low)
+        complete = np.isfinite(peaks)
+        gaps = np.flatnonzero(~complete)
+        seen = np.stack([column[gaps] for column in columns], axis=1)
+        filled = _filled(seen, self._grid)
+        peaks[gaps] = _peaks(filled)
+        exponents = np.maximum(np.frexp(peaks)[1], _LOWEST) - self._height
+        scale = np.ldexp(1.0, -exponents)
+        square, whole, mine = np.zeros(len(peaks)), np.empty(len(peaks)), scale[gaps]
+        for j, (column, weight) in enumerate(zip(columns, self._weights, strict=True)):
+            np.multiply(column, scale, out=whole)
+            whole[gaps] = filled[:, j] * mine
+            np.rint(whole, out=whole)
+            np.multiply(whole, whole, out=whole)
+            whole *= weight
+            square += whole
+        norms = np.ldexp(np.sqrt(square) * 2.0 ** (-self._weight / 2) + 0.5, exponents)
+        return ColumnPiece(columns, gaps, filled, norms, complete)
+
     def coordinates(self, mean: Floats) -> Floats:
         """Of the broken line with these heights."""
         value = mean.reshape([len(table) for table in self._tables])
@@ -79,8 +137,12 @@ class Gridded(Sensitive):
             value = np.tensordot(value, table, axes=(0, 0))
         return value.reshape(-1)
 
-    def pieces(self, chunk: Floats) -> Iterator[Piece]:
+    def pieces(self, chunk: Floats | Columns) -> Iterator[Piece | ColumnPiece]:
         """A chunk, some curves at a time."""
+        if isinstance(chunk, Columns) and not self._raised:
+            yield self._columns(chunk.columns)
+            return
+        chunk = np.array(chunk)
         for start in range(0, len(chunk), self._rows):
             yield self._piece(chunk[start : start + self._rows])
 
@@ -208,7 +270,7 @@ class CurveTally(Sensitive):
         self._how, self.bound, self._missing = how, bound, missing
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
-    def add(self, chunk: Floats | Ragged, weights: Floats | None = None) -> Self:
+    def add(self, chunk: Floats | Ragged | Columns, weights: Floats | None = None) -> Self:
         """With a chunk of curves more, each with weight one or its own, at most one."""
         folds, begin = len(self._totals), 0
         for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
@@ -217,12 +279,8 @@ class CurveTally(Sensitive):
             share = 2.0**self._how.bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
             share *= piece.complete if self._missing != "fill" else 1.0
             share *= 1.0 if weights is None else weights[begin : begin + count]
-            whole = piece.numbers
-            whole *= share[:, None]
-            np.trunc(whole, out=whole)
-            for k in range(folds):
-                total = whole[k::folds].sum(axis=0)
-                self._totals[(self.rows + k) % folds] += total.astype(np.int64)
+            sums = piece.sums(share, self.rows, folds)
+            self._totals += sums.astype(np.int64)
             self.complete += int(piece.complete.sum())
             self.rows += count
             begin += count
