@@ -11,7 +11,7 @@ import mercer
 from mercer import modes
 from mercer.curve_data import open_curves
 from mercer.polynomials import Polynomials
-from mercer.summaries import curves as summaries
+from mercer.summaries import curve_pieces as summaries
 from tests.test_curves_privacy import PROMISE, moved, summary_of
 
 T = np.linspace(0, 1, 10)

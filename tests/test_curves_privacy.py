@@ -18,7 +18,7 @@ from mercer.modes import Filter, modes
 from mercer.polynomials import Polynomials
 from mercer.privacy import Sensitivity
 from mercer.rules_curves import cameron_martin, gain_of
-from mercer.summaries import curves as summaries
+from mercer.summaries import curve_pieces as summaries
 from mercer.summaries.curve_scores import FOLDS, fold_scores, score_sensitivity
 from mercer.summaries.curves import CurveSummary, tally_curves
 
