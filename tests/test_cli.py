@@ -8,8 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app, main
+from mercer.cli import app
 from mercer.terminal import spread
+from tests.shell import run
 
 PROMISE = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -21,17 +22,6 @@ def folder(tmp_path, monkeypatch, rng):
         rng.normal(50, 15, 400), rng.normal(70, 10, 400), strict=True))]  # fmt: skip
     (tmp_path / "people.csv").write_text("id,age,weight,name\n" + "\n".join(rows) + "\n")
     return tmp_path
-
-
-def run(capsys, *arguments):
-    """Exit code, stdout and stderr of a call as from a shell."""
-    try:
-        main([str(a) for a in arguments])
-        code = 0
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 AGE = ["density", "people.csv", "--column", "age", "--bounds", "0", "100", *PROMISE]

@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app, main
+from mercer.cli import app
 from mercer.cli_curves import curve_command
 from mercer.curve_groups import columns_of_points, grid_in_names, split_by
 from mercer.terminal import spread
+from tests.shell import released, run
 
 PROMISE = ["--epsilon", "2", "--delta", "1e-5"]
 T = np.linspace(0, 1, 12)
@@ -50,23 +51,6 @@ def folder(tmp_path, monkeypatch, tables):
     wide.to_parquet("scans.parquet")
     children.to_csv("growth.csv", index=False)
     return tmp_path
-
-
-def run(capsys, *arguments):
-    """Exit code, stdout and stderr of a call as from a shell."""
-    try:
-        main([str(a) for a in arguments])
-        code = 0
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def released(capsys, *arguments):
-    code, out, err = run(capsys, *arguments)
-    assert (code, err) == (0, ""), err
-    return out
 
 
 def test_curve_eval_plot_inspect(folder, capsys):

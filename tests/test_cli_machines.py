@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app, main
+from mercer.cli import app
 from mercer.cli_machines import classify_command, regress_command
 from mercer.terminal import spread
+from tests.shell import released, run
 
 PROMISE = ["--epsilon", "5", "--delta", "1e-6"]
 SEEDED = ["--seed", "1", "--size", "12", "--features", "random"]  # seeds and few features: quick
@@ -43,23 +44,6 @@ def folder(tmp_path, monkeypatch, rng):
 def near(value):
     """Of a row alone and among others: sums in another order."""
     return pytest.approx(value, rel=1e-12)
-
-
-def run(capsys, *arguments):
-    """Exit code, stdout and stderr of a call as from a shell."""
-    try:
-        main([str(a) for a in arguments])
-        code = 0
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
-
-
-def released(capsys, *arguments):
-    code, out, err = run(capsys, *arguments)
-    assert (code, err) == (0, ""), err
-    return out
 
 
 def test_classify_predict_eval_plot_inspect(folder, capsys):

@@ -660,3 +660,13 @@ def test_a_constant_is_left_as_it_is(rng):
     assert np.allclose(square([[0.1, 0.9], [0.5, 0.5]]), 0.7, atol=1e-4)
     paper = released(flat, order="paper", bound=1, penalty=0.5, scale=0.3, rng=_Frozen())
     assert np.abs(paper(T) - 0.7).max() > 0.1  # as the paper has it
+
+
+def test_a_curve_that_runs_along_a_level():
+    """Above or below by rounding alone: no error, and a time within the domain."""
+    for height in (0.1, 1 / 3, 0.7):
+        level = plain(lambda t, h=height: h + 0 * t)
+        for some in (height, np.nextafter(height, 0), np.nextafter(height, 1)):
+            assert 0 <= level.time_above(float(some)) <= 1
+    with pytest.raises(TypeError, match="level must be a height"):
+        level.time_above(float("nan"))

@@ -25,6 +25,7 @@ from mercer.privacy import Event, GaussianEvent, PureEvent
 from mercer.publish import Purse, publish, spend
 from mercer.rules_curves import cameron_martin
 from mercer.statements import Statement
+from mercer.summaries.curve_pieces import MOST_BITS
 from mercer.summaries.curve_scores import FOLDS, fold_scores
 from mercer.summaries.curves import MISSING, CurveSummary, CurveTally, tally_curves
 
@@ -121,6 +122,8 @@ class Asked:
         if n < least:
             what = f"different {curves.unit!r}" if curves.unit else "curves"
             raise ValueError(f"curves must be at least {least} {what}, got {n}; nothing was spent")
+        if tally.rows > 1 << MOST_BITS:
+            raise ValueError(f"curves must be at most 2^{MOST_BITS}, got {tally.rows}")
         return Gathered(curves, tally, polynomials, middle, n)
 
     def shared(self, groups: int) -> Asked:

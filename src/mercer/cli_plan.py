@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -65,17 +66,7 @@ def plan_density(
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
-    if output is not None:
-        from mercer.plotting import draw_plan
-
-        draw_plan(
-            [p.epsilon for p in plans],
-            [p.privacy_error for p in plans],
-            [p.sampling_error for p in plans],
-            f"Density of {plans[0].n} records, "
-            + (f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"),
-            output,
-        )
+    _draw(plans, f"Density of {plans[0].n} records", output)
     if as_json:
         terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
         return
@@ -153,18 +144,7 @@ def plan_curve(
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
-    if output is not None:
-        from mercer.plotting import draw_plan
-
-        draw_plan(
-            [p.epsilon for p in plans],
-            [p.privacy_error for p in plans],
-            [p.sampling_error for p in plans],
-            f"Mean of {plans[0].n} curves, "
-            + (f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"),
-            output,
-            quantity="root mean square error",
-        )
+    _draw(plans, f"Mean of {plans[0].n} curves", output, quantity="root mean square error")
     if as_json:
         terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
         return
@@ -181,3 +161,20 @@ def plan_curve(
     )
     if output is not None:
         print(f"Picture written to {output}")
+
+
+def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) -> None:
+    """A picture of what privacy costs, where one is asked for."""
+    if output is None:
+        return
+    from mercer.plotting import draw_plan
+
+    promise = f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"
+    draw_plan(
+        [p.epsilon for p in plans],
+        [p.privacy_error for p in plans],
+        [p.sampling_error for p in plans],
+        f"{of}, {promise}",
+        output,
+        **options,
+    )

@@ -24,7 +24,7 @@ from mercer.curve_smoothing import (
 )
 from mercer.domain import Domain
 from mercer.laws import Law, Normal, OrbitopeLaw
-from mercer.modes import CURVE_KERNELS, Filter
+from mercer.modes import CURVE_KERNELS, DUST, Filter
 from mercer.noisy_curves import CurveNoise, NoisyCurve
 from mercer.polynomials import Polynomials
 from mercer.release import Release
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 ORDERS = ("noise-first", "paper")
-_DUST = 2.0**-40
 _AGAIN = 1000  # draws for which the choice of the smoothing is made again
 CHOICES = ("auto", "rule", "given", "private-cv")
 
@@ -217,7 +216,7 @@ class CurveRelease(Release, NoisyCurve):
                 decode = decode if self.frame is None else self.frame.T @ decode
             lengths = np.linalg.norm(decode, axis=1)
             # rounding dust in high degrees would show in derivatives
-            decode = decode * (lengths > _DUST * lengths.max())[:, None]
+            decode = decode * (lengths > DUST * lengths.max())[:, None]
             self._memory["decode"] = decode * self.bound
         return self._memory["decode"]
 

@@ -97,8 +97,7 @@ class Curve(ABC):
             return float(np.mean(values > 0)) * self.domain.volume
         t, up = ticks[0], values > 0
         crossings = [
-            brentq(self._above, t[i], t[i + 1], args=(float(level),))
-            for i in np.flatnonzero(up[1:] != up[:-1])
+            self._crossing(t[i], t[i + 1], float(level)) for i in np.flatnonzero(up[1:] != up[:-1])
         ]
         edges = np.array([0.0, *crossings, 1.0])
         inside = np.diff(edges)[0 if up[0] else 1 :: 2]
@@ -176,6 +175,12 @@ class Curve(ABC):
 
     def _above(self, t: float, level: float) -> float:
         return float(self.polynomials.evaluate(np.array([[t]]), self.coefficients)[0]) - level
+
+    def _crossing(self, low: float, high: float, level: float) -> float:
+        """Where the curve crosses a level; in the middle if only rounding says so."""
+        if self._above(low, level) * self._above(high, level) > 0:
+            return (low + high) / 2
+        return float(brentq(self._above, low, high, args=(level,)))
 
     def _extreme(self, sign: float) -> Extreme:
         ticks = self._ticks()

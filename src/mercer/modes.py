@@ -8,7 +8,6 @@ what the polynomials cannot resolve.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from typing import Any
@@ -178,8 +177,3 @@ def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
     endless = np.isinf(values)
     power = np.where(endless, 1.0, values) ** eta
     return np.where(endless, 1.0, power / (power + penalty))
-
-
-def scales_of(lengths: Sequence[float] | Floats) -> tuple[float, ...]:
-    """As a filter wants them."""
-    return tuple(float(h) for h in lengths)

@@ -18,9 +18,9 @@ from mercer.curve_data import Columns, Curves, Ragged
 from mercer.data import Sensitive
 from mercer.polynomials import Polynomials
 
-__all__ = ["Gridded", "Piece", "Scattered", "projection"]
+__all__ = ["MOST_BITS", "Gridded", "Piece", "Scattered", "projection"]
 
-_MOST = 31  # bits of the number of curves
+MOST_BITS = 31  # of the number of curves
 # bits of a height below the curve's peak, and of a grid's weights: together 52, twice the first
 _FEW = 15, 22
 _MANY = 4096, 12, 28  # from so many points on
@@ -90,7 +90,7 @@ class Gridded(Sensitive):
         ]
         # a height in the ball is at most bound / sqrt(weight), as the weight is counted
         least = max(float(weights.min()), 2.0**-self._weight)
-        self.bits = 62 - _MOST - math.ceil(-math.log2(least) / 2)
+        self.bits = 62 - MOST_BITS - math.ceil(-math.log2(least) / 2)
 
     def _columns(self, columns: Sequence[Floats]) -> ColumnPiece:
         """As below, a column at a time."""
@@ -160,7 +160,7 @@ class Gridded(Sensitive):
 class Scattered(Sensitive):
     """Curves on grids of their own: what is summed are their coordinates."""
 
-    bits = 62 - _MOST
+    bits = 62 - MOST_BITS
 
     def __init__(self, polynomials: Polynomials, center: Floats) -> None:
         self._polynomials, self._center = polynomials, center
@@ -215,11 +215,11 @@ def _trapezoid(ticks: Floats) -> Floats:
 
 def _own_trapezoid(times: Floats, starts: Ints) -> Floats:
     """The same for grids one after the other."""
+    seen = np.diff(starts) > 0
     middle = np.append((times[1:] + times[:-1]) / 2, 1.0)
-    ends = starts[1:][np.diff(starts) > 0] - 1
-    middle[ends] = 1.0
+    middle[starts[1:][seen] - 1] = 1.0
     before = np.concatenate([[0.0], middle[:-1]])
-    before[1:][middle[:-1] == 1.0] = 0.0
+    before[starts[:-1][seen]] = 0.0
     return middle - before
 
 
