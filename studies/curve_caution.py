@@ -56,10 +56,10 @@ def errors(truth: Floats, variance: float, kernel: str, draws: Floats) -> Floats
     best = np.full((len(draws), len(CAUTIONS)), np.inf)
     out = np.zeros_like(best)
     for scale in SCALES:
-        found = Filter(kernel, (scale,), 1.0, 1.0).modes(SOME)
+        found = Filter(kernel, (scale,), 1.0, 1.0, level=True).seen(SOME, None)
         turned, centre = noisy @ found.vectors, truth @ found.vectors
         for eta in ETAS:
-            factors = shrink(found.values, eta, (PENALTIES * found.values[0] ** eta)[:, None])
+            factors = shrink(found.values, eta, (PENALTIES * found.top**eta)[:, None])
             spread = variance * np.sqrt(2 * np.sum(factors**2, axis=1))
             risks = np.stack([estimated_risk(row, variance, factors) for row in turned])
             for place, caution in enumerate(CAUTIONS):
