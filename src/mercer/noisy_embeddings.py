@@ -1,0 +1,177 @@
+"""Noisy coordinates of a mean embedding, and what follows from them alone.  Layer 4.  M10, M17."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats
+from mercer.embedding_smoothing import Shrink, choose_shrink
+from mercer.laws import Law, OrbitopeLaw
+from mercer.record_spans import LandmarkSpan, WaveSpan
+
+__all__ = ["LandmarkEmbedding", "NoisyEmbedding", "WaveEmbedding"]
+
+REPLICAS = 100  # public draws of the noise, for error bars
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyEmbedding(ABC):
+    """Coordinates with noise of a known law."""
+
+    raw: Floats
+    law: Law
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Coordinates."""
+
+    @property
+    @abstractmethod
+    def noisy(self) -> Floats:
+        """Orthonormal coordinates, as they were released."""
+
+    @property
+    @abstractmethod
+    def target(self) -> Floats:
+        """Coordinates that the synthetic table is fitted to."""
+
+    @property
+    @abstractmethod
+    def risk(self) -> float:
+        """Expected squared distance of the target to the mean without noise, estimated."""
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise of a coordinate."""
+        return float(self.law.deviations(self.size)[0])
+
+    @property
+    def raw_error(self) -> float:
+        """Expected distance that the noise makes, before any shrinking."""
+        return self.deviation * math.sqrt(self.size)
+
+    def _check(self, size: int) -> None:
+        fixed = np.array(self.raw, dtype=float)
+        fixed.setflags(write=False)
+        object.__setattr__(self, "raw", fixed)
+        if fixed.shape != (size,) or not np.all(np.isfinite(fixed)):
+            raise ValueError(f"coordinates must be {size} finite numbers, got shape {fixed.shape}")
+        if isinstance(self.law, OrbitopeLaw):
+            raise ValueError("the noise does not fit an embedding")
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkEmbedding(NoisyEmbedding):
+    """Of kernel functions at landmarks; `raw` are the weights of the noisy function at them.
+
+    Weights do not depend on how a machine turns the eigenvectors of a Gram matrix.
+    """
+
+    gram: Floats
+    floor: float
+    shrink: Shrink
+    _memory: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        if self.gram.ndim != 2 or len(self.gram) != self.gram.shape[1]:
+            raise ValueError("the Gram matrix must be square")
+        self._check(len(self.gram))
+
+    @classmethod
+    def of(cls, coordinates: Floats, span: LandmarkSpan, law: Law) -> LandmarkEmbedding:
+        """With the shrinkage chosen from the coordinates."""
+        plain = cls(
+            span.weights(coordinates), law, span.gram, span.floor, Shrink("nothing", 1.0, 0.0)
+        )  # fmt: skip
+        return plain.shrunk()
+
+    def shrunk(self, shrink: Shrink | None = None) -> LandmarkEmbedding:
+        """With another shrinkage: the one of least estimated risk, if none is given (M17)."""
+        if shrink is None:
+            shrink = choose_shrink(
+                self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
+            )
+        return replace(self, shrink=shrink)
+
+    @cached_property
+    def span(self) -> LandmarkSpan:
+        """The subspace."""
+        return LandmarkSpan(self.gram, self.floor)
+
+    @property
+    def size(self) -> int:
+        return self.span.size
+
+    @cached_property
+    def noisy(self) -> Floats:
+        return self.span.coordinates(self.gram @ self.raw)
+
+    @cached_property
+    def uniform(self) -> Floats:
+        """Of the landmarks with equal weights."""
+        return self.span.coordinates(self.gram.mean(axis=1))
+
+    @cached_property
+    def target(self) -> Floats:
+        return self.shrink.apply(self.noisy, self.uniform, self.span.eigenvalues)
+
+    @property
+    def risk(self) -> float:
+        return max(
+            self.shrink.risk(
+                self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
+            ),
+            0.0,
+        )  # fmt: skip
+
+    def redrawn(self) -> Floats:
+        """Targets as they would be with other noise, one a row: public draws."""
+        noise = self.law.draws(self.size, np.arange(self.size))[:REPLICAS]
+        return self.target + noise * self.shrink.factors(self.span.eigenvalues)
+
+    def values(self, coordinates: Floats) -> Floats:
+        """Of functions at the landmarks: one a row, or alone."""
+        return self.span.weights(coordinates.T).T @ self.gram
+
+
+@dataclass(frozen=True, eq=False)
+class WaveEmbedding(NoisyEmbedding):
+    """Of random features in pairs."""
+
+    frequencies: Floats
+
+    def __post_init__(self) -> None:
+        self._check(2 * len(self.frequencies))
+
+    @cached_property
+    def span(self) -> WaveSpan:
+        """The features."""
+        return WaveSpan(self.frequencies)
+
+    @property
+    def size(self) -> int:
+        return 2 * len(self.frequencies)
+
+    @property
+    def noisy(self) -> Floats:
+        return self.raw
+
+    @property
+    def target(self) -> Floats:
+        return self.raw
+
+    @property
+    def risk(self) -> float:
+        return self.raw_error**2
+
+    def redrawn(self) -> Floats:
+        """Targets as they would be with other noise, one a row: public draws."""
+        rng_noise = self.law.draws(self.size, np.arange(self.size))
+        return self.target + rng_noise[:REPLICAS]
