@@ -17,6 +17,7 @@ from mercer.checks import PrivacyWarning
 from mercer.curve_draws import Mesh, choose_again, order_statistic, suprema
 from mercer.curve_smoothing import Candidates, choose_filter
 from mercer.curves import CurveRelease
+from mercer.domain import Domain
 from mercer.functionals import Plain
 from mercer.kernels import Matern52
 from mercer.laws import Euclidean
@@ -43,7 +44,7 @@ def released(curves, **options):
 def plain(function, bounds=(0.0, 1.0), size=64):
     """A curve of which everything is known."""
     some = Polynomials((size,))
-    domain = mercer.Domain(("t",), (bounds,))
+    domain = Domain(("t",), (bounds,))
     unit = some.inner(lambda u: function(domain.from_unit(u)[:, 0]))
     return Plain(domain, some, unit, ("gaussian",))
 
@@ -73,7 +74,7 @@ def test_functionals_of_a_known_curve():
 
 def test_functionals_of_a_known_surface():
     some = Polynomials((24, 24))
-    domain = mercer.Domain(("s", "t"), ((0.0, 2.0), (0.0, 1.0)))
+    domain = Domain(("s", "t"), ((0.0, 2.0), (0.0, 1.0)))
     unit = some.inner(lambda u: np.exp(-2 * u[:, 0]) * (1 - (u[:, 1] - 0.4) ** 2))
     hill = Plain(domain, some, unit, ("gaussian",))
     assert hill([0.0, 0.4]) == pytest.approx(1, abs=1e-9)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
-    from mercer.domain import Domain
     from mercer.estimators import PrivateKernelDensity
     from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
+    from mercer.table_domain import Domain
 
 __all__ = [
     "Audit",
@@ -93,7 +93,7 @@ _HOMES = {
     "CurveRelease": "curves",
     "DensityPlan": "planning",
     "DensityRelease": "densities",
-    "Domain": "domain",
+    "Domain": "table_domain",
     "Ledger": "ledger",
     "LedgerError": "ledger",
     "LiveError": "live_store",
