@@ -1,0 +1,186 @@
+"""The public choices of a synthetic table, checked before any record is read.  Layer 5.  M10."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats, check_choice, check_count, check_positive
+from mercer.columns import Column
+from mercer.designs import drawn, spread
+from mercer.kernels import KERNELS
+from mercer.mechanisms import L2, Gaussian, Mechanism
+from mercer.own_rows import codes_of
+from mercer.record_kernels import RecordKernel
+from mercer.record_spans import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, WaveSpan
+from mercer.summaries.embedding import Landmarks, Waves
+from mercer.summaries.kernel_sums import kernel_error
+from mercer.synthetic import METHODS
+from mercer.table_domain import TableDomain
+from mercer.weightings import STYLES
+
+__all__ = ["TableRecipe"]
+
+SIZES = {"landmarks": 1000, "features": 200, "exponential": 4}
+WAVES = 2000
+_MEMORY = 1 << 32  # bytes of a Gram matrix with what is made of it
+
+
+@dataclass(frozen=True)
+class TableRecipe:
+    """Public choices."""
+
+    domain: TableDomain
+    method: str
+    kernel: str
+    scale: object  # "auto", "private", a number, or numbers by column
+    size: int
+    waves: int
+    style: str
+    bound: float
+    public: Floats | None  # codes of public records
+    drawn: bool  # they come from a public distribution, not from people
+    mechanism: Mechanism
+
+    @classmethod
+    def of(
+        cls, *, domain: object, method: object, kernel: object, scale: object, size: object,
+        features: object, weights: object, bound: object, public: object, pure: bool,
+    ) -> TableRecipe:  # fmt: skip
+        space = _domain(domain)
+        how = check_choice("method", method, METHODS)
+        name = check_choice("kernel", kernel, tuple(KERNELS))
+        style = check_choice("weights", weights, STYLES)
+        radius = check_positive("bound", bound, "of the sum of absolute weights: 1 or more")
+        if radius < 1:
+            raise ValueError(f"bound must be at least 1 (Balog et al., Theorem 11), got {radius:g}")
+        if features is not None and how != "features":
+            raise ValueError("features is the number of random features of method='features'")
+        if public is not None and how != "landmarks":
+            raise ValueError(
+                f"public gives landmarks, and method={how!r} has none; use method='landmarks'"
+            )
+        hint = "synthetic records"
+        most = MOST_LANDMARKS if how == "landmarks" else 5000 if how == "features" else 1000
+        many = SIZES[how] if size is None else check_count("size", size, least=1, most=most, hint=hint)  # fmt: skip  # noqa: E501
+        waves = WAVES if features is None else check_count("features", features, least=2, most=MOST_WAVES, hint="cosines and sines, in pairs")  # fmt: skip  # noqa: E501
+        if 40 * many**2 + 400 * waves > _MEMORY:
+            raise ValueError(
+                f"size = {many} would need {40 * many**2 / 2**30:.1f} GiB; use a smaller one"
+            )
+        marks, from_law = _public(public, space, many if size is not None else None)
+        recipe = cls(
+            space, how, name, scale, len(marks) if marks is not None else many, waves, style,
+            radius, marks, from_law, L2() if pure else Gaussian(),
+        )  # fmt: skip
+        if not recipe.private:
+            recipe.record_kernel()
+        return recipe
+
+    @property
+    def private(self) -> bool:
+        """Whether length scales are chosen from the records, with budget."""
+        return isinstance(self.scale, str) and self.scale == "private"
+
+    def record_kernel(self, spreads: Mapping[str, float] | None = None) -> RecordKernel:
+        """The kernel; `spreads` are standard deviations of numeric columns, where they are known.
+
+        The public rule: two records drawn at random have, on average, -log k = log(size), evenly
+        shared by the columns; more would leave landmarks alone in the domain.  Records drawn at
+        random are the public rows, or evenly spread over the domain.
+        """
+        scale = self.scale
+        if isinstance(scale, str):
+            check_choice("scale", scale, ("auto", "private"))
+            each = max(math.log(max(self.size, 3)), 1.0) / self.domain.dimension
+            scales = [self._rule(j, column, each, spreads) for j, column in enumerate(self.domain.columns)]  # fmt: skip  # noqa: E501
+        elif isinstance(scale, Mapping):
+            unknown = [name for name in scale if name not in self.domain.names]
+            if unknown:
+                raise ValueError(f"scale: there is no column {unknown[0]!r} in the domain")
+            left = [name for name in self.domain.names if name not in scale]
+            if left:
+                raise ValueError(f"scale is missing for the column {left[0]!r}")
+            scales = [_given(column, scale[column.name]) for column in self.domain.columns]
+        else:
+            number = check_positive("scale", scale, "a share of the width of every numeric column")
+            scales = [number if column.numeric else 1.0 for column in self.domain.columns]
+        return RecordKernel(self.domain, self.kernel, tuple(scales))
+
+    def _rule(
+        self, place: int, column: Column, each: float, spreads: Mapping[str, float] | None
+    ) -> float:
+        if column.numeric:
+            deviation = 1 / math.sqrt(12)
+            if spreads is not None:
+                deviation = spreads[column.name]
+            elif self.public is not None and not self.drawn:
+                deviation = float(np.std(column.embed(self.public[:, place])))
+            return min(max(deviation, 0.01) / math.sqrt(each), 10.0)
+        levels = column.levels_count or 2
+        differ = 1 - 1 / max(levels, 2)
+        if self.public is not None and not self.drawn:
+            shares = np.unique(self.public[:, place], return_counts=True)[1] / len(self.public)
+            differ = max(1 - float(np.sum(shares**2)), 0.1)
+        return min(max(each / differ, 0.05), 20.0)
+
+    def features(self, kernel: RecordKernel) -> tuple[Landmarks | Waves, Floats | None]:
+        """What records are seen by, and the codes of the landmarks that are used."""
+        if self.method == "features":
+            return Waves(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2))), None
+        marks = self.public if self.public is not None else spread(self.domain, self.size)
+        u = kernel.embed(marks)
+        span, used = LandmarkSpan.of(kernel.between(u, u), kernel_error(kernel))
+        return Landmarks(kernel, np.ascontiguousarray(u[used]), span), marks[used]
+
+
+def _domain(domain: object) -> TableDomain:
+    if isinstance(domain, TableDomain):
+        return domain
+    if domain is None:
+        raise ValueError(
+            "domain is missing: columns with their bounds and categories are public and cannot be "
+            'read from the data; give mercer.Domain({"age": (0, 100), "sex": ["f", "m"]})'
+        )
+    if isinstance(domain, Mapping):
+        return TableDomain(domain)
+    if isinstance(domain, str):
+        return TableDomain.read(domain)
+    raise TypeError(f"domain must be a mercer.Domain, got {type(domain).__name__}")
+
+
+def _public(public: Any, domain: TableDomain, size: int | None) -> tuple[Floats | None, bool]:
+    """Codes of public records, and whether they were drawn from a law."""
+    if public is None:
+        return None, False
+    law = callable(public)
+    rows = drawn(domain, public, size or SIZES["landmarks"]) if law else public
+    try:
+        codes = codes_of(rows, domain)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"public {error}") from None
+    if size is not None:
+        if len(codes) < size:
+            raise ValueError(
+                f"size must be at most the number of public rows, {len(codes)}; got {size}"
+            )
+        codes = codes[:size]
+    if len(codes) > MOST_LANDMARKS:
+        raise ValueError(
+            f"public must be at most {MOST_LANDMARKS} rows, got {len(codes)}; give size=…, and the "
+            "first of them are used"
+        )
+    return codes, law
+
+
+def _given(column: Column, value: Any) -> float:
+    """A scale in the units of a column, as a share of its width."""
+    number = check_positive(f"scale of {column.name!r}", value, "in the units of the column")
+    if not column.numeric:
+        return number
+    lower, upper = column.ends
+    return number / (upper - lower if upper > lower else 1.0)

@@ -1,0 +1,84 @@
+"""A two-sample test against released noisy coordinates.  Layer 4.  M10; Gretton et al. 2012.
+
+Under the hypothesis that own rows and records have one distribution, the difference of their mean
+features is normal, nearly, with covariance S (1/rows + 1/n) + noise; S is estimated from the rows.
+The statistic is the squared length of the difference with every eigendirection of S weighted by
+its share of signal, s / (s + noise): directions of noise alone do not count.  Its law is that of a
+weighted sum of squares, by simulation with a public stream (the spectrum method of Gretton et al.
+2009).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer import entropy
+from mercer.checks import Floats
+from mercer.noisy_embeddings import LandmarkEmbedding, NoisyEmbedding
+from mercer.record_kernels import RecordKernel
+
+__all__ = ["TwoSample", "two_sample_test"]
+
+_RUNS = 20_000
+_MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True)
+class TwoSample:
+    """Of the hypothesis that own rows come from the distribution of the records."""
+
+    statistic: float
+    p_value: float
+    mmd: float  # distance of the means, squared bias of the noise taken off
+    rows: int
+
+    def __str__(self) -> str:
+        return (
+            f"p = {self.p_value:.3g} for the hypothesis that the {self.rows} rows come from the "
+            f"same distribution (distance {self.mmd:.3g})"
+        )
+
+
+def two_sample_test(
+    embedding: NoisyEmbedding, kernel: RecordKernel, landmarks: Floats, codes: Floats, *, n: int
+) -> TwoSample:
+    """Test own rows, given by their codes."""
+    if not 8 <= len(codes) <= _MOST_ROWS:
+        raise ValueError(f"rows must be 8 to {_MOST_ROWS}, got {len(codes)}; thin them")
+    u = kernel.embed(codes)
+    if isinstance(embedding, LandmarkEmbedding):
+        phi = embedding.span.coordinates(kernel.between(u, kernel.embed(landmarks)))
+    else:
+        phi = embedding.span.coordinates(u)  # type: ignore[attr-defined]
+    mean = phi.mean(axis=0)
+    gap = embedding.noisy - mean
+    spread, turned = _spectrum(phi - mean, gap)
+    share, noise = 1 / len(codes) + 1 / n, embedding.deviation**2
+    variance = spread * share + noise
+    weight = spread * share / variance
+    statistic = float(np.sum(weight * turned**2))
+    rng = entropy.simulation(41)
+    null = np.zeros(_RUNS)
+    for start in range(0, len(weight), 64):
+        part = slice(start, start + 64)
+        null += rng.chisquare(1, (_RUNS, len(weight[part]))) @ (weight * variance)[part]
+    p = (1 + int(np.sum(null >= statistic))) / (_RUNS + 1)
+    expected = float(np.sum(spread)) / len(codes) + noise * embedding.size
+    distance = max(float(np.dot(gap, gap)) - expected, 0.0) ** 0.5
+    return TwoSample(statistic, p, distance, len(codes))
+
+
+def _spectrum(centred: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues of the rows' covariance, and the gap in its eigenvectors."""
+    rows, size = centred.shape
+    if rows >= size:
+        values, vectors = np.linalg.eigh(centred.T @ centred / (rows - 1))
+        keep = values > 1e-9 * values[-1]
+        return values[keep], vectors[:, keep].T @ gap
+    values, left = np.linalg.eigh(centred @ centred.T / (rows - 1))
+    keep = values > 1e-9 * values[-1]
+    values, left = values[keep], left[:, keep]
+    vectors = centred.T @ left / np.sqrt(values * (rows - 1))
+    return values, vectors.T @ gap
