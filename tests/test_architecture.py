@@ -46,6 +46,7 @@ LAYERS = {
         "files",
         "folding",
         "persons",
+        "cell_sorts",
         "cells",
         "record_data",
         "curve_points",
@@ -144,6 +145,7 @@ LEFT = {
     "files",
     "folding",
     "persons",
+    "cell_sorts",
     "cells",
     "record_data",
     "curve_points",
@@ -194,7 +196,7 @@ SAME_LAYER = {
     ("curve_draws", "curve_smoothing"), ("noisy_curves", "curve_draws"), ("curves", "curve_draws"), ("noisy_curves", "functionals"), ("noisy_curves", "release"), ("noisy_curves", "plotting"), ("curves", "curve_smoothing"), ("curves", "noisy_curves"), ("curves", "release"), ("storage", "curves"),
     ("averaging", "averager"),
     ("columns", "column_base"), ("columns", "column_rules"), ("declarations", "columns"), ("table_domain", "columns"), ("table_domain", "declarations"),
-    ("record_data", "cells"), ("record_data", "data"), ("record_data", "files"), ("record_data", "tables"), ("cells", "tables"),
+    ("record_data", "cells"), ("record_data", "data"), ("record_data", "files"), ("record_data", "tables"), ("cells", "tables"), ("cells", "cell_sorts"),
     ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"), ("server", "lives"),
 }  # fmt: skip
 

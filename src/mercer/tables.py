@@ -122,9 +122,10 @@ def _converted(column: Any) -> Floats:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_binary(column.type):  # a CSV file's text: what is not a number is missing
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        # a CSV file's text: what is not a number is missing
         text = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
-        column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.string())), pa.float64())
+        column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.large_string())), pa.float64())
     elif pa.types.is_boolean(column.type):
         column = pc.cast(pc.cast(column, pa.uint8()), pa.float64())
     elif not pa.types.is_float64(column.type):

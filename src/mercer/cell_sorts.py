@@ -1,0 +1,99 @@
+"""Sorts of cells: text, numbers, truths and days.  Layer 2, left of the door."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from mercer.checks import Floats
+
+__all__ = ["days_of", "sort_of", "sorted_cell", "trimmed", "written_days"]
+
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9:.,]*[ ]*(Z|[+-][0-9:]+)?)?$"
+_A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def sort_of(kind: Any) -> str | None:
+    """What sort of cells an Arrow type holds."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(kind):
+        return sort_of(kind.value_type)
+    tests = {
+        "null": (types.is_null,),
+        "truth": (types.is_boolean,),
+        "number": (types.is_integer, types.is_floating, types.is_decimal),
+        "day": (types.is_date, types.is_timestamp),
+        "text": (
+            types.is_string, types.is_large_string, types.is_string_view, types.is_binary,
+            types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary,
+        ),
+    }  # fmt: skip
+    return next((sort for sort, of in tests.items() if any(test(kind) for test in of)), None)
+
+
+def sorted_cell(cell: Any) -> tuple[str, Any]:
+    """What sort of cell a Python object is, and its plain value."""
+    try:
+        if isinstance(cell, str):
+            return "text", cell.encode("utf-8", "surrogatepass")
+        if isinstance(cell, bytes):
+            return "text", cell
+        if isinstance(cell, (bool, np.bool_)):
+            return "truth", float(cell)
+        if isinstance(cell, (int, float, Decimal, np.integer, np.floating)):
+            return "number", float(cell)
+        if isinstance(cell, np.datetime64):
+            cell = cell.astype("datetime64[D]").item()
+        if isinstance(cell, date):  # a datetime is one
+            return "day", float(cell.toordinal() - _EPOCH)
+    except Exception:  # of a type of its own; whatever it says may show the cell
+        return "null", None
+    return "null", None
+
+
+def trimmed(cells: Any) -> Any:
+    """Text of any Arrow type as bytes without white space at the ends; null where empty."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.cast(pc.cast(cells, pa.large_binary()), pa.large_string(), safe=False)
+    bare = pc.cast(pc.ascii_trim_whitespace(text), pa.large_binary())
+    return pc.if_else(pc.equal(pc.binary_length(bare), 0), None, bare)
+
+
+def days_of(cells: Any) -> Floats:
+    """Dates and times of day as days since 1970-01-01, on the calendar of their time zone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = cells.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        cells = pc.local_timestamp(cells)
+    unit = 1 if pa.types.is_date32(kind) else _A_DAY["ms" if pa.types.is_date(kind) else kind.unit]
+    missing = pc.is_null(cells).to_numpy(zero_copy_only=False)
+    steps = cells.cast(pa.int32() if pa.types.is_date32(kind) else pa.int64())
+    days = pc.fill_null(steps, 0).to_numpy(zero_copy_only=False).astype(np.int64) // unit
+    return np.where(missing, np.nan, days.astype(np.float64))
+
+
+def written_days(texts: Any) -> Floats:
+    """ISO dates, with or without a time of day, which is cut off; NaN where there is none."""
+    import pyarrow.compute as pc
+
+    fits = pc.fill_null(pc.match_substring_regex(texts, _DAY), False)
+    first = pc.binary_slice(pc.if_else(fits, texts, b"0000-00-00"), 0, 10)
+    start = np.frombuffer(first.buffers()[1], np.int64)[first.offset]  # ten bytes each from here
+    letters = np.frombuffer(first.buffers()[2], np.uint8)[start : start + 10 * len(first)]
+    digits = letters.reshape(-1, 10).astype(np.int64)
+    digits -= ord("0")
+    year = digits[:, :4] @ [1000, 100, 10, 1]
+    month, day = digits[:, 5:7] @ [10, 1], digits[:, 8:] @ [10, 1]
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    days = months.astype("datetime64[D]") + (day - 1)
+    real = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    return np.where(real, days.astype(np.int64).astype(np.float64), np.nan)
