@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
     from mercer.plotting import plot_curves
     from mercer.predictors import ClassifierRelease, RegressionRelease
+    from mercer.record_kernels import OwnKernel
     from mercer.release import Release
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
+    from mercer.synthesis import synthetic
+    from mercer.synthetic import TableRelease
     from mercer.table_domain import Domain
 
 __all__ = [
@@ -50,6 +53,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "OwnKernel",
     "PrivacyWarning",
     "PrivateKernelClassifier",
     "PrivateKernelDensity",
@@ -59,6 +63,7 @@ __all__ = [
     "RegressionRelease",
     "Release",
     "Replay",
+    "TableRelease",
     "__version__",
     "audit",
     "classifier",
@@ -79,6 +84,7 @@ __all__ = [
     "replay",
     "select",
     "select_function",
+    "synthetic",
 ]
 
 _HOMES = {
@@ -124,6 +130,9 @@ _HOMES = {
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",
+    "OwnKernel": "record_kernels",
+    "TableRelease": "synthetic",
+    "synthetic": "synthesis",
 }
 
 

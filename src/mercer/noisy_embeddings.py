@@ -17,7 +17,7 @@ from mercer.record_spans import LandmarkSpan, WaveSpan
 
 __all__ = ["LandmarkEmbedding", "NoisyEmbedding", "WaveEmbedding"]
 
-REPLICAS = 100  # public draws of the noise, for error bars
+REPLICAS = 50  # public draws of the noise, for error bars
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,11 @@ class RecordKernel:
             if not (math.isfinite(scale) and least <= scale <= most):
                 raise ValueError(
                     f"scale of {column.name!r} must be in [{least:g}, {most:g}], got {scale!r}: "
-                    + ("a share of the bounds' width" if column.numeric else "exp(-scale) for two different categories")  # fmt: skip  # noqa: E501
+                    + (
+                        "a share of the bounds' width"
+                        if column.numeric
+                        else "exp(-scale) for two different categories"
+                    )  # fmt: skip  # noqa: E501
                 )
 
     supremum = 1.0

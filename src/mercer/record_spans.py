@@ -16,7 +16,15 @@ from scipy.linalg.lapack import dpstrf
 
 from mercer.checks import Floats, Ints
 
-__all__ = ["GRAIN", "MOST_LANDMARKS", "MOST_WAVES", "LandmarkSpan", "WaveSpan", "floor_of", "pivots"]
+__all__ = [
+    "GRAIN",
+    "MOST_LANDMARKS",
+    "MOST_WAVES",
+    "LandmarkSpan",
+    "WaveSpan",
+    "floor_of",
+    "pivots",
+]
 
 GRAIN = 34  # bits after the point of the mixing matrix
 MOST_LANDMARKS = 10_000

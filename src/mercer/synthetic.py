@@ -23,10 +23,11 @@ from mercer.table_accuracy import TableAccuracy, accuracy_of
 from mercer.table_domain import TableDomain
 from mercer.two_samples import TwoSample, two_sample_test
 from mercer.weighted import Pushed, Weighted
-from mercer.weightings import STYLES, fit_weights, herd
+from mercer.weightings import STYLES, fit_weights, herd, refit
 
 __all__ = ["METHODS", "TableRelease", "weigh"]
 
+ENOUGH = 0.1  # share of the squared error of privacy that fitting weights may add
 METHODS = ("landmarks", "features", "exponential")
 
 
@@ -85,9 +86,7 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
     def positive(self) -> Floats:
         if self.style in ("positive", "uniform"):
             return self.weight
-        return fit_weights(
-            self.gram, self.gram @ self.weight, style="positive", tolerance=self._tolerance
-        )
+        return self._fitted(self.gram @ self.weight, "positive", 1.0)
 
     @cached_property
     def gram(self) -> Floats:
@@ -96,15 +95,13 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
 
     @cached_property
     def replicas(self) -> Floats:
-        if self.embedding is None or self.style == "uniform":
+        if self.embedding is None:
             return np.tile(self.weight, (2, 1))
         values = self._values_at_points(self.embedding.redrawn())
         if self.style == "free":
             return np.linalg.lstsq(self.gram, values, rcond=1e-9)[0].T
-        return fit_weights(
-            self.gram, values, style=self.style, bound=self.bound, start=self.weight,
-            tolerance=self._tolerance,
-        ).T  # fmt: skip
+        style = "positive" if self.style == "uniform" else self.style
+        return refit(self.gram, values, self.weight, style=style, bound=self.bound).T
 
     def view(self) -> dict[str, Any]:
         """The synthetic records as arrays by name."""
@@ -160,15 +157,17 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
         if style == "free":
             weight = np.linalg.lstsq(self.gram, values, rcond=1e-9)[0]
         else:
-            weight = fit_weights(
-                self.gram, values, style=style, bound=bound, tolerance=self._tolerance
-            )
+            weight = self._fitted(values, style, bound)
         return replace(self, embedding=embedding, weight=weight, style=style, bound=bound)
 
-    @property
-    def _tolerance(self) -> float:
-        """A thousandth of what the noise does to the squared distance."""
-        return 1e-12 if self.embedding is None else 1e-3 * self.embedding.risk + 1e-12
+    def _fitted(self, values: Floats, style: str, bound: float) -> Floats:
+        """Weights for a function with these values at the points, which may lie beyond them."""
+        nearest = np.linalg.lstsq(self.gram, values, rcond=1e-9)[0]
+        enough = ENOUGH * (self.embedding.risk if self.embedding is not None else 0.0)
+        return fit_weights(
+            self.gram, values, style=style, bound=bound, enough=enough,
+            length=float(nearest @ values),
+        )  # fmt: skip
 
     def _values_at_points(self, coordinates: Floats) -> Floats:
         """Values of functions at the synthetic records: (points,) or (points, functions)."""
@@ -231,12 +230,10 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
         return Pushed(values, self.weight, self.replicas)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
-        """n ordinary rows without weights, as an Arrow table."""
+        """N ordinary rows without weights, as an Arrow table."""
         return self.domain.table(self.codes[self.chosen(n, rng)])
 
-    def fit_weights(
-        self, estimator: Any, target: str, columns: Sequence[str] | None = None
-    ) -> Any:
+    def fit_weights(self, estimator: Any, target: str, columns: Sequence[str] | None = None) -> Any:
         """A copy of a scikit-learn estimator, trained on the synthetic records by their weights."""
         from mercer.table_outputs import trained
 
@@ -305,5 +302,6 @@ def weigh(
         places = herd(embedding.gram, values, size)
         return landmarks[places], np.full(size, 1 / size)
     return landmarks, fit_weights(
-        embedding.gram, values, style=style, bound=bound, tolerance=1e-3 * embedding.risk + 1e-12
-    )
+        embedding.gram, values, style=style, bound=bound, enough=ENOUGH * embedding.risk,
+        length=float(np.dot(target, target)),
+    )  # fmt: skip

@@ -6,19 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from mercer.bandwidths import Split
 from mercer.checks import Floats
 from mercer.column_spreads import draw_spreads
-from mercer.designs import spread
 from mercer.laws import Law
 from mercer.mechanisms.base import Promise, check_promise
 from mercer.noisy_embeddings import LandmarkEmbedding, WaveEmbedding
 from mercer.publish import Purse, publish
 from mercer.record_data import Records
 from mercer.record_kernels import RecordKernel
-from mercer.reduced_sets import Space, reduce
 from mercer.statements import Statement
 from mercer.summaries.column_counts import count_columns
 from mercer.summaries.embedding import (
@@ -101,6 +97,8 @@ class Asked:
         self, kernel: RecordKernel, how: Waves, noisy: Floats, law: Law, statement: Statement,
         polish: dict[str, Any],
     ) -> TableRelease:  # fmt: skip
+        from mercer.reduced_sets import reduce, space_of
+
         recipe = self.recipe
         found = reduce(
             noisy, how.span.frequencies, space_of(kernel), size=recipe.size, weights=recipe.style,
@@ -113,15 +111,7 @@ class Asked:
         )  # fmt: skip
 
 
-def space_of(kernel: RecordKernel) -> Space:
-    """Where synthetic records may lie, for the search of a reduced set."""
-    raise NotImplementedError
-
-
 def _known(n: int) -> int:
     if n < 2:
         raise ValueError(f"table must have at least 2 records, got {n}; nothing was spent")
     return n
-
-
-_ = spread, np

@@ -155,7 +155,7 @@ class Pushed(Weighted):
 
 
 def resample(weights: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """n places by their weights, each as often as its weight says, up to one; in random order."""
+    """N places by their weights, each as often as its weight says, up to one; in random order."""
     ends = np.cumsum(weights)
     marks = (np.arange(n) + rng.random()) / max(n, 1) * ends[-1]
     return rng.permutation(np.minimum(np.searchsorted(ends, marks, side="right"), len(ends) - 1))

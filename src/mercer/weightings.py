@@ -7,13 +7,15 @@ their Gram matrix K: w'Kw - 2 w'g.  Post-processing: no solver's failure touches
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import nnls
 
 from mercer.checks import Floats, Ints
 
-__all__ = ["STYLES", "fit_weights", "herd", "onto_ball", "onto_simplex"]
+__all__ = ["STYLES", "fit_weights", "herd", "onto_ball", "onto_simplex", "refit"]
 
 STYLES = ("positive", "l1", "free", "uniform")
-_ROUNDS = 4000
+_ROUNDS = 600
+_MOST_EXACT = 2500  # points
 
 
 def onto_simplex(v: Floats) -> Floats:
@@ -32,45 +34,91 @@ def onto_ball(v: Floats, bound: float) -> Floats:
 
 
 def fit_weights(
-    gram: Floats, values: Floats, *, style: str, bound: float = 1.0, start: Floats | None = None,
-    tolerance: float = 0.0,
-) -> Floats:  # fmt: skip
-    """Weights for values of one function, or of several, one a column.
+    gram: Floats, values: Floats, *, style: str, bound: float = 1.0, enough: float, length: float
+) -> Floats:
+    """Weights of a style for a function with these values at the points.
 
-    Accelerated projected gradient with restarts (O'Donoghue and Candes 2015), until the objective
-    is within `tolerance` of its least by the Frank-Wolfe bound.
+    Its squared norm is `length`.  Starts from equal weights and stops once the squared distance is
+    `enough`: nearer is noise, and even weights are better than few large ones.  Where that is not
+    reached the exact solution is mixed in, as little of it as is needed.
     """
-    alone = values.ndim == 1
-    g = values[:, None] if alone else values
+
+    def distance(w: Floats) -> float:
+        return float(w @ gram @ w - 2 * (w @ values)) + length
+
+    w = _descend(gram, values[:, None], style, bound, _ROUNDS, enough - length)[:, 0]
+    if distance(w) <= enough or len(gram) > _MOST_EXACT:
+        return w
+    exact = _exact(gram, values, style, bound)
+    if distance(exact) >= distance(w):
+        return w
+    low, high = 0.0, 1.0
+    if distance(exact) < enough:
+        for _ in range(40):
+            middle = (low + high) / 2
+            near = distance(w + middle * (exact - w)) <= enough
+            low, high = (low, middle) if near else (middle, high)
+    return _tidy(w + high * (exact - w), style, bound)
+
+
+def refit(
+    gram: Floats, values: Floats, start: Floats, *, style: str, bound: float, rounds: int = 60
+) -> Floats:
+    """Weights near those of `start` for the values of several functions, one a column."""
+    return _descend(gram, values, style, bound, rounds, -np.inf, start)
+
+
+def _descend(
+    gram: Floats, g: Floats, style: str, bound: float, rounds: int, enough: float,
+    start: Floats | None = None,
+) -> Floats:  # fmt: skip
+    """Accelerated projected gradient with restarts (O'Donoghue and Candes 2015)."""
     m = len(gram)
     step = 1 / _norm(gram)
-    w = np.full((m, g.shape[1]), 1 / m) if start is None else np.array(start).reshape(m, -1)
-    w = np.repeat(w, g.shape[1], axis=1) if w.shape[1] < g.shape[1] else w
 
     def project(v: Floats) -> Floats:
         return onto_simplex(v) if style == "positive" else onto_ball(v, bound)
 
-    w = project(w)
+    w = np.full((m, 1), 1 / m) if start is None else np.asarray(start)[:, None]
+    w = project(np.repeat(w, g.shape[1], axis=1))
     z, momentum = w, np.ones(g.shape[1])
-    for turn in range(_ROUNDS):
-        slope = gram @ z - g
-        fresh = project(z - step * slope)
+    for _ in range(rounds):
+        fresh = project(z - step * (gram @ z - g))
         back = np.sum((z - fresh) * (fresh - w), axis=0) > 0  # going uphill: start afresh
         later = np.where(back, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
         z = np.where(back, fresh, fresh + (momentum - 1) / later * (fresh - w))
         w, momentum = fresh, later
-        if turn % 20 == 19 and np.max(_gap(gram @ w - g, w, style, bound)) <= tolerance:
+        if enough > -np.inf and np.all(np.sum(w * (gram @ w - 2 * g), axis=0) <= enough):
             break
-    return w[:, 0] if alone else w
+    return w
 
 
-def _gap(slope: Floats, w: Floats, style: str, bound: float) -> Floats:
-    """How far the squared distance is above its least, at most."""
+def _exact(gram: Floats, values: Floats, style: str, bound: float) -> Floats:
+    """The nearest weights, by active sets (Lawson and Hanson 1974)."""
+    eigen, vectors = np.linalg.eigh(gram)
+    kept = eigen > 1e-12 * eigen[-1]
+    root = np.sqrt(eigen[kept])
+    factor, aim = root[:, None] * vectors[:, kept].T, vectors[:, kept].T @ values / root
     if style == "positive":
-        lowest = slope.min(axis=0)
-    else:
-        lowest = -bound * np.abs(slope).max(axis=0)
-    return 2 * (np.sum(slope * w, axis=0) - lowest)
+        columns, total = factor, 1.0
+    else:  # the last column is what is left of the bound
+        columns, total = np.column_stack([factor, -factor, np.zeros(len(factor))]), bound
+    heavy = 100.0
+    rows = np.vstack([columns, np.full(columns.shape[1], heavy)])
+    try:
+        found, _ = nnls(rows, np.append(aim, heavy * total), maxiter=20 * columns.shape[1])
+    except RuntimeError:  # no solution in so many turns
+        return np.full(len(gram), 1 / len(gram))
+    m = len(gram)
+    return _tidy(found if style == "positive" else found[:m] - found[m : 2 * m], style, bound)
+
+
+def _tidy(w: Floats, style: str, bound: float) -> Floats:
+    """Inside the constraint to the last bit but one."""
+    if style == "positive":
+        w = np.maximum(w, 0.0)
+        return w / w.sum()
+    return w * min(1.0, bound / max(float(np.abs(w).sum()), 1e-300))
 
 
 def _norm(gram: Floats) -> float:

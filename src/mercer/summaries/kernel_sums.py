@@ -182,5 +182,3 @@ def _loops() -> tuple[Any, Any, Any]:
                 total[1, j] += np.int64(b * 16777216.0) * weights[i]
 
     return job(_alone), job(_weighted), job(_waves)
-
-

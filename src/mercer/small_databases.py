@@ -1,0 +1,47 @@
+"""A table drawn whole, out of all tables of a tiny domain.  Layer 5.
+
+Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.4: the exponential mechanism, exact, to compare with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.mechanisms.exponential import Choice, Exponential
+from mercer.privacy import PureEvent
+from mercer.publish import Purse, spend
+from mercer.record_data import Records
+from mercer.summaries.small_tables import candidate_tables, count_cells, table_scores
+from mercer.synthetic import TableRelease
+from mercer.table_recipes import TableRecipe
+
+__all__ = ["draw_table"]
+
+
+def draw_table(
+    recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: float
+) -> TableRelease:
+    """Charge, then draw a table of `size` records with equal weights: pure differential privacy."""
+    if records.unit is not None:
+        raise ValueError("unit cannot be combined with method='exponential': it counts rows")
+    if recipe.private:
+        raise ValueError("scale='private' cannot be combined with method='exponential'")
+    kernel = recipe.record_kernel()
+    cells, tables = candidate_tables(kernel, recipe.size)
+    counts = count_cells(records, cells)
+    if counts.rows < 2:
+        raise ValueError(
+            f"table must have at least 2 records, got {counts.rows}; nothing was spent"
+        )
+    scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
+    statement = spend(
+        (PureEvent(epsilon),), purse, epsilon=epsilon, delta=0.0, n=counts.rows, unit="row",
+        words=Choice.words, calibration=Exponential.calibration,
+        what=f"synthetic table of {', '.join(recipe.domain.names)}",
+    )  # fmt: skip
+    chosen = Exponential().calibrate(moved, epsilon=epsilon).choose(scores, purse.entropy)
+    codes = np.repeat(cells, tables[chosen], axis=0)
+    weight = np.full(recipe.size, 1 / recipe.size)
+    return TableRelease(
+        recipe.domain, statement, kernel, "exponential", None, None, codes, weight, "uniform", 1.0
+    )
