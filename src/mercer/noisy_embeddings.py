@@ -47,6 +47,10 @@ class NoisyEmbedding(ABC):
     def risk(self) -> float:
         """Expected squared distance of the target to the mean without noise, estimated."""
 
+    @abstractmethod
+    def redrawn(self) -> Floats:
+        """Targets as they would be with other noise, one a row: public draws."""
+
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise of a coordinate."""
@@ -87,10 +91,12 @@ class LandmarkEmbedding(NoisyEmbedding):
     @classmethod
     def of(cls, coordinates: Floats, span: LandmarkSpan, law: Law) -> LandmarkEmbedding:
         """With the shrinkage chosen from the coordinates."""
-        plain = cls(
-            span.weights(coordinates), law, span.gram, span.floor, Shrink("nothing", 1.0, 0.0)
-        )  # fmt: skip
-        return plain.shrunk()
+        return cls.raw_only(span.weights(coordinates), law, span.gram, span.floor).shrunk()
+
+    @classmethod
+    def raw_only(cls, raw: Floats, law: Law, gram: Floats, floor: float) -> LandmarkEmbedding:
+        """With the noise as it is."""
+        return cls(raw, law, gram, floor, Shrink("nothing", 1.0, 0.0))
 
     def shrunk(self, shrink: Shrink | None = None) -> LandmarkEmbedding:
         """With another shrinkage: the one of least estimated risk, if none is given (M17)."""
@@ -132,7 +138,6 @@ class LandmarkEmbedding(NoisyEmbedding):
         )  # fmt: skip
 
     def redrawn(self) -> Floats:
-        """Targets as they would be with other noise, one a row: public draws."""
         noise = self.law.draws(self.size, np.arange(self.size))[:REPLICAS]
         return self.target + noise * self.shrink.factors(self.span.eigenvalues)
 
@@ -172,6 +177,4 @@ class WaveEmbedding(NoisyEmbedding):
         return self.raw_error**2
 
     def redrawn(self) -> Floats:
-        """Targets as they would be with other noise, one a row: public draws."""
-        rng_noise = self.law.draws(self.size, np.arange(self.size))
-        return self.target + rng_noise[:REPLICAS]
+        return self.target + self.law.draws(self.size, np.arange(self.size))[:REPLICAS]

@@ -44,13 +44,10 @@ class RecordKernel:
         for column, scale in zip(self.domain.columns, self.scales, strict=True):
             least, most = (1e-4, 1e4) if column.numeric else (1e-6, 100.0)
             if not (math.isfinite(scale) and least <= scale <= most):
+                what = "a share of the width" if column.numeric else "exp(-scale) if they differ"
                 raise ValueError(
                     f"scale of {column.name!r} must be in [{least:g}, {most:g}], got {scale!r}: "
-                    + (
-                        "a share of the bounds' width"
-                        if column.numeric
-                        else "exp(-scale) for two different categories"
-                    )  # fmt: skip  # noqa: E501
+                    + what
                 )
 
     supremum = 1.0

@@ -23,7 +23,6 @@ __all__ = [
     "LandmarkSpan",
     "WaveSpan",
     "floor_of",
-    "pivots",
 ]
 
 GRAIN = 34  # bits after the point of the mixing matrix
@@ -46,7 +45,7 @@ def _gram_rounding(size: int) -> float:
     return 2.0**-52 * (8 * size + 64) * size
 
 
-def pivots(gram: Floats, tolerance: float) -> Ints:
+def _pivots(gram: Floats, tolerance: float) -> Ints:
     """Landmarks that span what all of them do, up to a squared distance of `tolerance`.
 
     Rank-revealing Gram-Schmidt: each is the one furthest from the span of those before it.
@@ -73,7 +72,7 @@ class LandmarkSpan:
     def of(cls, gram: Floats, error: float) -> tuple[LandmarkSpan, Ints]:
         """The span of the landmarks with this Gram matrix, and which of them are used."""
         floor = floor_of(error, len(gram))
-        used = np.sort(pivots(gram, floor))
+        used = np.sort(_pivots(gram, floor))
         return cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor), used
 
     @cached_property

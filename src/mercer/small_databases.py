@@ -30,9 +30,7 @@ def draw_table(
     cells, tables = candidate_tables(kernel, recipe.size)
     counts = count_cells(records, cells)
     if counts.rows < 2:
-        raise ValueError(
-            f"table must have at least 2 records, got {counts.rows}; nothing was spent"
-        )
+        raise ValueError(f"table must have 2 records or more, got {counts.rows}; nothing was spent")
     scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
     statement = spend(
         (PureEvent(epsilon),), purse, epsilon=epsilon, delta=0.0, n=counts.rows, unit="row",

@@ -82,7 +82,7 @@ def synthetic(
         `table` a list.  `scale`: "auto" (a public rule), "private" (from private quartiles of the
         numeric columns, for `choice_share` of epsilon), a number (share of the width of every
         numeric column), or numbers by column, in its units.
-    weights
+    weights, bound
         "positive" (default): a distribution.  "l1": absolute values of sum at most `bound`
         (Theorem 11).  "free": nearest in the kernel's space, any sign.  "uniform": equal.
     features, restarts, device
@@ -114,9 +114,9 @@ def synthetic(
         from mercer.own_synthesis import synthetic_own
 
         return synthetic_own(
-            table, kernel, domain=domain, epsilon=epsilon, delta=delta, public=public, method=method,
-            weights=weights, bound=bound, unit=unit, rng=rng, ledger=ledger, dataset=dataset,
-            progress=progress,
+            table, kernel, domain=domain, epsilon=epsilon, delta=delta, public=public,
+            method=method, weights=weights, bound=bound, unit=unit, rng=rng, ledger=ledger,
+            dataset=dataset, progress=progress,
         )  # fmt: skip
     recipe = TableRecipe.of(
         domain=domain, method=method, kernel=kernel, scale=scale, size=size, features=features,

@@ -23,16 +23,16 @@ from mercer.table_accuracy import TableAccuracy, accuracy_of
 from mercer.table_domain import TableDomain
 from mercer.two_samples import TwoSample, two_sample_test
 from mercer.weighted import Pushed, Weighted
-from mercer.weightings import STYLES, fit_weights, herd, refit
+from mercer.weightings import STYLES, fit_weights, refit
+from mercer.weights_of import ENOUGH, placed
 
-__all__ = ["METHODS", "TableRelease", "weigh"]
+__all__ = ["METHODS", "TableRelease"]
 
-ENOUGH = 0.1  # share of the squared error of privacy that fitting weights may add
 METHODS = ("landmarks", "features", "exponential")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TableRelease(Weighted, Release):  # type: ignore[misc]
+class TableRelease(Weighted, Release):
     """A weighted synthetic table that anyone may analyse in place of the data."""
 
     domain: TableDomain  # type: ignore[assignment]
@@ -99,7 +99,7 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
             return np.tile(self.weight, (2, 1))
         values = self._values_at_points(self.embedding.redrawn())
         if self.style == "free":
-            return np.linalg.lstsq(self.gram, values, rcond=1e-9)[0].T
+            return _nearest(self.gram, values).T
         style = "positive" if self.style == "uniform" else self.style
         return refit(self.gram, values, self.weight, style=style, bound=self.bound).T
 
@@ -145,7 +145,7 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
     def _again(self, embedding: NoisyEmbedding, style: str, bound: float) -> TableRelease:
         if isinstance(embedding, LandmarkEmbedding):
             landmarks = self.codes if self.landmarks is None else self.landmarks
-            codes, weight = weigh(embedding, landmarks, style, bound, size=len(landmarks))
+            codes, weight = placed(embedding, landmarks, style, bound, size=len(landmarks))
             kept = None if codes is landmarks else landmarks
             return replace(
                 self, embedding=embedding, landmarks=kept, codes=codes, weight=weight, style=style,
@@ -155,14 +155,14 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
             raise ValueError("equal weights of random features are chosen when the table is made")
         values = self._values_at_points(embedding.target)
         if style == "free":
-            weight = np.linalg.lstsq(self.gram, values, rcond=1e-9)[0]
+            weight = _nearest(self.gram, values)
         else:
             weight = self._fitted(values, style, bound)
         return replace(self, embedding=embedding, weight=weight, style=style, bound=bound)
 
     def _fitted(self, values: Floats, style: str, bound: float) -> Floats:
         """Weights for a function with these values at the points, which may lie beyond them."""
-        nearest = np.linalg.lstsq(self.gram, values, rcond=1e-9)[0]
+        nearest = _nearest(self.gram, values)
         enough = ENOUGH * (self.embedding.risk if self.embedding is not None else 0.0)
         return fit_weights(
             self.gram, values, style=style, bound=bound, enough=enough,
@@ -206,11 +206,14 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
         """
         if self.embedding is None:
             raise ValueError("a table drawn whole has no noise of a known law to test with")
-        codes, _ = self._other(rows)
-        return two_sample_test(
-            self.embedding, self.kernel, self.codes if self.landmarks is None else self.landmarks,
-            codes, n=self.privacy.n,
-        )  # fmt: skip
+        u = self.kernel.embed(self._other(rows)[0])
+        if isinstance(self.embedding, LandmarkEmbedding):
+            marks = self.codes if self.landmarks is None else self.landmarks
+            phi = self.embedding.span.coordinates(self.kernel.between(u, self.kernel.embed(marks)))
+        else:
+            assert isinstance(self.embedding, WaveEmbedding)
+            phi = self.embedding.span.coordinates(u)
+        return two_sample_test(self.embedding, phi, n=self.privacy.n)
 
     def push(self, g: Any) -> Pushed:
         """The distribution of g(X), g continuous, called once with the whole table.
@@ -287,21 +290,6 @@ class TableRelease(Weighted, Release):  # type: ignore[misc]
         )
 
 
-def weigh(
-    embedding: LandmarkEmbedding, landmarks: Floats, style: str, bound: float, *, size: int
-) -> tuple[Floats, Floats]:
-    """Points and weights of a style for the target of an embedding by landmarks."""
-    bound = check_positive("bound", bound, "1 or more")
-    if style == "l1" and bound < 1:
-        raise ValueError(f"bound must be at least 1 (Balog et al., Theorem 11), got {bound:g}")
-    target = embedding.target
-    if style == "free":
-        return landmarks, embedding.span.weights(target)
-    values = embedding.values(target)
-    if style == "uniform":
-        places = herd(embedding.gram, values, size)
-        return landmarks[places], np.full(size, 1 / size)
-    return landmarks, fit_weights(
-        embedding.gram, values, style=style, bound=bound, enough=ENOUGH * embedding.risk,
-        length=float(np.dot(target, target)),
-    )  # fmt: skip
+def _nearest(gram: Floats, values: Floats) -> Floats:
+    """Weights of any sign for functions with these values at the points."""
+    return np.asarray(np.linalg.lstsq(gram, values, rcond=1e-9)[0], dtype=np.float64)

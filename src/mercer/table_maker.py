@@ -23,8 +23,9 @@ from mercer.summaries.embedding import (
     Waves,
     tally_records,
 )
-from mercer.synthetic import TableRelease, weigh
+from mercer.synthetic import TableRelease
 from mercer.table_recipes import TableRecipe
+from mercer.weights_of import placed
 
 __all__ = ["Asked"]
 
@@ -87,7 +88,7 @@ class Asked:
     ) -> TableRelease:  # fmt: skip
         recipe = self.recipe
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
-        codes, weight = weigh(embedding, landmarks, recipe.style, recipe.bound, size=recipe.size)
+        codes, weight = placed(embedding, landmarks, recipe.style, recipe.bound, size=recipe.size)
         return TableRelease(
             recipe.domain, statement, kernel, recipe.method, embedding,
             None if codes is landmarks else landmarks, codes, weight, recipe.style, recipe.bound,

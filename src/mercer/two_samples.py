@@ -16,13 +16,12 @@ import numpy as np
 
 from mercer import entropy
 from mercer.checks import Floats
-from mercer.noisy_embeddings import LandmarkEmbedding, NoisyEmbedding
-from mercer.record_kernels import RecordKernel
+from mercer.noisy_embeddings import NoisyEmbedding
 
 __all__ = ["TwoSample", "two_sample_test"]
 
 _RUNS = 20_000
-_MOST_ROWS = 50_000
+MOST_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,15 @@ class TwoSample:
         )
 
 
-def two_sample_test(
-    embedding: NoisyEmbedding, kernel: RecordKernel, landmarks: Floats, codes: Floats, *, n: int
-) -> TwoSample:
-    """Test own rows, given by their codes."""
-    if not 8 <= len(codes) <= _MOST_ROWS:
-        raise ValueError(f"rows must be 8 to {_MOST_ROWS}, got {len(codes)}; thin them")
-    u = kernel.embed(codes)
-    if isinstance(embedding, LandmarkEmbedding):
-        phi = embedding.span.coordinates(kernel.between(u, kernel.embed(landmarks)))
-    else:
-        phi = embedding.span.coordinates(u)  # type: ignore[attr-defined]
+def two_sample_test(embedding: NoisyEmbedding, phi: Floats, *, n: int) -> TwoSample:
+    """Test own rows, given by their coordinates."""
+    rows = len(phi)
+    if not 8 <= rows <= MOST_ROWS:
+        raise ValueError(f"rows must be 8 to {MOST_ROWS}, got {rows}; thin them")
     mean = phi.mean(axis=0)
     gap = embedding.noisy - mean
     spread, turned = _spectrum(phi - mean, gap)
-    share, noise = 1 / len(codes) + 1 / n, embedding.deviation**2
+    share, noise = 1 / rows + 1 / n, embedding.deviation**2
     variance = spread * share + noise
     weight = spread * share / variance
     statistic = float(np.sum(weight * turned**2))
@@ -65,9 +58,9 @@ def two_sample_test(
         part = slice(start, start + 64)
         null += rng.chisquare(1, (_RUNS, len(weight[part]))) @ (weight * variance)[part]
     p = (1 + int(np.sum(null >= statistic))) / (_RUNS + 1)
-    expected = float(np.sum(spread)) / len(codes) + noise * embedding.size
+    expected = float(np.sum(spread)) / rows + noise * embedding.size
     distance = max(float(np.dot(gap, gap)) - expected, 0.0) ** 0.5
-    return TwoSample(statistic, p, distance, len(codes))
+    return TwoSample(statistic, p, distance, rows)
 
 
 def _spectrum(centred: Floats, gap: Floats) -> tuple[Floats, Floats]:

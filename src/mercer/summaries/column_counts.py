@@ -1,4 +1,4 @@
-"""Counts of the numeric columns of a table, each on a fine grid.  Layer 2, left of the door.  M12."""
+"""Counts of numeric columns of a table on fine grids.  Layer 2, left of the door.  M12."""
 
 from __future__ import annotations
 

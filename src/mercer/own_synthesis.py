@@ -1,0 +1,102 @@
+"""Synthetic records under a kernel of the caller's.  Layer 6.  M10; Balog et al., Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.checks import Floats, check_choice, check_positive
+from mercer.laws import Law
+from mercer.mechanisms import L2, Gaussian, Mechanism
+from mercer.mechanisms.base import check_promise, no_delta
+from mercer.noisy_embeddings import LandmarkEmbedding
+from mercer.publish import LedgerLike, Purse, publish
+from mercer.record_kernels import OwnKernel
+from mercer.record_releases import OpenDomain, RecordsRelease
+from mercer.record_spans import LandmarkSpan
+from mercer.statements import Statement
+from mercer.summaries.embedding import EmbeddingSummary, Own, tally_own
+from mercer.weights_of import weigh
+
+__all__ = ["synthetic_own"]
+
+_ERROR = 1e-9  # of a caller's kernel values, for the choice of directions alone
+MOST_OWN = 2000
+
+
+def synthetic_own(
+    records: object, kernel: OwnKernel, *, domain: object, epsilon: object, delta: object,
+    public: object, method: str, weights: str, bound: float, unit: str | None, rng: object,
+    ledger: LedgerLike, dataset: str | None, progress: Callable[[int], None] | None,
+) -> RecordsRelease:  # fmt: skip
+    """Weighted public landmarks that stand for records of any kind."""
+    if method != "landmarks" or unit is not None or domain is not None:
+        raise ValueError(
+            "a kernel of your own goes with method='landmarks', without domain and unit: it sees "
+            "records of any kind"
+        )
+    style = check_choice("weights", weights, ("positive", "l1", "free"))
+    check_positive("bound", bound, "1 or more")
+    mechanism: Mechanism = L2() if no_delta(delta) else Gaussian()
+    promise = check_promise(mechanism, epsilon, delta)
+    points = _landmarks(public)
+    how, used = _span(kernel, points)
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=records, unit=None)
+    if isinstance(records, (str, bytes, dict)) or not isinstance(records, Sequence | np.ndarray):
+        raise TypeError(
+            "table must be a list of records for a kernel of your own, got "
+            f"{type(records).__name__}"
+        )
+    if len(records) < 2:
+        raise ValueError(f"table must have at least 2 records, got {len(records)}")
+    tally = tally_own(list(records), how, progress)
+    summary = EmbeddingSummary(tally, n=tally.rows, unit="row")
+
+    def build(noisy: Floats, law: Law, statement: Statement) -> RecordsRelease:
+        embedding = LandmarkEmbedding.of(noisy, how.span, law)
+        return RecordsRelease(
+            OpenDomain(f"records under {kernel.words}"), statement, tuple(points[i] for i in used),
+            weigh(embedding, style, bound), embedding.raw, law, how.span.floor, style, bound,
+            kernel,
+        )  # fmt: skip
+
+    what = f"synthetic records under {kernel.words}"
+    return publish(summary, mechanism, build, purse, promise=promise, what=what)
+
+
+def _landmarks(public: object) -> list[Any]:
+    if isinstance(public, (str, bytes, dict)) or not isinstance(public, Sequence | np.ndarray):
+        raise ValueError(
+            "public must be a list of public records: a kernel of your own says where landmarks "
+            "are near, but not where there are any"
+        )
+    points = list(public)
+    if not 1 <= len(points) <= MOST_OWN:
+        raise ValueError(f"public must be 1 to {MOST_OWN} records, got {len(points)}")
+    return points
+
+
+def _span(kernel: OwnKernel, points: list[Any]) -> tuple[Own, list[int]]:
+    """The subspace of the landmarks, which are public: what is wrong with them may be said."""
+    gram = kernel.matrix(points, points)
+    if not np.all(np.isfinite(gram)):
+        raise ValueError("kernel must give a finite number for any two of the public records")
+    if np.max(np.abs(gram - gram.T)) > 1e-6:
+        raise ValueError("kernel must be symmetric: k(x, z) = k(z, x) for the public records")
+    if np.max(np.diag(gram)) > 1 + 1e-9:
+        raise ValueError(
+            f"supremum must be at least {np.max(np.diag(gram)) * kernel.supremum:g}, the largest "
+            f"k(x, x) of the public records, got {kernel.supremum:g}"
+        )
+    gram = (gram + gram.T) / 2
+    least = float(np.linalg.eigvalsh(gram)[0])
+    if least < -1e-6 * len(gram):
+        raise ValueError(
+            "kernel must be positive definite: its matrix of the public records has the eigenvalue "
+            f"{least:.3g}"
+        )
+    span, used = LandmarkSpan.of(gram, _ERROR)
+    return Own(kernel, [points[i] for i in used], span), [int(i) for i in used]
