@@ -75,6 +75,13 @@ class LandmarkSpan:
         used = np.sort(_pivots(gram, floor))
         return cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor), used
 
+    def first(self, most: int) -> LandmarkSpan:
+        """The span of the first few coordinates."""
+        if most >= self.size:
+            return self
+        above, below = self.eigenvalues[most - 1], self.eigenvalues[most]
+        return LandmarkSpan(self.gram, math.sqrt(float(above * below)))
+
     @cached_property
     def _eigen(self) -> tuple[Floats, Floats]:
         values, vectors = np.linalg.eigh((self.gram + self.gram.T) / 2)
