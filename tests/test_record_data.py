@@ -332,6 +332,9 @@ def test_no_cell_decides_whether_there_is_an_error():
         found = codes(data)
         assert len(found) == len(data)
         assert not np.isnan(found).all()
+    far = np.array(["1e4000", "0.5"]).astype(np.longdouble)  # beyond doubles, and no warning
+    for data in (far, list(far), far.astype(object)):
+        assert same(codes(data, mercer.Domain({"x": (0, 1)}))[:, 0], [np.nan, 0.5])
     category = pd.DataFrame({"x": pd.Categorical(["f", 3, "m", None])})  # of several types
     assert same(codes(category, mercer.Domain({"x": ["f", "m"]}))[:, 0], [0, np.nan, 1, np.nan])
 
@@ -429,3 +432,22 @@ def test_records_are_not_shown_or_saved():
     for refuse in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="sensitive records"):
             refuse(records)
+
+
+scraps = st.one_of(
+    st.binary(max_size=12),
+    st.from_regex(rb"\A\s?[0-9+-]{0,4}-?[0-9]{1,2}-?[0-9:TZ .eE]{0,8}\Z"),
+    st.sampled_from([b"north", b" other ", b"I", b"f", b"TRUE", b"1", b"2.0", b"2020-06-31"]),
+)
+
+
+@given(st.lists(scraps, max_size=8))
+def test_any_bytes_are_a_code_or_missing_wherever_they_stand(cells):
+    for column in DOMAIN.columns:
+        domain = TableDomain([column])
+        found = codes(pa.table({column.name: pa.array(cells, pa.binary())}), domain)
+        assert same(column.snap(found), found)
+        coded = pa.array(cells, pa.binary()).dictionary_encode()
+        assert same(codes(pa.table({column.name: coded}), domain), found)
+        mixed = codes([{column.name: cell} for cell in [*cells, 7]], domain)  # cell by cell
+        assert same(mixed[:-1], found)

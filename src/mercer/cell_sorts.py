@@ -40,15 +40,16 @@ def sort_of(kind: Any) -> str | None:
 def by_sort(cells: Iterable[Any]) -> dict[str, tuple[list[int], list[Any]]]:
     """Python objects that are a cell of some sort: their places, and their plain values."""
     sorts: dict[str, tuple[list[int], list[Any]]] = {}
-    for place, cell in enumerate(cells):
-        try:
-            sort, value = _sorted(cell)
-        except Exception:  # of a type of its own; whatever it says may show the cell
-            continue
-        if sort is not None:
-            places, values = sorts.setdefault(sort, ([], []))
-            places.append(place)
-            values.append(value)
+    with np.errstate(all="ignore"):  # or a number beyond all doubles would be a warning
+        for place, cell in enumerate(cells):
+            try:
+                sort, value = _sorted(cell)
+            except Exception:  # of a type of its own; whatever it says may show the cell
+                continue
+            if sort is not None:
+                places, values = sorts.setdefault(sort, ([], []))
+                places.append(place)
+                values.append(value)
     return sorts
 
 
