@@ -55,7 +55,7 @@ class Records(Rows):
                 codes = np.empty((self.domain.dimension, part.num_rows))
                 for place, (name, reader) in enumerate(zip(self.names, self._readers, strict=True)):
                     codes[place] = reader.codes(part.column(name))
-                yield codes.T
+                yield codes.T  # each column in one piece
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
@@ -209,12 +209,16 @@ def _slice(rows: Any, names: Sequence[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     kind = rows.dtype if rows.dtype.kind == "b" else np.float64
-    columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
+    with np.errstate(all="ignore"):  # a number beyond all doubles is infinite, and no warning
+        columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
     yield pa.record_batch(columns, names=list(names))
 
 
 def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Records:
-    """Rows of any kind: what one is does not change how another is read (M18)."""
+    """Rows of any kind: what one is does not change how another is read (M18).
+
+    Names of columns are public: that no row at all has one is an error, as it is of a table.
+    """
     wanted = [*domain.names, *([unit] if unit else [])]
     seen: set[str] = set()
     rows = []
