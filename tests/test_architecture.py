@@ -11,7 +11,7 @@ import mercer
 
 ROOT = Path(mercer.__file__).parent
 LAYERS = {
-    0: ["version", "checks", "disk", "privacy", "entropy"],
+    0: ["version", "checks", "fields", "disk", "privacy", "entropy"],
     1: [
         "domain",
         "column_rules",
@@ -36,6 +36,9 @@ LAYERS = {
         "maps",
         "polynomials",
         "modes",
+        "record_kernels",
+        "record_spans",
+        "designs",
     ],
     2: [
         "sensitive",
@@ -65,6 +68,18 @@ LAYERS = {
     4: [
         "release",
         "densities",
+        "embedding_smoothing",
+        "weightings",
+        "weighted",
+        "noisy_embeddings",
+        "weights_of",
+        "table_accuracy",
+        "two_samples",
+        "own_rows",
+        "table_outputs",
+        "table_releases",
+        "record_releases",
+        "table_storage",
         "machines",
         "predictors",
         "smoothing",
@@ -89,6 +104,9 @@ LAYERS = {
         "recipes",
         "machine_recipes",
         "curve_recipes",
+        "table_recipes",
+        "column_spreads",
+        "small_databases",
         "centers",
         "draws",
         "bandwidths",
@@ -110,6 +128,9 @@ LAYERS = {
         "learning",
         "averager",
         "averaging",
+        "table_maker",
+        "own_synthesis",
+        "synthesis",
         "lives",
         "planning",
         "estimators",
@@ -198,6 +219,16 @@ SAME_LAYER = {
     ("columns", "column_base"), ("columns", "column_rules"), ("declarations", "columns"), ("table_domain", "columns"), ("table_domain", "declarations"),
     ("record_data", "cells"), ("record_data", "data"), ("record_data", "files"), ("record_data", "tables"), ("cells", "tables"), ("cells", "cell_sorts"),
     ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"), ("server", "lives"),
+    ("column_spreads", "draws"), ("designs", "table_domain"), ("noisy_embeddings", "embedding_smoothing"), ("record_kernels", "kernels"),
+    ("record_kernels", "table_domain"), ("record_releases", "noisy_embeddings"), ("record_releases", "release"), ("record_releases", "two_samples"),
+    ("record_releases", "weighted"), ("record_releases", "weightings"), ("record_releases", "weights_of"), ("small_databases", "publish"),
+    ("small_databases", "table_recipes"), ("storage", "table_storage"), ("summaries", "record_data"), ("summaries", "sensitive"),
+    ("synthesis", "own_synthesis"), ("synthesis", "table_maker"), ("table_accuracy", "noisy_embeddings"), ("table_outputs", "noisy_embeddings"),
+    ("table_outputs", "own_rows"), ("table_outputs", "table_releases"), ("table_releases", "embedding_smoothing"), ("table_releases", "noisy_embeddings"),
+    ("table_releases", "release"), ("table_releases", "table_accuracy"), ("table_releases", "table_outputs"), ("table_releases", "two_samples"),
+    ("table_releases", "weighted"), ("table_releases", "weightings"), ("table_releases", "weights_of"), ("table_storage", "embedding_smoothing"),
+    ("table_storage", "noisy_embeddings"), ("table_storage", "record_releases"), ("table_storage", "table_releases"), ("two_samples", "noisy_embeddings"),
+    ("weights_of", "noisy_embeddings"), ("weights_of", "weightings"),
 }  # fmt: skip
 
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
     from mercer.synthesis import synthetic
-    from mercer.synthetic import TableRelease
     from mercer.table_domain import Domain
+    from mercer.table_releases import TableRelease
 
 __all__ = [
     "Audit",
@@ -131,7 +131,7 @@ _HOMES = {
     "select": "selection",
     "select_function": "selection",
     "OwnKernel": "record_kernels",
-    "TableRelease": "synthetic",
+    "TableRelease": "table_releases",
     "synthetic": "synthesis",
 }
 

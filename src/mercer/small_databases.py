@@ -12,8 +12,8 @@ from mercer.privacy import PureEvent
 from mercer.publish import Purse, spend
 from mercer.record_data import Records
 from mercer.summaries.small_tables import candidate_tables, count_cells, table_scores
-from mercer.synthetic import TableRelease
 from mercer.table_recipes import TableRecipe
+from mercer.table_releases import TableRelease
 
 __all__ = ["draw_table"]
 

@@ -7,7 +7,6 @@ written with as many digits as give the same double back.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +17,7 @@ from mercer.curves import CurveRelease
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
+from mercer.fields import Fields, finite, numbers
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
@@ -27,6 +27,7 @@ from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
 from mercer.release import Release
 from mercer.statements import Statement
+from mercer.table_storage import records_from, table_from
 
 __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
 
@@ -65,7 +66,7 @@ def load(path: str | Path) -> Release:
 
 def from_dict(fields: object) -> Release:
     """Rebuild a release from the fields of its file."""
-    top = _Fields(fields, "the file")
+    top = Fields(fields, "the file")
     if top.get("format", str) != FORMAT:
         raise ValueError(f"it does not call itself {FORMAT!r}")
     version = top.get("version", int)
@@ -82,7 +83,7 @@ def from_dict(fields: object) -> Release:
     return _KINDS[kind](top)
 
 
-def _domain(top: _Fields, most: int = MAX_DIMENSION) -> Domain:
+def _domain(top: Fields, most: int = MAX_DIMENSION) -> Domain:
     fields = top.part("domain")
     names = fields.get("columns", list)
     if not names or not all(isinstance(name, str) for name in names):
@@ -90,7 +91,7 @@ def _domain(top: _Fields, most: int = MAX_DIMENSION) -> Domain:
     return Domain.of(fields.get("bounds", list), names, most=most)
 
 
-def _density(top: _Fields) -> Release:
+def _density(top: Fields) -> Release:
     domain = _domain(top)
     basis = basis_from_dict(top.get("basis", dict))
     if basis.dimension != domain.dimension:
@@ -108,7 +109,7 @@ def _density(top: _Fields) -> Release:
     return DensityRelease(
         domain=domain,
         basis=basis,
-        coordinates=[_finite(value, "a coordinate") for value in coordinates],  # type: ignore[arg-type]
+        coordinates=numbers(coordinates, "a coordinate"),  # type: ignore[arg-type]
         noise=law,
         privacy=_statement(top.part("privacy")),
         covariance=covariance,
@@ -118,7 +119,7 @@ def _density(top: _Fields) -> Release:
     )
 
 
-def _machine(top: _Fields) -> dict[str, Any]:
+def _machine(top: Fields) -> dict[str, Any]:
     """What classifiers and regressions share."""
     law, machine = law_from_dict(top.get("noise", dict)), top.part("machine")
     if isinstance(law, OrbitopeLaw):
@@ -129,7 +130,7 @@ def _machine(top: _Fields) -> dict[str, Any]:
         "privacy": _statement(top.part("privacy")),
         "features": map_from_dict(top.get("features", dict)),
         "losses": losses,
-        "coordinates": [_finite(v, "a coordinate") for v in top.get("coordinates", list)],
+        "coordinates": numbers(top.get("coordinates", list), "a coordinate"),
         "noise": law,
         "method": machine.get("method", str),
         "penalty": machine.positive("penalty"),
@@ -139,7 +140,7 @@ def _machine(top: _Fields) -> dict[str, Any]:
     }
 
 
-def _classifier(top: _Fields) -> Release:
+def _classifier(top: Fields) -> Release:
     classes = top.get("classes", list)
     if not all(isinstance(c, (str, bool, int, float)) for c in classes):
         raise ValueError("classes must be text or numbers")
@@ -149,8 +150,8 @@ def _classifier(top: _Fields) -> Release:
     return ClassifierRelease(**fields, classes=tuple(classes), label=top.get("label", str))
 
 
-def _regression(top: _Fields) -> Release:
-    pair = [_finite(v, "y_bounds") for v in top.get("y_bounds", list)]
+def _regression(top: Fields) -> Release:
+    pair = numbers(top.get("y_bounds", list), "y_bounds")
     fields = _machine(top)
     if len(pair) != 2 or any(loss.classes for loss in fields["losses"]):
         raise ValueError("y_bounds or losses are not a regression's")
@@ -159,11 +160,11 @@ def _regression(top: _Fields) -> Release:
     )
 
 
-def _curve(top: _Fields) -> Release:
+def _curve(top: Fields) -> Release:
     smoothing = top.part("filter")
-    frame = top.get("frame", list | type(None))  # type: ignore[arg-type]
+    frame = top.get("frame", list | None)
     numbers = {
-        name: [_finite(v, name) for v in top.get(name, list)]
+        name: numbers(top.get(name, list), name)
         for name in ("coordinates", "center", "coefficients")
     }
     return CurveRelease(
@@ -184,50 +185,31 @@ def _curve(top: _Fields) -> Release:
     )
 
 
-_KINDS: dict[str, Callable[[_Fields], Release]] = {
+def _table(top: Fields) -> Release:
+    return table_from(top, _statement(top.part("privacy")))
+
+
+def _records(top: Fields) -> Release:
+    return records_from(top, _statement(top.part("privacy")))
+
+
+_KINDS: dict[str, Callable[[Fields], Release]] = {
     "density": _density,
     "classifier": _classifier,
     "regression": _regression,
     "mean-curve": _curve,
+    "synthetic-table": _table,
+    "synthetic-records": _records,
 }
-
-
-class _Fields:
-    """A JSON object whose fields are fetched with their type."""
-
-    def __init__(self, fields: object, what: str) -> None:
-        if not isinstance(fields, dict):
-            raise ValueError(f"{what} must be a JSON object")
-        self._fields, self._what = fields, what
-
-    def get(self, key: str, kind: type) -> Any:
-        if key not in self._fields:
-            raise ValueError(f"{self._what} has no field {key!r}")
-        value = self._fields[key]
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ValueError(f"{key!r} in {self._what} has the wrong type")
-        return value
-
-    def has(self, key: str) -> bool:
-        return key in self._fields
-
-    def part(self, key: str) -> _Fields:
-        return _Fields(self.get(key, dict), repr(key))
-
-    def positive(self, key: str) -> float:
-        value = _finite(self._fields.get(key), repr(key))
-        if value <= 0:
-            raise ValueError(f"{key!r} in {self._what} must be above 0")
-        return value
 
 
 def statement_from(fields: object) -> Statement:
     """A statement from what its `to_dict` wrote."""
-    return _statement(_Fields(fields, "the statement"))
+    return _statement(Fields(fields, "the statement"))
 
 
-def _statement(fields: _Fields) -> Statement:
-    delta = _finite(fields.get("delta", float | int), "delta")  # type: ignore[arg-type]
+def _statement(fields: Fields) -> Statement:
+    delta = finite(fields.get("delta", float | int), "delta")
     if not 0 <= delta < 1:
         raise ValueError("delta must be in [0, 1)")
     n = fields.get("n", int)
@@ -247,21 +229,12 @@ def _statement(fields: _Fields) -> Statement:
     )
 
 
-def _events(fields: _Fields) -> tuple[Event, ...]:
+def _events(fields: Fields) -> tuple[Event, ...]:
     """What the release is made of; files of format 1 do not say."""
     if not fields.has("events"):
-        delta = _finite(fields.get("delta", float | int), "delta")  # type: ignore[arg-type]
+        delta = finite(fields.get("delta", float | int), "delta")
         return (ApproximateEvent(fields.positive("epsilon"), delta),)
     return tuple(event_from_dict(event) for event in fields.get("events", list))
-
-
-def _finite(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{what} must be a number")
-    number = float(value)
-    if not math.isfinite(number) or abs(number) > 1e15:
-        raise ValueError(f"{what} must be finite and at most 1e15")
-    return number
 
 
 def _no_constant(name: str) -> NoReturn:

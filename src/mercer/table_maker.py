@@ -23,8 +23,8 @@ from mercer.summaries.embedding import (
     Waves,
     tally_records,
 )
-from mercer.synthetic import TableRelease
 from mercer.table_recipes import TableRecipe
+from mercer.table_releases import TableRelease
 from mercer.weights_of import placed
 
 __all__ = ["Asked"]

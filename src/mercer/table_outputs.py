@@ -12,7 +12,7 @@ from mercer.noisy_embeddings import LandmarkEmbedding, WaveEmbedding
 from mercer.own_rows import codes_of
 
 if TYPE_CHECKING:
-    from mercer.synthetic import TableRelease
+    from mercer.table_releases import TableRelease
 
 __all__ = ["codes_of", "to_dict", "trained", "with_weights", "write_csv", "write_parquet"]
 

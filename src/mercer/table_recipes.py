@@ -20,8 +20,8 @@ from mercer.record_kernels import RecordKernel
 from mercer.record_spans import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, WaveSpan
 from mercer.summaries.embedding import Landmarks, Waves
 from mercer.summaries.kernel_sums import kernel_error
-from mercer.synthetic import METHODS
 from mercer.table_domain import TableDomain
+from mercer.table_releases import METHODS
 from mercer.weightings import STYLES
 
 __all__ = ["TableRecipe"]
