@@ -240,8 +240,9 @@ def test_replays(kind, rng):
 
     found = mercer.replay(release, (one, two))
     if kind.startswith("private"):  # scales are drawn, and differ as the draws do
-        assert all(change.within for change in found.changes), str(found)
-        assert found.changes[0].measured > 0
+        scores = [change for change in found.changes if change.what == "scores"]
+        assert len(scores) == 2
+        assert all(change.within for change in scores), str(found)
         two["age"] = one["age"]
         found = mercer.replay(release, (one, two))
     assert found.kept, str(found)
@@ -404,7 +405,7 @@ def test_audit_from_end_to_end(rng):
                 table, domain=PLANE, epsilon=4, delta=0.05, public=marks, scale=0.03,
                 weights="free", rng=Seeded(rng),
             ).embedding.raw @ [1, -1]
-            for _ in range(1000)
+            for _ in range(500)
         ])  # fmt: skip
     bound = epsilon_lower_bound(*np.array(draws), delta=0.05, confidence=CONFIDENCE)
     assert 0 < bound <= 4

@@ -91,16 +91,13 @@ class Reader(ABC):
         """Codes of Python objects: one of another type does not change how others are read."""
         import pyarrow as pa
 
-        try:  # the usual case, and quick
-            return self.codes(pa.array(cells, pa.large_string(), from_pandas=True))
-        except Exception:  # not all are text, which is nobody's business
-            codes = np.full(len(cells), np.nan)
-        for sort, (places, values) in by_sort(cells).items():
-            if sort == "text":
-                codes[places] = self._texts(trimmed(pa.array(values, pa.large_binary())))
-            else:
-                ways = {"number": self._numbers, "truth": self._truths, "day": self._days}
-                codes[places] = ways[sort](np.array(values, dtype=np.float64))
+        codes, sorts = np.full(len(cells), np.nan), by_sort(cells)
+        ways = {"number": self._numbers, "truth": self._truths, "day": self._days}
+        for sort, read in ways.items():  # all of them, whatever there is
+            places, values = sorts.get(sort, ([], []))
+            codes[places] = read(np.array(values, dtype=np.float64))
+        places, values = sorts.get("text", ([], []))
+        codes[places] = self._texts(trimmed(pa.array(values, pa.large_binary())))
         return codes
 
 

@@ -221,19 +221,7 @@ def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Re
     """
     wanted = [*domain.names, *([unit] if unit else [])]
     seen: set[str] = set()
-    rows = []
-    for row in data:
-        if isinstance(row, Mapping):
-            seen.update(name for name in wanted if name in row)
-            rows.append([row.get(name) for name in wanted])
-        elif isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
-            seen.update(domain.names)
-            rows.append([*row, None])
-        elif domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
-            seen.update(domain.names)
-            rows.append([row, None])
-        else:
-            rows.append([None] * len(wanted))
+    rows = [_cells_of(row, domain, wanted, seen) for row in data]
     for name in wanted if rows else ():
         if name not in seen:
             raise ValueError(
@@ -243,6 +231,20 @@ def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Re
             )
     columns = [[row[place] for row in rows] for place in range(len(wanted))]
     return _from_objects(columns, domain, unit, columns[-1] if unit else None)
+
+
+def _cells_of(row: Any, domain: TableDomain, wanted: list[str], seen: set[str]) -> list[Any]:
+    """Cells of one row, by name or in order; none of a row of another kind."""
+    if isinstance(row, Mapping):
+        seen.update(name for name in wanted if name in row)
+        return [row.get(name) for name in wanted]
+    if isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
+        seen.update(domain.names)
+        return [*row, None]
+    if domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
+        seen.update(domain.names)
+        return [row, None]
+    return [None] * len(wanted)
 
 
 def _from_objects(
