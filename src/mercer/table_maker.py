@@ -8,8 +8,8 @@ from typing import Any
 
 from mercer.bandwidths import Split
 from mercer.checks import Floats
-from mercer.column_spreads import draw_spreads
 from mercer.laws import Law
+from mercer.marginal_draws import draw_marginals
 from mercer.mechanisms.base import Promise, check_promise
 from mercer.noisy_embeddings import LandmarkEmbedding, WaveEmbedding
 from mercer.publish import Purse, publish
@@ -57,17 +57,22 @@ class Asked:
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
         if progress is not None:
             records.progress(progress)
-        spreads = None
+        marginals = None
         if self.split is not None:
             counts = count_columns(records)
             n = _known(counts.persons if records.unit else counts.rows)
             paid = self.split.spend(
-                recipe.mechanism, purse, n=n, unit=records.unit or "row", what=what, chosen="scales"
+                recipe.mechanism,
+                purse,
+                n=n,
+                unit=records.unit or "row",
+                what=what,
+                chosen="landmarks and scales",
             )
             promise = self.split.noise
-            spreads = draw_spreads(counts, n=n, epsilon=self.split.choice, entropy=purse.entropy)
-        kernel = recipe.record_kernel(spreads)
-        how, landmarks = recipe.features(kernel)
+            marginals = draw_marginals(counts, epsilon=self.split.choice, entropy=purse.entropy)
+        kernel, marks = recipe.record_kernel(marginals), recipe.marks(marginals)
+        how, landmarks = recipe.features(kernel, marks)
         tally = tally_records(records, how)
         n = _known(tally.persons if records.unit else tally.rows)
         seen = how
@@ -77,7 +82,7 @@ class Asked:
 
         def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
             if isinstance(seen, Landmarks):
-                return self._weighed(kernel, seen, landmarks, noisy, law, statement)
+                return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, noisy, law, statement, polish)
 
         return publish(
@@ -85,18 +90,17 @@ class Asked:
         )
 
     def _weighed(
-        self, kernel: RecordKernel, how: Landmarks, landmarks: Floats, noisy: Floats, law: Law,
-        statement: Statement,
+        self, kernel: RecordKernel, how: Landmarks, places: tuple[Floats, Floats], noisy: Floats,
+        law: Law, statement: Statement,
     ) -> TableRelease:  # fmt: skip
         recipe = self.recipe
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
         codes, weight = placed(
-            embedding, kernel, landmarks, recipe.marks, recipe.style, recipe.bound,
-            size=recipe.size,
-        )  # fmt: skip
+            embedding, kernel, *places, recipe.style, recipe.bound, size=recipe.size
+        )
         return TableRelease(
             recipe.domain, statement, kernel, recipe.method, embedding,
-            None if codes is landmarks else landmarks, codes, weight, recipe.style, recipe.bound,
+            None if codes is places[0] else places[0], codes, weight, recipe.style, recipe.bound,
         )  # fmt: skip
 
     def _reduced(
