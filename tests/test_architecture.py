@@ -70,6 +70,14 @@ LAYERS = {
         "plotting_curves",
         "plotting",
         "choices",
+        "reduced_space",
+        "reduced_waves",
+        "reduced_torch",
+        "reduced_weights",
+        "reduced_descent",
+        "reduced_moves",
+        "reduced_starts",
+        "reduced_sets",
     ],
     5: [
         "ledger_store",
@@ -184,6 +192,10 @@ SAME_LAYER = {
     ("modes", "kernels"), ("modes", "polynomials"), ("summaries", "curve_data"), ("summaries", "rules_curves"),
     ("curve_draws", "curve_smoothing"), ("noisy_curves", "curve_draws"), ("curves", "curve_draws"), ("noisy_curves", "functionals"), ("noisy_curves", "release"), ("noisy_curves", "plotting"), ("curves", "curve_smoothing"), ("curves", "noisy_curves"), ("curves", "release"), ("storage", "curves"),
     ("averaging", "averager"),
+    ("reduced_torch", "reduced_waves"), ("reduced_descent", "reduced_space"), ("reduced_descent", "reduced_waves"), ("reduced_descent", "reduced_weights"),
+    ("reduced_moves", "reduced_descent"), ("reduced_moves", "reduced_space"), ("reduced_starts", "reduced_descent"), ("reduced_starts", "reduced_moves"),
+    ("reduced_sets", "reduced_descent"), ("reduced_sets", "reduced_moves"), ("reduced_sets", "reduced_space"), ("reduced_sets", "reduced_starts"),
+    ("reduced_sets", "reduced_torch"), ("reduced_sets", "reduced_waves"), ("reduced_sets", "reduced_weights"),
     ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"), ("server", "lives"),
 }  # fmt: skip
 
@@ -248,7 +260,7 @@ def test_randomness_comes_from_entropy_alone():
 def test_import_is_quick():
     """Under a second: nothing heavy is loaded before it is used (import time is not asserted)."""
     program = (
-        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer', 'psycopg', 'dp_accounting', 'fastapi', 'starlette', 'pydantic', 'uvicorn', 'sqlalchemy', 'orjson', 'skfda'}"
+        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer', 'psycopg', 'dp_accounting', 'fastapi', 'starlette', 'pydantic', 'uvicorn', 'sqlalchemy', 'orjson', 'skfda', 'torch'}"
         "; print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run(
