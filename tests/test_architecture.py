@@ -70,6 +70,7 @@ LAYERS = {
         "densities",
         "embedding_smoothing",
         "weightings",
+        "conditions",
         "weighted",
         "noisy_embeddings",
         "weights_of",
@@ -79,6 +80,9 @@ LAYERS = {
         "table_outputs",
         "table_releases",
         "record_releases",
+        "marginals",
+        "table_sheets",
+        "plotting_tables",
         "table_storage",
         "machines",
         "predictors",
@@ -229,6 +233,9 @@ SAME_LAYER = {
     ("table_releases", "weighted"), ("table_releases", "weightings"), ("table_releases", "weights_of"), ("table_storage", "embedding_smoothing"),
     ("table_storage", "noisy_embeddings"), ("table_storage", "record_releases"), ("table_storage", "table_releases"), ("two_samples", "noisy_embeddings"),
     ("weights_of", "noisy_embeddings"), ("weights_of", "weightings"),
+    ("marginals", "table_releases"), ("marginals", "weighted"), ("plotting", "plotting_tables"), ("plotting", "table_releases"),
+    ("plotting", "table_sheets"), ("plotting_tables", "marginals"), ("plotting_tables", "table_releases"), ("plotting_tables", "table_sheets"),
+    ("table_releases", "conditions"), ("table_sheets", "marginals"), ("table_sheets", "table_releases"),
 }  # fmt: skip
 
 
