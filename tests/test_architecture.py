@@ -147,6 +147,9 @@ LAYERS = {
         "terminal",
         "terminal_machines",
         "terminal_curves",
+        "table_plans",
+        "table_drafts",
+        "terminal_tables",
         "cli_audit",
         "cli_choices",
         "cli_ledger",
@@ -155,6 +158,8 @@ LAYERS = {
         "cli_machines",
         "cli_predict",
         "cli_curves",
+        "cli_tables",
+        "cli_releases",
         "server",
         "cli_serve",
         "cli",
@@ -236,6 +241,11 @@ SAME_LAYER = {
     ("marginals", "table_releases"), ("marginals", "weighted"), ("plotting", "plotting_tables"), ("plotting", "table_releases"),
     ("plotting", "table_sheets"), ("plotting_tables", "marginals"), ("plotting_tables", "table_releases"), ("plotting_tables", "table_sheets"),
     ("table_releases", "conditions"), ("table_sheets", "marginals"), ("table_sheets", "table_releases"),
+    ("cli", "cli_releases"), ("cli", "cli_tables"), ("cli_releases", "cli_machines"), ("cli_releases", "cli_plan"),
+    ("cli_releases", "terminal"), ("cli_releases", "terminal_curves"), ("cli_releases", "terminal_machines"), ("cli_releases", "terminal_tables"),
+    ("cli_tables", "cli_machines"), ("cli_tables", "cli_plan"), ("cli_tables", "synthesis"), ("cli_tables", "table_drafts"),
+    ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
+    ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
 }  # fmt: skip
 
 

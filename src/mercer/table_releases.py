@@ -255,15 +255,15 @@ class TableRelease(Weighted, Release):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
-        from mercer.table_outputs import write_csv
+        from mercer.table_outputs import with_weights, write_csv
 
-        return write_csv(self, Path(path))
+        return write_csv(with_weights(self), Path(path))
 
     def to_parquet(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
-        from mercer.table_outputs import write_parquet
+        from mercer.table_outputs import with_weights, write_parquet
 
-        return write_parquet(self, Path(path))
+        return write_parquet(with_weights(self), Path(path), self.privacy)
 
     def to_dict(self) -> dict[str, Any]:
         from mercer.table_outputs import to_dict
