@@ -140,6 +140,7 @@ LAYERS = {
         "estimators",
         "learners",
         "curve_estimators",
+        "synthesizers",
         "curve_bounds",
         "worst",
         "audits",
@@ -246,6 +247,7 @@ SAME_LAYER = {
     ("cli_tables", "cli_machines"), ("cli_tables", "cli_plan"), ("cli_tables", "synthesis"), ("cli_tables", "table_drafts"),
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
+    ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
 }  # fmt: skip
 
 
