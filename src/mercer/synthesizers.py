@@ -43,7 +43,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
     --------
     >>> import numpy as np
     >>> from mercer import PrivateSynthesizer
-    >>> X = np.random.default_rng().normal(0.5, 0.1, (2000, 2))
+    >>> X = np.column_stack([np.linspace(0.3, 0.7, 2000), np.linspace(0, 1, 2000) ** 2])
     >>> model = PrivateSynthesizer(epsilon=1.0, delta=1e-6, bounds=(0, 1), size=100).fit(X)
     >>> model.sample(5).shape, bool(abs(model.release_.expect("x1") - 0.5) < 0.1)
     ((5, 2), True)
