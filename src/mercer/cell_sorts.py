@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from mercer.checks import Floats
 
-__all__ = ["days_of", "sort_of", "sorted_cell", "trimmed", "written_days"]
+__all__ = ["by_sort", "days_of", "sort_of", "trimmed", "written_days"]
 
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9:.,]*[ ]*(Z|[+-][0-9:]+)?)?$"
 _A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
@@ -36,24 +37,36 @@ def sort_of(kind: Any) -> str | None:
     return next((sort for sort, of in tests.items() if any(test(kind) for test in of)), None)
 
 
-def sorted_cell(cell: Any) -> tuple[str, Any]:
-    """What sort of cell a Python object is, and its plain value."""
-    try:
-        if isinstance(cell, str):
-            return "text", cell.encode("utf-8", "surrogatepass")
-        if isinstance(cell, bytes):
-            return "text", cell
-        if isinstance(cell, (bool, np.bool_)):
-            return "truth", float(cell)
-        if isinstance(cell, (int, float, Decimal, np.integer, np.floating)):
-            return "number", float(cell)
-        if isinstance(cell, np.datetime64):
-            cell = cell.astype("datetime64[D]").item()
-        if isinstance(cell, date):  # a datetime is one
-            return "day", float(cell.toordinal() - _EPOCH)
-    except Exception:  # of a type of its own; whatever it says may show the cell
-        return "null", None
-    return "null", None
+def by_sort(cells: Iterable[Any]) -> dict[str, tuple[list[int], list[Any]]]:
+    """Python objects that are a cell of some sort: their places, and their plain values."""
+    sorts: dict[str, tuple[list[int], list[Any]]] = {}
+    with np.errstate(all="ignore"):  # or a number beyond all doubles would be a warning
+        for place, cell in enumerate(cells):
+            try:
+                sort, value = _sorted(cell)
+            except Exception:  # of a type of its own; whatever it says may show the cell
+                continue
+            if sort is not None:
+                places, values = sorts.setdefault(sort, ([], []))
+                places.append(place)
+                values.append(value)
+    return sorts
+
+
+def _sorted(cell: Any) -> tuple[str | None, Any]:
+    if isinstance(cell, str):
+        return "text", cell.encode("utf-8", "surrogatepass")
+    if isinstance(cell, bytes):
+        return "text", cell
+    if isinstance(cell, (bool, np.bool_)):
+        return "truth", float(cell)
+    if isinstance(cell, (int, float, Decimal, np.integer, np.floating)):
+        return "number", float(cell)
+    if isinstance(cell, np.datetime64):
+        cell = cell.astype("datetime64[D]").item()
+    if isinstance(cell, date):  # a datetime is one
+        return "day", float(cell.toordinal() - _EPOCH)
+    return None, None
 
 
 def trimmed(cells: Any) -> Any:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mercer.cell_sorts import days_of, sort_of, sorted_cell, trimmed, written_days
+from mercer.cell_sorts import by_sort, days_of, sort_of, trimmed, written_days
 from mercer.checks import Floats
 from mercer.columns import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
 from mercer.tables import numbers_of
@@ -87,22 +87,17 @@ class Reader(ABC):
                 return self._days(days_of(cells))
         return np.full(len(cells), np.nan)
 
-    def objects(self, cells: Iterable[Any]) -> Floats:
+    def objects(self, cells: Sequence[Any]) -> Floats:
         """Codes of Python objects: one of another type does not change how others are read."""
         import pyarrow as pa
 
-        sorted_cells = [sorted_cell(cell) for cell in cells]
-        codes = np.full(len(sorted_cells), np.nan)
-        for sort, read in (
-            ("number", self._numbers),
-            ("truth", self._truths),
-            ("day", self._days),
-            ("text", lambda texts: self._texts(trimmed(pa.array(texts, pa.large_binary())))),
-        ):
-            where = [i for i, (its, _) in enumerate(sorted_cells) if its == sort]
-            values: Any = [sorted_cells[i][1] for i in where]
-            if where:
-                codes[where] = read(values if sort == "text" else np.array(values, np.float64))
+        codes, sorts = np.full(len(cells), np.nan), by_sort(cells)
+        ways = {"number": self._numbers, "truth": self._truths, "day": self._days}
+        for sort, read in ways.items():  # all of them, whatever there is
+            places, values = sorts.get(sort, ([], []))
+            codes[places] = read(np.array(values, dtype=np.float64))
+        places, values = sorts.get("text", ([], []))
+        codes[places] = self._texts(trimmed(pa.array(values, pa.large_binary())))
         return codes
 
 
@@ -179,9 +174,10 @@ class _OfLevels(Reader):
         places = np.array([*self._spelt.values(), self._other])
         found = pc.fill_null(pc.index_in(texts, value_set=known), len(known))
         codes = places[found.to_numpy(zero_copy_only=False)]
-        if self._whole.keys.size:  # "1.0" is the level 1
-            numbers = numbers_of(texts, self._column.name)
-            codes = self._whole.of(numbers, codes)
+        strange = pc.equal(found, len(known))
+        if self._whole.keys.size and pc.any(strange).as_py():  # "1.0" is the level 1
+            numbers = numbers_of(texts.filter(strange), self._column.name)
+            codes[strange.to_numpy(zero_copy_only=False)] = self._whole.of(numbers, self._other)
         missing = pc.is_null(texts).to_numpy(zero_copy_only=False)
         codes[missing] = np.nan
         return codes

@@ -7,6 +7,7 @@ two dates, {"ordered": […]}, {"categories": […], "other": "other"}; or every
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -85,6 +86,11 @@ def _listed(name: object, written: list[Any], file: bool) -> Mapping[str, Any]:
             f"({written[0]!r}, {written[1]!r}) for all between them, or "
             f'{{"categories": {written!r}}} for these two alone'
         )
+    if file and len(written) == 2 and any(map(_is_power, written)):
+        raise ValueError(
+            f"column {name!r}: {written!r} holds a number that YAML reads as text; write it out, "
+            "or like 1.0e+3, or give {categories: …}"
+        )
     if numbers or days:
         return {"type": "numeric" if numbers else "date", "bounds": written}
     return {"type": "categorical", "levels": written}
@@ -93,6 +99,11 @@ def _listed(name: object, written: list[Any], file: bool) -> Mapping[str, Any]:
 def _is_number(value: object) -> bool:
     number = isinstance(value, (int, float, np.integer, np.floating))
     return number and not isinstance(value, bool)
+
+
+def _is_power(value: object) -> bool:
+    """Text like 1e3, which is a number to all but YAML."""
+    return isinstance(value, str) and bool(re.fullmatch(r"[+-]?[0-9.]+[eE][+-]?[0-9]+", value))
 
 
 def _is_day(value: object) -> bool:

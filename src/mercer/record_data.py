@@ -55,7 +55,7 @@ class Records(Rows):
                 codes = np.empty((self.domain.dimension, part.num_rows))
                 for place, (name, reader) in enumerate(zip(self.names, self._readers, strict=True)):
                     codes[place] = reader.codes(part.column(name))
-                yield codes.T
+                yield codes.T  # each column in one piece
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
@@ -209,27 +209,19 @@ def _slice(rows: Any, names: Sequence[str]) -> Iterator[Any]:
     import pyarrow as pa
 
     kind = rows.dtype if rows.dtype.kind == "b" else np.float64
-    columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
+    with np.errstate(all="ignore"):  # a number beyond all doubles is infinite, and no warning
+        columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
     yield pa.record_batch(columns, names=list(names))
 
 
 def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Records:
-    """Rows of any kind: what one is does not change how another is read (M18)."""
+    """Rows of any kind: what one is does not change how another is read (M18).
+
+    Names of columns are public: that no row at all has one is an error, as it is of a table.
+    """
     wanted = [*domain.names, *([unit] if unit else [])]
     seen: set[str] = set()
-    rows = []
-    for row in data:
-        if isinstance(row, Mapping):
-            seen.update(name for name in wanted if name in row)
-            rows.append([row.get(name) for name in wanted])
-        elif isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
-            seen.update(domain.names)
-            rows.append([*row, None])
-        elif domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
-            seen.update(domain.names)
-            rows.append([row, None])
-        else:
-            rows.append([None] * len(wanted))
+    rows = [_cells_of(row, domain, wanted, seen) for row in data]
     for name in wanted if rows else ():
         if name not in seen:
             raise ValueError(
@@ -239,6 +231,20 @@ def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Re
             )
     columns = [[row[place] for row in rows] for place in range(len(wanted))]
     return _from_objects(columns, domain, unit, columns[-1] if unit else None)
+
+
+def _cells_of(row: Any, domain: TableDomain, wanted: list[str], seen: set[str]) -> list[Any]:
+    """Cells of one row, by name or in order; none of a row of another kind."""
+    if isinstance(row, Mapping):
+        seen.update(name for name in wanted if name in row)
+        return [row.get(name) for name in wanted]
+    if isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
+        seen.update(domain.names)
+        return [*row, None]
+    if domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
+        seen.update(domain.names)
+        return [row, None]
+    return [None] * len(wanted)
 
 
 def _from_objects(

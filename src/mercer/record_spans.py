@@ -75,6 +75,13 @@ class LandmarkSpan:
         used = np.sort(_pivots(gram, floor))
         return cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor), used
 
+    def first(self, most: int) -> LandmarkSpan:
+        """The span of the first few coordinates."""
+        if most >= self.size:
+            return self
+        above, below = self.eigenvalues[most - 1], self.eigenvalues[most]
+        return LandmarkSpan(self.gram, math.sqrt(float(above * below)))
+
     @cached_property
     def _eigen(self) -> tuple[Floats, Floats]:
         values, vectors = np.linalg.eigh((self.gram + self.gram.T) / 2)
@@ -109,12 +116,15 @@ class LandmarkSpan:
     def gain(self) -> float:
         """Bound on the norm of f -> mixing <k_Z, f>, rounding included: one, nearly.
 
-        Its square is the norm of mixing K mixing'; K is known up to rounding in every entry.
+        Its square is the norm of mixing K mixing'.  Entries of K are known up to 2^-45, and the
+        products are wrong by no more than their number of terms times those of absolute values.
         """
-        longest = 1 / math.sqrt(float(self.eigenvalues[-1]))
+        m, size = self.points, np.abs(self.mixing)
         product = self.mixing @ self.gram @ self.mixing.T
         off = float(np.linalg.norm(product - np.eye(self.size)))
-        return math.sqrt(1 + off + _gram_rounding(self.points) * longest**2) * (1 + 1e-12)
+        rounding = 2.0**-52 * (m + 4) * float(np.linalg.norm(size @ np.abs(self.gram) @ size.T))
+        entries = 2.0**-45 * m * float(np.sum(self.mixing**2))
+        return math.sqrt(1 + (off + rounding + entries) * (1 + 1e-9))
 
     @property
     def reach(self) -> float:

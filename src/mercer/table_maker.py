@@ -70,13 +70,15 @@ class Asked:
         how, landmarks = recipe.features(kernel)
         tally = tally_records(records, how)
         n = _known(tally.persons if records.unit else tally.rows)
-        summary = EmbeddingSummary(tally, n=n, unit=records.unit or "row")
+        seen = how
+        if isinstance(how, Landmarks):
+            seen = recipe.kept(how, n=n, epsilon=promise["epsilon"])
+        summary = EmbeddingSummary(tally, n=n, unit=records.unit or "row", how=seen)
 
         def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
-            if isinstance(how, Landmarks):
-                assert landmarks is not None
-                return self._weighed(kernel, how, landmarks, noisy, law, statement)
-            return self._reduced(kernel, how, noisy, law, statement, polish)
+            if isinstance(seen, Landmarks):
+                return self._weighed(kernel, seen, landmarks, noisy, law, statement)
+            return self._reduced(kernel, seen, noisy, law, statement, polish)
 
         return publish(
             summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid
@@ -88,7 +90,10 @@ class Asked:
     ) -> TableRelease:  # fmt: skip
         recipe = self.recipe
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
-        codes, weight = placed(embedding, landmarks, recipe.style, recipe.bound, size=recipe.size)
+        codes, weight = placed(
+            embedding, kernel, landmarks, recipe.marks, recipe.style, recipe.bound,
+            size=recipe.size,
+        )  # fmt: skip
         return TableRelease(
             recipe.domain, statement, kernel, recipe.method, embedding,
             None if codes is landmarks else landmarks, codes, weight, recipe.style, recipe.bound,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -128,14 +129,34 @@ class TableRecipe:
             differ = max(1 - float(np.sum(shares**2)), 0.1)
         return min(max(each / differ, 0.05), 20.0)
 
-    def features(self, kernel: RecordKernel) -> tuple[Landmarks | Waves, Floats | None]:
+    def kept(self, how: Landmarks, *, n: int, epsilon: float) -> Landmarks:
+        """Coordinates that are released: all, or few where noise grows with their number.
+
+        Pure noise on r coordinates has the expected square r (r + 1) (sqrt2 / (n epsilon))^2.  What
+        is left out of a mean embedding is taken for a tenth of what is left out of a record.
+        """
+        if not self.mechanism.pure:
+            return how
+        values = how.span.eigenvalues / how.span.points
+        left = np.sum(values) - np.cumsum(values)
+        r = np.arange(1, len(values) + 1)
+        most = int(np.argmin(2 * r * (r + 1) / (n * epsilon) ** 2 + left / 10)) + 1
+        return how.first(most)
+
+    @cached_property
+    def marks(self) -> Floats:
+        """Public records that may be landmarks, and synthetic records."""
+        return self.public if self.public is not None else spread(self.domain, self.size)
+
+    def features(self, kernel: RecordKernel) -> tuple[Landmarks | Waves, Floats]:
         """What records are seen by, and the codes of the landmarks that are used."""
         if self.method == "features":
-            return Waves(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2))), None
-        marks = self.public if self.public is not None else spread(self.domain, self.size)
-        u = kernel.embed(marks)
+            waves = Waves(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
+            return waves, np.zeros((0, self.domain.dimension))
+        u = kernel.embed(self.marks)
         span, used = LandmarkSpan.of(kernel.between(u, u), kernel_error(kernel))
-        return Landmarks(kernel, np.ascontiguousarray(u[used]), span), marks[used]
+        landmarks = self.marks if len(used) == len(u) else self.marks[used]
+        return Landmarks(kernel, np.ascontiguousarray(u[used]), span), landmarks
 
 
 def _domain(domain: object) -> TableDomain:

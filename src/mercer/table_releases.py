@@ -150,7 +150,10 @@ class TableRelease(Weighted, Release):
     def _again(self, embedding: NoisyEmbedding, style: str, bound: float) -> TableRelease:
         if isinstance(embedding, LandmarkEmbedding):
             landmarks = self.codes if self.landmarks is None else self.landmarks
-            codes, weight = placed(embedding, landmarks, style, bound, size=len(landmarks))
+            points = landmarks if self.style == "uniform" else self.codes
+            codes, weight = placed(
+                embedding, self.kernel, landmarks, points, style, bound, size=len(points)
+            )
             kept = None if codes is landmarks else landmarks
             return replace(
                 self, embedding=embedding, landmarks=kept, codes=codes, weight=weight, style=style,

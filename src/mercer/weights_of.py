@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.checks import Floats, check_positive
 from mercer.noisy_embeddings import LandmarkEmbedding
+from mercer.record_kernels import RecordKernel
 from mercer.weightings import fit_weights, herd
 
 __all__ = ["ENOUGH", "placed", "weigh"]
@@ -28,10 +29,22 @@ def weigh(embedding: LandmarkEmbedding, style: str, bound: float) -> Floats:
 
 
 def placed(
-    embedding: LandmarkEmbedding, landmarks: Floats, style: str, bound: float, *, size: int
-) -> tuple[Floats, Floats]:
-    """Points and weights: the landmarks, or `size` of them with repetition and equal weights."""
-    if style != "uniform":
+    embedding: LandmarkEmbedding, kernel: RecordKernel, landmarks: Floats, points: Floats,
+    style: str, bound: float, *, size: int,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Synthetic records and their weights.
+
+    Free weights are those of the landmarks.  Bounded and positive ones may lie on any `points`:
+    more of them than landmarks are better spread.  Equal weights choose `size` of the points.
+    """
+    if style == "free" or (style != "uniform" and points is landmarks):
         return landmarks, weigh(embedding, style, bound)
-    places = herd(embedding.gram, embedding.values(embedding.target), size)
-    return landmarks[places], np.full(size, 1 / size)
+    target = embedding.target
+    gram = kernel(points, points)
+    values = kernel(points, landmarks) @ embedding.span.weights(target)
+    if style == "uniform":
+        return points[herd(gram, values, size)], np.full(size, 1 / size)
+    return points, fit_weights(
+        gram, values, style=style, bound=bound, enough=ENOUGH * embedding.risk,
+        length=float(np.dot(target, target)),
+    )  # fmt: skip

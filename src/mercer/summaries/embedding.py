@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -84,6 +84,10 @@ class Landmarks:
     def numbers(self) -> int:
         return len(self.points)
 
+    def first(self, most: int) -> Landmarks:
+        """Seen through fewer coordinates of the same sums."""
+        return replace(self, span=self.span.first(most))
+
     def sums(self, u: Floats, weights: Ints | None) -> Ints:
         """Over rows."""
         return kernel_sums(self.kernel, u, self.points, weights)
@@ -157,9 +161,8 @@ class Own:
     def row(self, record: Any) -> Ints:
         """Features of one record in steps of 2^-24, of norm at most one."""
         values = self.kernel.row(record, self.points)
-        if not np.all(np.isfinite(values)) or np.max(np.abs(values)) > 1e6:
-            return np.zeros(self.size, dtype=np.int64)
-        e = self.span.coordinates(values)
+        fits = np.all(np.abs(values) <= 1e6)  # so they are finite
+        e = self.span.coordinates(np.where(fits, values, 0.0))
         e /= max(1.0, math.sqrt(float(np.dot(e, e))))
         return np.trunc(e * (1 << BITS)).astype(np.int64)
 
@@ -236,28 +239,27 @@ def tally_own(records: Sequence[Any], how: Own, tick: Any = None) -> OwnTally:
 class EmbeddingSummary(Summary):
     """The mean embedding of n records, or persons, in orthonormal coordinates."""
 
-    def __init__(self, tally: EmbeddingTally | OwnTally, *, n: int, unit: str, note: str = "") -> None:  # fmt: skip  # noqa: E501
-        self.n, self.unit, self._tally, self._note = n, unit, tally, note
+    def __init__(
+        self, tally: EmbeddingTally | OwnTally, *, n: int, unit: str, how: Features | None = None
+    ) -> None:
+        self.n, self.unit, self._tally = n, unit, tally
+        self._how: Features = tally.how if how is None else how
 
     @property
     def size(self) -> int:
-        return self._tally.how.size
-
-    @property
-    def note(self) -> str:
-        return self._note
+        return self._how.size
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        return self._tally.how.key
+        return self._how.key
 
     def sensitivity(self, norm: Norm) -> Sensitivity:
         if norm not in ("l2", "rkhs"):
             raise ValueError(f"the mean embedding has no bound in the norm {norm!r}")
-        return replace_one(embedding_sensitivity(self._tally.how, n=self.n))
+        return replace_one(embedding_sensitivity(self._how, n=self.n))
 
     def coordinates(self) -> Floats:
-        return self._tally.how.coordinates(list(self._tally.total), self.n * self._tally.weight)
+        return self._how.coordinates(list(self._tally.total), self.n * self._tally.weight)
 
 
 def embedding_sensitivity(how: Features, *, n: int) -> float:

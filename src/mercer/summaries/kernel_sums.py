@@ -36,7 +36,8 @@ def compiled() -> bool:
 
 def kernel_error(kernel: RecordKernel) -> float:
     """Bound on the error of a kernel value of these sums (docs/proofs/embedding.md): public."""
-    width = len(kernel.factors)
+    # of the coordinates of a category at most two differ
+    width = sum(min(column.width, 2) for column in kernel.domain.columns)
     if kernel.name == "gaussian" and compiled():
         return 2.0**-BITS * (0.37 * (width + 5) + 7)
     return 2.0**-BITS * (1 + 2.0**-20 * (width + 8))
