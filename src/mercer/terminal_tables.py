@@ -214,7 +214,8 @@ def show_plan(plan: TablePlan) -> None:
     rows.append(("promise", f"epsilon = {plan.epsilon:g}{delta}, for each record"))
     if plan.coordinates:
         examples = ", ".join(f"{plan.distance(n):.2g} with {n}" for n in (1_000, 10_000, 100_000))
-        rows.append(("noise", f"distance {plan.reach:.3g}/n expected, at most, before shrinking (a record has length 1): {examples} records"))  # fmt: skip  # noqa: E501
+        fewer = "" if plan.delta else "; fewer coordinates are released where that is better"
+        rows.append(("noise", f"distance {plan.reach:.3g}/n expected, at most, before shrinking (a record has length 1): {examples} records{fewer}"))  # fmt: skip  # noqa: E501
     else:
         rows.append(("noise", "none: one of all tables of so many records is drawn"))
     terminal.facts("To be released", rows)
