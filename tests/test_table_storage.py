@@ -33,6 +33,7 @@ CASES = {
     "free": {"weights": "free", "kernel": "matern52"},
     "l1": {"weights": "l1", "bound": 1.5, "kernel": "exponential"},
     "pure": {"delta": None, "kernel": "matern32"},
+    "few coordinates": {"delta": None, "epsilon": 0.01},
     "private scales": {"scale": "private"},
 }
 SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
@@ -113,7 +114,7 @@ def test_records_of_any_kind_come_back(tmp_path):
     assert again.with_kernel(kernel).mmd(["abc"]) == release.mmd(["abc"])
     fields = json.loads(path.read_text())
     for key, value, message in [
-        ("floor", 2, r"floor must be in \(0, 1\]"),
+        ("floor", 20, "floor must be at most the number of landmarks"),
         ("points", [], "points must be 1 to"),
         ("coordinates", [1.0], "differ in number"),
         ("weights", [1.0, 1.0, 1.0], "not of the style"),
@@ -193,7 +194,7 @@ def changed(fields, path, value):
         (["coordinates", 0], "1", "must be a number"),
         (["coordinates"], None, "wrong type"),
         (["floor"], 0, "must be above 0"),
-        (["floor"], 1.5, r"floor must be in \(0, 1\]"),
+        (["floor"], 41, "floor must be at most the number of landmarks"),
         (["shrink"], None, "wrong type"),
         (["shrink", "guess"], "mean", "guess must be one of"),
         (["shrink", "eta"], 100, "eta must be in"),

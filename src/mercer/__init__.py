@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from mercer.selection import iqr, quantiles, select, select_function
     from mercer.storage import load
     from mercer.synthesis import synthetic
+    from mercer.synthesizers import PrivateSynthesizer
     from mercer.table_domain import Domain
     from mercer.table_releases import TableRelease
 
@@ -59,6 +60,7 @@ __all__ = [
     "PrivateKernelDensity",
     "PrivateKernelRegressor",
     "PrivateMeanCurve",
+    "PrivateSynthesizer",
     "Receipt",
     "RegressionRelease",
     "Release",
@@ -110,6 +112,7 @@ _HOMES = {
     "PrivateKernelDensity": "estimators",
     "PrivateKernelRegressor": "learners",
     "PrivateMeanCurve": "curve_estimators",
+    "PrivateSynthesizer": "synthesizers",
     "Receipt": "ledger",
     "Release": "release",
     "Replay": "replays",

@@ -62,8 +62,8 @@ def predict_command(
     machine = terminal.load_release(release, None)
     if not is_machine(machine):
         raise ValueError(
-            f"{release.name} is a {machine.kind}: only classifiers and regressions predict; use "
-            f"mercer eval {release} --at X…"
+            f"{release.name} is a {machine.kind}: only classifiers and regressions predict; see "
+            "mercer eval --help"
         )
     if (at is None) == (file is None):
         raise ValueError("give the new rows either as a file or with --at X…, not both or none")

@@ -23,7 +23,10 @@ from mercer.plotting_curves import (
     draw_overlay,
 )
 from mercer.plotting_machines import draw_machine, heading
+from mercer.plotting_tables import draw_table
 from mercer.release import Release
+from mercer.table_releases import TableRelease
+from mercer.table_sheets import Sheet
 
 __all__ = ["draw", "draw_attack", "draw_plan", "draw_spending", "plot_curves"]
 
@@ -36,8 +39,11 @@ def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.9
     """A figure of the release; written to `path` if one is given.
 
     A machine's picture can be cut: `columns=` one or two to show, `at=` where the others stand.
-    Of a mean curve, `derivative=1` is drawn instead.
+    Of a mean curve, `derivative=1` is drawn instead.  Of a synthetic table, `columns=` are drawn.
     """
+    if isinstance(release, TableRelease):
+        _check_path(path)
+        return _table(release, path, level if band else None, title, **options)
     if isinstance(release, NoisyCurve):
         _check_path(path)
         return _mean_curve(release, path, level if band else None, title, **options)
@@ -63,6 +69,18 @@ def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.9
     _entitle(
         figure, _promise(release), title or f"Private density of {' and '.join(names)}", d == 1
     )
+    return _finish(figure, path)
+
+
+def _table(
+    release: TableRelease, path: Path | None, level: float | None, title: str | None,
+    columns: Sequence[str] | str | None = None, **others: Any,
+) -> Any:  # fmt: skip
+    if others:
+        raise TypeError(f"a picture of a synthetic table has no option {next(iter(others))!r}")
+    sheet = Sheet.of(release, columns)
+    figure = _figure(sheet.size)
+    draw_table(release, sheet, figure, level=level, title=title)
     return _finish(figure, path)
 
 

@@ -19,32 +19,35 @@ from mercer.weights_of import ENOUGH
 
 __all__ = ["refined"]
 
-_STEPS = (1.0, 0.5, 0.25)  # of the kernel's lengths
-_TURNS = 4
-_CHANCE = (0.2, 0.1, 0.05)  # that a category is drawn anew
+_ROUNDS = 2
+_STEP = 0.5  # of the kernel's lengths: how far a number moves
+_TURNS = 4  # trials to move it
+_CHANCE = 0.1  # that a category is drawn anew
 
 
 def refined(
     embedding: LandmarkEmbedding, kernel: RecordKernel, landmarks: Floats, points: Floats,
     weight: Floats, *, style: str, bound: float,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """As many records as `points`, where their weights are, with weights of their own."""
+    """As many records as `points`, where their weights are, with weights of their own.
+
+    A cell moves to that of another of the `points` nearby, so that columns keep their laws.
+    """
     domain, rng = kernel.domain, entropy.simulation(43)
     size, target = len(points), embedding.target
     raw, length = embedding.span.weights(target), float(np.dot(target, target))
     best = points, weight
-    for step, chance in zip(_STEPS, _CHANCE, strict=True):
+    for _ in range(_ROUNDS):
         codes = best[0][resample(np.maximum(best[1], 0.0), size, rng)].copy()
         for j, (column, scale) in enumerate(zip(domain.columns, kernel.scales, strict=True)):
-            lower, upper = column.ends
-            reach = step * scale * (upper - lower) if column.numeric else 2.0 * len(points)
-            turns = _TURNS if column.numeric else 1
-            for _ in range(turns):
+            reach = _STEP * scale * (column.ends[1] - column.ends[0])
+            for _ in range(_TURNS if column.numeric else 1):
                 other = points[rng.integers(size, size=size), j]
-                near = np.abs(other - codes[:, j]) <= reach
-                if not column.numeric:
-                    near &= rng.random(size) < chance
-                codes[:, j] = np.where(near, other, codes[:, j])
+                if column.numeric:
+                    moves = np.abs(other - codes[:, j]) <= reach
+                else:
+                    moves = rng.random(size) < _CHANCE
+                codes[:, j] = np.where(moves, other, codes[:, j])
         fitted = fit_weights(
             kernel(codes, codes), kernel(codes, landmarks) @ raw, style=style, bound=bound,
             enough=ENOUGH * embedding.risk, length=length,

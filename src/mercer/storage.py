@@ -163,7 +163,7 @@ def _regression(top: Fields) -> Release:
 def _curve(top: Fields) -> Release:
     smoothing = top.part("filter")
     frame = top.get("frame", list | None)
-    numbers = {
+    lists = {
         name: numbers(top.get(name, list), name)
         for name in ("coordinates", "center", "coefficients")
     }
@@ -172,16 +172,16 @@ def _curve(top: Fields) -> Release:
         privacy=_statement(top.part("privacy")),
         polynomials=Polynomials.from_dict(top.get("functions", dict)),
         frame=None if frame is None else matrix_of(frame, "frame"),
-        raw=numbers["coordinates"],  # type: ignore[arg-type]
+        raw=lists["coordinates"],  # type: ignore[arg-type]
         law=law_from_dict(top.get("noise", dict)),
         order=top.get("order", str),
         noise_kernel=top.get("noise_kernel", str),
         smoothing=Filter.from_dict(top.get("filter", dict)),
         choice=smoothing.get("choice", str),
         bound=top.positive("bound"),
-        center=numbers["center"],  # type: ignore[arg-type]
+        center=lists["center"],  # type: ignore[arg-type]
         value=top.get("value", str),
-        exact=numbers["coefficients"],  # type: ignore[arg-type]
+        exact=lists["coefficients"],  # type: ignore[arg-type]
     )
 
 

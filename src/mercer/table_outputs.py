@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.noisy_embeddings import LandmarkEmbedding, WaveEmbedding
 from mercer.own_rows import codes_of
+from mercer.statements import Statement
 
 if TYPE_CHECKING:
     from mercer.table_releases import TableRelease
@@ -29,12 +30,11 @@ def with_weights(release: TableRelease) -> Any:
     return release.points.append_column(name, pa.array(release.weights))
 
 
-def write_csv(release: TableRelease, path: Path) -> Path:
-    """Records and weights as text."""
+def write_csv(table: Any, path: Path) -> Path:
+    """An Arrow table as text."""
     import pyarrow as pa
     import pyarrow.csv as csv
 
-    table = with_weights(release)
     plain = [  # categories as text
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
         for column in table.columns
@@ -43,12 +43,11 @@ def write_csv(release: TableRelease, path: Path) -> Path:
     return path
 
 
-def write_parquet(release: TableRelease, path: Path) -> Path:
-    """Records and weights, with the promise beside them."""
+def write_parquet(table: Any, path: Path, privacy: Statement) -> Path:
+    """An Arrow table, with the promise beside it."""
     import pyarrow.parquet as pq
 
-    table = with_weights(release)
-    about = {b"mercer.privacy": str(release.privacy).encode()}
+    about = {b"mercer.privacy": str(privacy).encode()}
     pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **about}), path)
     return path
 

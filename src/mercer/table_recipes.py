@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats, check_choice, check_count, check_positive
+from mercer.column_laws import ColumnLaws
 from mercer.columns import Column
 from mercer.designs import drawn, spread
 from mercer.kernels import KERNELS
-from mercer.marginals import Marginals
 from mercer.mechanisms import L2, Gaussian, Mechanism
 from mercer.own_rows import codes_of
 from mercer.record_kernels import RecordKernel
@@ -89,8 +89,8 @@ class TableRecipe:
             return False
         return self.scale == "private" or (self.scale == "auto" and self.public is None)
 
-    def record_kernel(self, marginals: Marginals | None = None) -> RecordKernel:
-        """The kernel; `marginals` are the laws of the columns, where they are known.
+    def record_kernel(self, laws: ColumnLaws | None = None) -> RecordKernel:
+        """The kernel; `laws` are the laws of the columns, where they are known.
 
         The public rule: two records drawn at random have, on average, -log k = log(size), evenly
         shared by the columns; more would leave landmarks alone in the domain.  Records drawn at
@@ -100,7 +100,7 @@ class TableRecipe:
         if isinstance(scale, str):
             check_choice("scale", scale, ("auto", "private", "public"))
             each = max(math.log(max(self.size, 3)), 1.0) / self.domain.dimension
-            scales = [self._rule(j, column, each, marginals) for j, column in enumerate(self.domain.columns)]  # fmt: skip  # noqa: E501
+            scales = [self._rule(j, column, each, laws) for j, column in enumerate(self.domain.columns)]  # fmt: skip  # noqa: E501
         elif isinstance(scale, Mapping):
             unknown = [name for name in scale if name not in self.domain.names]
             if unknown:
@@ -114,18 +114,18 @@ class TableRecipe:
             scales = [number if column.numeric else 1.0 for column in self.domain.columns]
         return RecordKernel(self.domain, self.kernel, tuple(scales))
 
-    def _rule(self, place: int, column: Column, each: float, marginals: Marginals | None) -> float:
+    def _rule(self, place: int, column: Column, each: float, laws: ColumnLaws | None) -> float:
         if column.numeric:
             deviation = 1 / math.sqrt(12)
-            if marginals is not None:
-                deviation = marginals.deviation(place)
+            if laws is not None:
+                deviation = laws.deviation(place)
             elif self.public is not None and not self.drawn:
                 deviation = float(np.std(column.embed(self.public[:, place])))
             return min(max(deviation, 0.01) / math.sqrt(each), 10.0)
         levels = column.levels_count or 2
         differ = 1 - 1 / max(levels, 2)
-        if marginals is not None:
-            differ = max(marginals.differ(place), 0.1)
+        if laws is not None:
+            differ = max(laws.differ(place), 0.1)
         elif self.public is not None and not self.drawn:
             shares = np.unique(self.public[:, place], return_counts=True)[1] / len(self.public)
             differ = max(1 - float(np.sum(shares**2)), 0.1)
@@ -145,11 +145,11 @@ class TableRecipe:
         most = int(np.argmin(2 * r * (r + 1) / (n * epsilon) ** 2 + left / 10)) + 1
         return how.first(most)
 
-    def marks(self, marginals: Marginals | None = None) -> Floats:
+    def marks(self, laws: ColumnLaws | None = None) -> Floats:
         """Public records that may be landmarks, and synthetic records."""
         if self.public is not None:
             return self.public
-        law = None if marginals is None else marginals.records
+        law = None if laws is None else laws.records
         return spread(self.domain, self.size, records=law)
 
     def features(self, kernel: RecordKernel, marks: Floats) -> tuple[Landmarks | Waves, Floats]:

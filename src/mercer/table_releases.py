@@ -6,7 +6,7 @@ release, so that anyone may weigh and smooth again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats, check_choice, check_positive
+from mercer.checks import Bools, Floats, check_choice, check_positive
+from mercer.conditions import holds
 from mercer.embedding_smoothing import Shrink
 from mercer.noisy_embeddings import LandmarkEmbedding, NoisyEmbedding, WaveEmbedding
 from mercer.record_kernels import RecordKernel
@@ -96,7 +97,7 @@ class TableRelease(Weighted, Release):
     @cached_property
     def replicas(self) -> Floats:
         if self.embedding is None:
-            return np.tile(self.weight, (2, 1))
+            return np.full((2, len(self.weight)), np.nan)  # no noise of a known law
         values = self._values_at_points(self.embedding.redrawn())
         if self.style == "free":
             return _nearest(self.gram, values).T
@@ -111,6 +112,10 @@ class TableRelease(Weighted, Release):
                 for j, column in enumerate(self.domain.columns)
             }
         return dict(self._memory["view"])
+
+    def matching(self, condition: Mapping[str, Any]) -> Bools:
+        """Which records a condition by columns holds for."""
+        return holds(self.domain, self.codes, condition)
 
     def smooth(
         self, *, guess: str | None = None, eta: object = None, penalty: object = None
@@ -253,15 +258,15 @@ class TableRelease(Weighted, Release):
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
-        from mercer.table_outputs import write_csv
+        from mercer.table_outputs import with_weights, write_csv
 
-        return write_csv(self, Path(path))
+        return write_csv(with_weights(self), Path(path))
 
     def to_parquet(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
-        from mercer.table_outputs import write_parquet
+        from mercer.table_outputs import with_weights, write_parquet
 
-        return write_parquet(self, Path(path))
+        return write_parquet(with_weights(self), Path(path), self.privacy)
 
     def to_dict(self) -> dict[str, Any]:
         from mercer.table_outputs import to_dict

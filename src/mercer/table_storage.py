@@ -63,7 +63,7 @@ def records_from(top: Fields, privacy: Statement) -> RecordsRelease:
         raise ValueError("points and coordinates differ in number")
     return RecordsRelease(
         OpenDomain(top.part("domain").get("words", str)), privacy, tuple(points),
-        _weights(top, len(points), style, bound), raw, _law(top), _floor(top), style, bound,
+        _weights(top, len(points), style, bound), raw, _law(top), _floor(top, len(points)), style, bound,
     )  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def _embedding(
     if raw.shape != (len(marks),):
         raise ValueError(f"coordinates must be one for each of the {len(marks)} landmarks")
     u = kernel.embed(marks)
-    return LandmarkEmbedding(raw, law, kernel.between(u, u), _floor(top), _shrink(top))
+    return LandmarkEmbedding(raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top))
 
 
 def _law(top: Fields) -> Law:
@@ -99,10 +99,11 @@ def _law(top: Fields) -> Law:
     return law
 
 
-def _floor(top: Fields) -> float:
+def _floor(top: Fields, landmarks: int) -> float:
+    """Of eigenvalues, which are not above the number of landmarks."""
     floor = top.positive("floor")
-    if floor > 1:
-        raise ValueError("floor must be in (0, 1]")
+    if floor > landmarks:
+        raise ValueError(f"floor must be at most the number of landmarks, {landmarks}")
     return floor
 
 

@@ -45,7 +45,7 @@ _LISTS = (
     "--grid",
     "--derivative",
 )  # options that take several numbers
-_WORDS = ("--columns", "--classes", "--groups", "--long")  # options that take several words
+_WORDS = ("--columns", "--classes", "--groups", "--long", "--expect", "--where")  # … words
 
 
 def spread(argv: list[str]) -> list[str]:
@@ -146,10 +146,10 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
-    if bandwidth and release.kind == "mean-curve":
+    if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
         raise ValueError(
-            "bandwidth is for densities; a mean curve is smoothed again in Python, by "
-            "release.smooth(scale=…, penalty=…)"
+            f"bandwidth is for densities; a {release.kind} is smoothed again in Python, by "
+            "release.smooth(penalty=…)"
         )
     if bandwidth and release.kind != "density":
         raise ValueError(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer import entropy
-from mercer.checks import Floats, Ints, check_count
+from mercer.checks import Bools, Floats, Ints, check_count
 
 __all__ = ["Interval", "Pushed", "Weighted", "resample"]
 
@@ -54,6 +54,13 @@ class Weighted(ABC):
     def points_count(self) -> int:
         """How many points there are."""
 
+    def matching(self, condition: Mapping[str, Any]) -> Bools:
+        """Which points a condition by columns holds for: tables alone have columns."""
+        raise TypeError(
+            f"condition must be a function of the points, got columns ({', '.join(condition)}); "
+            "these points have none"
+        )
+
     def expect(self, h: Any) -> float:
         """The expectation of h(X): sum of weight times h(point), over the sum of the weights.
 
@@ -66,8 +73,8 @@ class Weighted(ABC):
     def probability(self, condition: Any) -> float:
         """P(condition): a function that gives one truth value a row, or a mapping.
 
-        In a mapping each column has a pair (least, most), a value, or a list of values; all must
-        hold.  Between 0 and 1: the weights used are a distribution.
+        In a mapping each column has a pair (least, most) whose ends are included, a value, or a
+        list of values; all must hold.  Between 0 and 1: the weights used are a distribution.
         """
         return float(np.clip(self.positive @ self._holds(condition), 0.0, 1.0))
 
@@ -75,7 +82,7 @@ class Weighted(ABC):
         """The expectation of h(X) with an interval for the noise of privacy alone (M15).
 
         From releases redrawn around this one with the public law of the noise: sampling error and
-        what smoothing takes away are not in it.
+        what smoothing takes away are not in it.  Its ends are NaN for a table drawn whole.
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
@@ -91,7 +98,11 @@ class Weighted(ABC):
         return resample(self.positive, n, entropy.fresh(rng))
 
     def _values(self, h: Any) -> Floats:
-        found = self.view()[h] if isinstance(h, str) else _called(h, self.view(), "h")
+        table = self.view()
+        if isinstance(h, str) and (not isinstance(table, Mapping) or h not in table):
+            names = ", ".join(table) if isinstance(table, Mapping) else "none"
+            raise ValueError(f"h: there is no column {h!r}; there are {names}")
+        found = table[h] if isinstance(h, str) else _called(h, table, "h")
         try:
             values = np.asarray(found, dtype=float)
         except (TypeError, ValueError):
@@ -105,10 +116,7 @@ class Weighted(ABC):
 
     def _holds(self, condition: Any) -> Floats:
         if isinstance(condition, Mapping):
-            table, holds = self.view(), np.ones(self.points_count, dtype=bool)
-            for name, rule in condition.items():
-                holds &= _matches(table[name], rule, name)
-            return holds.astype(float)
+            return self.matching(condition).astype(float)
         found = np.asarray(_called(condition, self.view(), "condition"))
         if found.shape != (self.points_count,) or found.dtype != bool:
             raise ValueError("condition must give one truth value for each row of the table")
@@ -171,13 +179,3 @@ def _called(h: Any, table: Any, name: str) -> Any:
     if not callable(h):
         raise TypeError(f"{name} must be a function of the table, got {type(h).__name__}")
     return h(table)
-
-
-def _matches(values: Any, rule: Any, name: str) -> Any:
-    if isinstance(rule, tuple) and len(rule) == 2:
-        return (values >= rule[0]) & (values <= rule[1])
-    if isinstance(rule, (list, set)):
-        return np.isin(values, list(rule))
-    if isinstance(rule, tuple):
-        raise ValueError(f"condition on {name!r} must be (least, most), a value or a list")
-    return values == rule

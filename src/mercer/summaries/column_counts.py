@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from mercer.checks import Floats, Ints
-from mercer.marginals import bins_of, places_in
+from mercer.column_laws import bins_of, places_in
 from mercer.persons import person_weights
 from mercer.privacy import Sensitivity
 from mercer.record_data import Records

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer.column_laws import ColumnLaws
 from mercer.entropy import Entropy
-from mercer.marginals import Marginals
 from mercer.mechanisms import Geometric
 from mercer.summaries.column_counts import ColumnCounts
 
-__all__ = ["draw_marginals"]
+__all__ = ["draw_laws"]
 
 
-def draw_marginals(counts: ColumnCounts, *, epsilon: float, entropy: Entropy) -> Marginals:
+def draw_laws(counts: ColumnCounts, *, epsilon: float, entropy: Entropy) -> ColumnLaws:
     """Two-sided geometric noise on all counts: pure differential privacy."""
     whole = np.concatenate(counts.counts).astype(float)
     sensitivity = counts.sensitivity()
@@ -23,4 +23,4 @@ def draw_marginals(counts: ColumnCounts, *, epsilon: float, entropy: Entropy) ->
     entropy.witness("counts", whole, sensitivity)
     noisy = noise.add(whole, entropy)
     ends = np.cumsum([len(part) for part in counts.counts])[:-1]
-    return Marginals.of(counts.domain, np.split(noisy, ends))
+    return ColumnLaws.of(counts.domain, np.split(noisy, ends))

@@ -1,0 +1,196 @@
+"""`mercer eval`, `plot` and `inspect`: what anyone may do with a release file.  Layer 6."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from mercer import terminal
+from mercer.cli_machines import Columns
+from mercer.cli_plan import Json
+
+__all__ = ["eval_command", "inspect_command", "plot_command"]
+
+ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
+Derivative = Annotated[
+    list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")
+]
+
+
+def eval_command(
+    release: ReleaseFile,
+    at: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X…", help="Points: X for one column, X Y for two, and so on."),
+    ] = None,
+    grid: Annotated[
+        int | None, typer.Option(help="Evaluate at this many even points of the first column.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    bandwidth: Annotated[
+        list[float] | None, typer.Option(help="Smooth more before evaluating: free.")
+    ] = None,
+    raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
+    derivative: Derivative = None,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN…", help="Synthetic tables: means of columns."),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE…",
+            help="Synthetic tables: where this holds; age=60:80, sex=f, ward=a,b. Alone: its "
+            "probability.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Evaluate a release, with its error band: a density, a decision function, a curve, a table.
+
+    [bold]Example:[/bold] mercer eval ages.json --at 20 40 60
+
+    A synthetic table: mercer eval table.json --expect age --where sex=f stage=II:IV
+    """
+    import numpy as np
+
+    loaded = terminal.load_release(release, bandwidth)
+    if loaded.kind.startswith("synthetic"):
+        if at or grid is not None or raw or derivative:
+            raise ValueError(
+                f"a {loaded.kind} has no points to evaluate at; ask with --expect COLUMN… and "
+                "--where COLUMN=VALUE…"
+            )
+        if not expect and not where:
+            raise ValueError("say what to ask: --expect COLUMN…, --where COLUMN=VALUE…, or both")
+        from mercer import terminal_tables
+
+        terminal_tables.show_values(loaded, expect or [], where or [], level, as_json=as_json)
+        return
+    if expect or where:
+        raise ValueError(f"--expect and --where are for synthetic tables; this is a {loaded.kind}")
+    d, order = loaded.domain.dimension, terminal.order_of(loaded, derivative)
+    if (at is None) == (grid is None):
+        raise ValueError("give the points either with --at X… or with --grid N, not both or none")
+    if grid is not None:
+        if d != 1 or grid < 2:
+            raise ValueError("--grid needs a release of one column and at least 2 points")
+        low, high = loaded.domain.bounds[0]
+        points = np.linspace(low, high, grid)[:, None]
+    else:
+        points = terminal.points_of(at or [], loaded.domain)
+    if loaded.kind != "density":
+        if raw:
+            raise ValueError(f"--raw is for densities; a {loaded.kind} is shown as released")
+        from mercer import terminal_curves, terminal_machines
+
+        if loaded.kind == "mean-curve":
+            terminal_curves.show_values(loaded, points, level, order, as_json=as_json)
+        else:
+            terminal_machines.show_values(loaded, points, level, as_json=as_json)
+        return
+    value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
+    rows: list[dict[str, Any]] = [
+        {
+            "at": point.tolist(),
+            "density": float(v),
+            "lower": float(low),
+            "upper": float(high),
+        }
+        for point, v, low, high in zip(points, value, band.lower, band.upper, strict=True)
+    ]
+    if as_json:
+        terminal.print_json({"level": level, "raw": raw, "values": rows})
+        return
+    rows_out = terminal.table(
+        *loaded.domain.names, "density", f"{level:.0%} band for the noise, everywhere at once"
+    )
+    for row in rows:
+        rows_out.add_row(
+            *(f"{x:g}" for x in row["at"]),
+            f"{row['density']:.6g}",
+            f"{row['lower']:.6g} to {row['upper']:.6g}",
+        )
+    terminal.console().print(rows_out)
+
+
+def plot_command(
+    release: ReleaseFile,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Picture: .png, .svg or .pdf.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    bandwidth: Annotated[
+        list[float] | None, typer.Option(help="Smooth more before drawing: free.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Heading of the picture.")] = None,
+    column: Columns = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."
+        ),
+    ] = None,
+    derivative: Derivative = None,
+    as_json: Json = False,
+) -> None:
+    """Draw a release: a curve with its band, a map of two columns, a table's columns and pairs.
+
+    [bold]Example:[/bold] mercer plot ages.json -o ages.png
+
+    A classifier or regression of more columns is cut: mercer plot ill.json --columns age bmi
+    --at weight=70 dose=2.5
+    """
+    target = release.with_suffix(".png") if output is None else output
+    options: dict[str, Any] = {"columns": column} if column else {}
+    if at:
+        options["at"] = terminal.places(at)
+    loaded = terminal.load_release(release, bandwidth)
+    if derivative:
+        options["derivative"] = terminal.order_of(loaded, derivative)
+    loaded.plot(target, level=level, title=title, **options)
+    if as_json:
+        terminal.print_json({"file": str(target)})
+    else:
+        print(f"Picture written to {target}")
+
+
+def inspect_command(
+    release: ReleaseFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Draw what an attacker can do: .png, .svg or .pdf."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a release promises, what an attacker can do with it, and how accurate it is.
+
+    [bold]Example:[/bold] mercer inspect ages.json -o attack.png
+    """
+    loaded = terminal.load_release(release, None)
+    if output is not None:
+        from mercer.plotting import draw_attack
+
+        curves = {"with the release": loaded.privacy.power}
+        draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)
+        if not as_json:
+            print(f"Picture written to {output}")
+    words = _words(loaded)
+    if as_json:
+        terminal.print_json(words.summary(loaded) | {"file": str(release)})
+    else:
+        words.show(loaded, f"{release.name}: a {words.describe(loaded)}")
+
+
+def _words(release: Any) -> ModuleType:
+    """What describes a kind of release."""
+    if release.kind == "density":
+        return terminal
+    from mercer import terminal_curves, terminal_machines, terminal_tables
+
+    if release.kind.startswith("synthetic"):
+        return terminal_tables
+    return terminal_curves if release.kind == "mean-curve" else terminal_machines

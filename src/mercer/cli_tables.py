@@ -1,0 +1,285 @@
+"""`mercer synthesize`: parse, call, render.  Layer 6."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer import terminal
+from mercer.cli_machines import Dataset, Epsilon, LedgerName, Output, Seed, Unit
+from mercer.cli_plan import Delta, Json
+
+__all__ = ["synthesize_command"]
+
+_FINER = "Finer choices, all public"
+_FILES = "More files"
+_PICTURES = (".png", ".svg", ".pdf")
+
+
+def synthesize_command(
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")
+    ] = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    unit: Unit = None,
+    example_domain: Annotated[
+        bool,
+        typer.Option("--example-domain", help="Print a domain file to fill in, and stop."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be released, and stop.")
+    ] = False,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES),
+    ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(help="Also the records with weights, as .parquet.", rich_help_panel=_FILES),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Write N ordinary rows without weights to those files instead.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Also a picture: .png, .svg or .pdf.", rich_help_panel=_FILES),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="landmarks; features: records are searched for; exponential: tiny domains.",
+            rich_help_panel=_FINER,
+        ),
+    ] = "landmarks",
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public rows like those of the table: a CSV or Parquet file.",
+            rich_help_panel=_FINER,
+        ),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=_FINER)
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(help="positive, l1, free or uniform.", rich_help_panel=_FINER)
+    ] = "positive",
+    bound: Annotated[
+        float, typer.Option(help="Of the sum of absolute weights: l1.", rich_help_panel=_FINER)
+    ] = 1.0,
+    kernel: Annotated[
+        str,
+        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER),
+    ] = "gaussian",
+    scale: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="S",
+            help="Of the kernel: auto; private (a part of the budget); a number, a share of every "
+            "numeric column's width; or NAME=NUMBER for every column, in its units.",
+            rich_help_panel=_FINER,
+        ),
+    ] = None,
+    choice_share: Annotated[
+        float,
+        typer.Option(help="Share of epsilon for private scales.", rich_help_panel=_FINER),
+    ] = 0.2,
+    features: Annotated[
+        int | None, typer.Option(help="Number of random features.", rich_help_panel=_FINER)
+    ] = None,
+    restarts: Annotated[
+        int, typer.Option(help="How often the search starts.", rich_help_panel=_FINER)
+    ] = 1,
+    device: Annotated[
+        str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=_FINER)
+    ] = "numpy",
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Annotated[bool, typer.Option(help="Replace existing files.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Release a weighted synthetic table: rows that anyone may analyse in place of the data.
+
+    [bold]Example:[/bold] mercer synthesize patients.csv --domain domain.yaml --epsilon 1
+    --delta 1e-6 -o synthetic.json --csv rows.csv
+
+    A first domain file: mercer synthesize patients.csv --example-domain > domain.yaml
+
+    Numbers outside the bounds are clipped; rows that do not fit count and add nothing. Nothing is
+    spent if an argument is wrong.
+    """
+    if example_domain:
+        from mercer.table_drafts import example_domain as draft
+
+        print(draft(file), end="")
+        return
+    from mercer import terminal_machines
+    from mercer import terminal_tables as words
+    from mercer.mechanisms.base import no_delta
+    from mercer.record_data import open_records
+    from mercer.synthesis import synthetic
+    from mercer.table_plans import plan_table
+
+    source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
+    if epsilon is not None and len(epsilon) != 1:
+        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
+    number = None if epsilon is None else epsilon[0]
+    places = _places(output, csv, parquet, plot, sample, overwrite, dry_run)
+    columns = _domain(domain, source)
+    chosen: dict[str, Any] = {
+        "domain": columns, "method": method, "kernel": kernel, "scale": _scale(scale),
+        "size": size, "features": features, "weights": weights, "bound": bound,
+        "public": None if public is None else _public(public, columns, size),
+    }  # fmt: skip
+    plan = plan_table(
+        chosen | {"pure": no_delta(delta)}, epsilon=number, delta=delta, choice_share=choice_share
+    )
+    open_records(source, domain=columns, unit=unit)  # names and types of its columns
+    if not as_json:
+        words.show_plan(plan)
+    if dry_run:
+        if as_json:
+            terminal.print_json({"plan": plan.to_dict()})
+        else:
+            print("Nothing was spent: no record was read.")
+        return
+    with words.progress(not as_json) as (tick, search), terminal_machines.warned(as_json):
+        release = synthetic(
+            source, **chosen, epsilon=number, delta=delta, unit=unit, restarts=restarts,
+            device=device, choice_share=choice_share, rng=seed, ledger=ledger, dataset=dataset,
+            progress=tick, searching=search,
+        )  # fmt: skip
+    written = _write(release, places, sample, seed)
+    if as_json:
+        told = words.summary(release) | {"plan": plan.to_dict()}
+        terminal.print_json(told | {name: str(place) for name, place in written.items()})
+        return
+    words.show(release, f"Released a {words.describe(release)}")
+    if not source.name.endswith((".parquet", ".pq")):
+        print(
+            "Cells of a CSV file that do not fit their column count as missing: check the spelling "
+            "of columns and levels."
+        )
+    first = written["file"]
+    print(
+        f"Written to {', '.join(map(str, written.values()))}. Look at it: mercer plot {first}, or"
+    )
+    print(f"mercer eval {first} --expect COLUMN… --where COLUMN=VALUE…")
+
+
+def _given(name: str, value: Any, hint: str) -> Any:
+    if value is None:
+        raise ValueError(f"{name} is missing; {hint}")
+    return value
+
+
+def _domain(path: Path | None, file: Path) -> Any:
+    from mercer.table_domain import TableDomain
+
+    hint = (
+        "columns with their bounds and levels are public and cannot be read from the data; start "
+        f"with mercer synthesize {file} --example-domain > domain.yaml"
+    )
+    return TableDomain.read(_given("domain", path, hint))
+
+
+def _scale(words: list[str] | None) -> Any:
+    """A word, a number, or numbers by column."""
+    if not words:
+        return "auto"
+    if len(words) == 1 and "=" not in words[0]:
+        return terminal.number_or_word(words[0])
+    out = {}
+    for word in words:
+        name, _, number = word.rpartition("=")
+        if not name or not terminal.is_number(number):
+            raise ValueError(
+                "scale must be auto, private, one number, or NAME=NUMBER for every column (repeat "
+                f"--scale); got {word!r}"
+            )
+        out[name] = float(number)
+    return out
+
+
+def _public(path: Path, domain: Any, size: int | None) -> Any:
+    """Public rows, read as the table is; those that do not fit are left out."""
+    import numpy as np
+
+    from mercer.record_data import open_records
+    from mercer.record_spans import MOST_LANDMARKS
+
+    most = MOST_LANDMARKS + 1 if size is None else size
+    parts: list[Any] = []
+    try:
+        for chunk in open_records(path, domain=domain, unit=None).chunks():
+            parts.append(chunk[np.all(np.isfinite(chunk), axis=1)])
+            if sum(map(len, parts)) >= most:
+                break
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"public: {error}") from None
+    rows = np.concatenate(parts) if parts else np.empty((0, domain.dimension))
+    if not len(rows):
+        raise ValueError(f"public: {path.name} has no row that fits the domain")
+    return domain.table(rows[:most])
+
+
+def _places(
+    output: Path | None, csv: Path | None, parquet: Path | None, plot: Path | None,
+    sample: int | None, overwrite: bool, dry_run: bool,
+) -> dict[str, Path]:  # fmt: skip
+    """Where everything goes, checked before anything is spent."""
+    if sample is not None:
+        if csv is None and parquet is None:
+            raise ValueError("sample needs a file to write to: --csv rows.csv or --parquet …")
+        if not 1 <= sample <= 10_000_000:
+            raise ValueError(f"sample must be 1 to 10000000 rows, got {sample}")
+    found: dict[str, Path] = {}
+    for name, place, kinds in (
+        ("csv", csv, (".csv",)), ("parquet", parquet, (".parquet",)), ("plot", plot, _PICTURES),
+    ):  # fmt: skip
+        if place is None:
+            continue
+        if place.suffix not in kinds:
+            raise ValueError(f"{name} must end in {' or '.join(kinds)}, got {place.name!r}")
+        if not place.resolve().parent.is_dir():
+            raise ValueError(f"{name}: there is no folder {str(place.parent)!r}; create it first")
+        if not os.access(place.resolve().parent, os.W_OK):
+            raise ValueError(f"{name}: the folder {str(place.parent)!r} cannot be written to")
+        if place.exists() and not overwrite:
+            raise ValueError(f"{name} {str(place)!r} exists; choose another name, or --overwrite")
+        found[name] = place
+    if not dry_run:
+        found = {"file": terminal.target(output, overwrite), **found}
+    return found
+
+
+def _write(
+    release: Any, places: dict[str, Path], sample: int | None, seed: int | None
+) -> dict[str, Path]:
+    """The release first; all else can be made again from it."""
+    from mercer.table_outputs import with_weights, write_csv, write_parquet
+
+    release.save(places["file"])
+    rows = with_weights(release) if sample is None else release.sample(sample, rng=seed)
+    if "csv" in places:
+        write_csv(rows, places["csv"])
+    if "parquet" in places:
+        write_parquet(rows, places["parquet"], release.privacy)
+    if "plot" in places:
+        release.plot(places["plot"])
+    return places
