@@ -181,7 +181,12 @@ MODULES += [
     "mercer.selection",
 ]
 MODULES += ["mercer.averaging", "mercer.curve_bounds", "mercer.curve_estimators", "mercer.plotting"]
-MODULES += ["mercer.record_kernels", "mercer.synthesis", "mercer.synthesizers", "mercer.table_domain"]
+MODULES += [
+    "mercer.record_kernels",
+    "mercer.synthesis",
+    "mercer.synthesizers",
+    "mercer.table_domain",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

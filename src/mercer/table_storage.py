@@ -63,7 +63,8 @@ def records_from(top: Fields, privacy: Statement) -> RecordsRelease:
         raise ValueError("points and coordinates differ in number")
     return RecordsRelease(
         OpenDomain(top.part("domain").get("words", str)), privacy, tuple(points),
-        _weights(top, len(points), style, bound), raw, _law(top), _floor(top, len(points)), style, bound,
+        _weights(top, len(points), style, bound), raw, _law(top), _floor(top, len(points)), style,
+        bound,
     )  # fmt: skip
 
 
