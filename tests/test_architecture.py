@@ -97,6 +97,14 @@ LAYERS = {
         "plotting_curves",
         "plotting",
         "choices",
+        "reduced_space",
+        "reduced_waves",
+        "reduced_torch",
+        "reduced_weights",
+        "reduced_descent",
+        "reduced_moves",
+        "reduced_starts",
+        "reduced_sets",
     ],
     5: [
         "ledger_store",
@@ -228,6 +236,10 @@ SAME_LAYER = {
     ("averaging", "averager"),
     ("columns", "column_base"), ("columns", "column_rules"), ("declarations", "columns"), ("table_domain", "columns"), ("table_domain", "declarations"),
     ("record_data", "cells"), ("record_data", "data"), ("record_data", "files"), ("record_data", "tables"), ("cells", "tables"), ("cells", "cell_sorts"),
+    ("reduced_torch", "reduced_waves"), ("reduced_descent", "reduced_space"), ("reduced_descent", "reduced_waves"), ("reduced_descent", "reduced_weights"),
+    ("reduced_moves", "reduced_descent"), ("reduced_moves", "reduced_space"), ("reduced_starts", "reduced_descent"), ("reduced_starts", "reduced_moves"),
+    ("reduced_sets", "reduced_descent"), ("reduced_sets", "reduced_moves"), ("reduced_sets", "reduced_space"), ("reduced_sets", "reduced_starts"),
+    ("reduced_sets", "reduced_torch"), ("reduced_sets", "reduced_waves"), ("reduced_sets", "reduced_weights"),
     ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"), ("server", "lives"),
     ("column_spreads", "draws"), ("designs", "table_domain"), ("noisy_embeddings", "embedding_smoothing"), ("record_kernels", "kernels"),
     ("record_kernels", "table_domain"), ("record_releases", "noisy_embeddings"), ("record_releases", "release"), ("record_releases", "two_samples"),
@@ -311,7 +323,7 @@ def test_randomness_comes_from_entropy_alone():
 def test_import_is_quick():
     """Under a second: nothing heavy is loaded before it is used (import time is not asserted)."""
     program = (
-        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer', 'psycopg', 'dp_accounting', 'fastapi', 'starlette', 'pydantic', 'uvicorn', 'sqlalchemy', 'orjson', 'skfda', 'yaml'}"
+        "import sys, mercer; heavy = {'opendp', 'sklearn', 'pyarrow', 'matplotlib', 'scipy', 'typer', 'psycopg', 'dp_accounting', 'fastapi', 'starlette', 'pydantic', 'uvicorn', 'sqlalchemy', 'orjson', 'skfda', 'yaml', 'torch', 'numba'}"
         "; print(sorted(heavy & set(sys.modules)))"
     )
     out = subprocess.run(

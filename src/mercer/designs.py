@@ -14,17 +14,22 @@ from mercer.table_domain import TableDomain
 __all__ = ["drawn", "spread"]
 
 
-def spread(domain: TableDomain, size: int, label: int = 0) -> Floats:
+def spread(
+    domain: TableDomain, size: int, label: int = 0,
+    records: Callable[[Floats], Floats] | None = None,
+) -> Floats:  # fmt: skip
     """Codes of `size` records that fill the domain evenly: scrambled Sobol points.
 
-    All records of a small discrete domain, if there are no more.
+    All records of a small discrete domain, if there are no more.  `records` makes records of
+    points of the unit cube by another law than the even one.
     """
     if domain.size is not None and domain.size <= size:
         return everything(domain)
     from scipy.stats import qmc
 
     engine = qmc.Sobol(domain.dimension, scramble=True, rng=entropy.simulation(31 + label))
-    return domain.from_unit(engine.random(1 << max(size - 1, 1).bit_length())[:size])
+    unit = engine.random(1 << max(size - 1, 1).bit_length())[:size]
+    return domain.from_unit(unit) if records is None else records(unit)
 
 
 def everything(domain: TableDomain) -> Floats:

@@ -48,7 +48,7 @@ def synthetic(
     ledger: LedgerLike = None,
     dataset: str | None = None,
     progress: Callable[[int], None] | None = None,
-    searching: Callable[[float], None] | None = None,
+    searching: Callable[[int], None] | None = None,
 ) -> Any:
     """Release a weighted synthetic table with differential privacy.
 
@@ -79,9 +79,11 @@ def synthetic(
     kernel, scale
         "gaussian", "matern52", "matern32" or "exponential", times exp(-scale) for two different
         categories; or a `mercer.OwnKernel` on records of any kind, with `public` landmarks and
-        `table` a list.  `scale`: "auto" (a public rule), "private" (from private quartiles of the
-        numeric columns, for `choice_share` of epsilon), a number (share of the width of every
-        numeric column), or numbers by column, in its units.
+        `table` a list.  `scale`: "private" (the laws of the single columns are released for
+        `choice_share` of epsilon, and tell how long scales are and where landmarks belong),
+        "public" (a rule for evenly spread records, or for the public rows), "auto" (default:
+        "public" where there are public rows, else "private"), a number (share of the width of
+        every numeric column), or numbers by column, in its units.
     weights, bound
         "positive" (default): a distribution.  "l1": absolute values of sum at most `bound`
         (Theorem 11).  "free": nearest in the kernel's space, any sign.  "uniform": equal.
@@ -93,7 +95,7 @@ def synthetic(
     choice_share, rng, ledger, dataset, progress
         As in `mercer.density`.
     searching
-        Called with the distance to the private target as the search goes on.
+        Called with 1 after each evaluation of the search of method="features".
 
     Examples
     --------

@@ -8,13 +8,17 @@ from typing import Any
 
 from mercer.bandwidths import Split
 from mercer.checks import Floats
-from mercer.column_spreads import draw_spreads
+from mercer.column_law_draws import draw_laws
+from mercer.column_laws import ColumnLaws
+from mercer.designs import spread
 from mercer.laws import Law
 from mercer.mechanisms.base import Promise, check_promise
 from mercer.noisy_embeddings import LandmarkEmbedding, WaveEmbedding
 from mercer.publish import Purse, publish
 from mercer.record_data import Records
 from mercer.record_kernels import RecordKernel
+from mercer.reduced_space import Space
+from mercer.refinement import refined
 from mercer.statements import Statement
 from mercer.summaries.column_counts import count_columns
 from mercer.summaries.embedding import (
@@ -57,17 +61,22 @@ class Asked:
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
         if progress is not None:
             records.progress(progress)
-        spreads = None
+        laws = None
         if self.split is not None:
             counts = count_columns(records)
             n = _known(counts.persons if records.unit else counts.rows)
             paid = self.split.spend(
-                recipe.mechanism, purse, n=n, unit=records.unit or "row", what=what, chosen="scales"
+                recipe.mechanism,
+                purse,
+                n=n,
+                unit=records.unit or "row",
+                what=what,
+                chosen="landmarks and scales",
             )
             promise = self.split.noise
-            spreads = draw_spreads(counts, n=n, epsilon=self.split.choice, entropy=purse.entropy)
-        kernel = recipe.record_kernel(spreads)
-        how, landmarks = recipe.features(kernel)
+            laws = draw_laws(counts, epsilon=self.split.choice, entropy=purse.entropy)
+        kernel, marks = recipe.record_kernel(laws), recipe.marks(laws)
+        how, landmarks = recipe.features(kernel, marks)
         tally = tally_records(records, how)
         n = _known(tally.persons if records.unit else tally.rows)
         seen = how
@@ -77,44 +86,72 @@ class Asked:
 
         def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
             if isinstance(seen, Landmarks):
-                return self._weighed(kernel, seen, landmarks, noisy, law, statement)
-            return self._reduced(kernel, seen, noisy, law, statement, polish)
+                return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
+            return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
         return publish(
             summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid
         )
 
     def _weighed(
-        self, kernel: RecordKernel, how: Landmarks, landmarks: Floats, noisy: Floats, law: Law,
-        statement: Statement,
+        self, kernel: RecordKernel, how: Landmarks, places: tuple[Floats, Floats], noisy: Floats,
+        law: Law, statement: Statement,
     ) -> TableRelease:  # fmt: skip
         recipe = self.recipe
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
+        landmarks, marks = places
         codes, weight = placed(
-            embedding, kernel, landmarks, recipe.marks, recipe.style, recipe.bound,
-            size=recipe.size,
-        )  # fmt: skip
+            embedding, kernel, landmarks, marks, recipe.style, recipe.bound, size=recipe.size
+        )
+        if recipe.public is None and recipe.style in ("positive", "l1"):
+            codes, weight = refined(
+                embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
+            )
         return TableRelease(
             recipe.domain, statement, kernel, recipe.method, embedding,
             None if codes is landmarks else landmarks, codes, weight, recipe.style, recipe.bound,
         )  # fmt: skip
 
     def _reduced(
-        self, kernel: RecordKernel, how: Waves, noisy: Floats, law: Law, statement: Statement,
-        polish: dict[str, Any],
+        self, kernel: RecordKernel, how: Waves, laws: ColumnLaws | None, noisy: Floats, law: Law,
+        statement: Statement, polish: dict[str, Any],
     ) -> TableRelease:  # fmt: skip
-        from mercer.reduced_sets import reduce, space_of
+        from mercer.reduced_sets import reduce
 
         recipe = self.recipe
         found = reduce(
-            noisy, how.span.frequencies, space_of(kernel), size=recipe.size, weights=recipe.style,
-            bound=recipe.bound, **polish,
+            noisy, how.span.frequencies, _space(kernel, laws), size=recipe.size,
+            weights=recipe.style, bound=recipe.bound, noise=float(law.deviations(len(noisy))[0]),
+            **polish,
         )  # fmt: skip
         embedding = WaveEmbedding(noisy, law, how.span.frequencies)
         return TableRelease(
             recipe.domain, statement, kernel, recipe.method, embedding, None, found.codes,
             found.weights, recipe.style, recipe.bound,
         )  # fmt: skip
+
+
+def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:
+    """Where synthetic records may lie, for the search of a reduced set."""
+    domain = kernel.domain
+    free = [
+        j
+        for j, column in enumerate(domain.columns)
+        if column.numeric and column.ends[0] < column.ends[1]
+    ]
+    ends = [domain.columns[j].ends for j in free]
+    records = None if laws is None else laws.records
+    return Space(
+        embed=kernel.embed,
+        draw=lambda n: spread(domain, n, label=2, records=records),
+        snap=domain.snap,
+        free=tuple(free),
+        lower=tuple(low for low, _ in ends),
+        upper=tuple(high for _, high in ends),
+        slope=tuple(1 / kernel.scales[j] / (b - a) for j, (a, b) in zip(free, ends, strict=True)),
+        place=tuple(domain.slices[j].start for j in free),
+        step=tuple(0.0 if domain.columns[j].continuous else 1.0 for j in free),
+    )
 
 
 def _known(n: int) -> int:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.checks import Floats, check_choice, check_count, check_positive
+from mercer.column_laws import ColumnLaws
 from mercer.columns import Column
 from mercer.designs import drawn, spread
 from mercer.kernels import KERNELS
@@ -84,21 +84,23 @@ class TableRecipe:
 
     @property
     def private(self) -> bool:
-        """Whether length scales are chosen from the records, with budget."""
-        return isinstance(self.scale, str) and self.scale == "private"
+        """Whether scales, and landmarks, follow the columns' laws, for a share of the budget."""
+        if not isinstance(self.scale, str) or self.method == "exponential":
+            return False
+        return self.scale == "private" or (self.scale == "auto" and self.public is None)
 
-    def record_kernel(self, spreads: Mapping[str, float] | None = None) -> RecordKernel:
-        """The kernel; `spreads` are standard deviations of numeric columns, where they are known.
+    def record_kernel(self, laws: ColumnLaws | None = None) -> RecordKernel:
+        """The kernel; `laws` are the laws of the columns, where they are known.
 
         The public rule: two records drawn at random have, on average, -log k = log(size), evenly
         shared by the columns; more would leave landmarks alone in the domain.  Records drawn at
-        random are the public rows, or evenly spread over the domain.
+        random are those of the columns' laws, the public rows, or spread over the domain.
         """
         scale = self.scale
         if isinstance(scale, str):
-            check_choice("scale", scale, ("auto", "private"))
+            check_choice("scale", scale, ("auto", "private", "public"))
             each = max(math.log(max(self.size, 3)), 1.0) / self.domain.dimension
-            scales = [self._rule(j, column, each, spreads) for j, column in enumerate(self.domain.columns)]  # fmt: skip  # noqa: E501
+            scales = [self._rule(j, column, each, laws) for j, column in enumerate(self.domain.columns)]  # fmt: skip  # noqa: E501
         elif isinstance(scale, Mapping):
             unknown = [name for name in scale if name not in self.domain.names]
             if unknown:
@@ -112,19 +114,19 @@ class TableRecipe:
             scales = [number if column.numeric else 1.0 for column in self.domain.columns]
         return RecordKernel(self.domain, self.kernel, tuple(scales))
 
-    def _rule(
-        self, place: int, column: Column, each: float, spreads: Mapping[str, float] | None
-    ) -> float:
+    def _rule(self, place: int, column: Column, each: float, laws: ColumnLaws | None) -> float:
         if column.numeric:
             deviation = 1 / math.sqrt(12)
-            if spreads is not None:
-                deviation = spreads[column.name]
+            if laws is not None:
+                deviation = laws.deviation(place)
             elif self.public is not None and not self.drawn:
                 deviation = float(np.std(column.embed(self.public[:, place])))
             return min(max(deviation, 0.01) / math.sqrt(each), 10.0)
         levels = column.levels_count or 2
         differ = 1 - 1 / max(levels, 2)
-        if self.public is not None and not self.drawn:
+        if laws is not None:
+            differ = max(laws.differ(place), 0.1)
+        elif self.public is not None and not self.drawn:
             shares = np.unique(self.public[:, place], return_counts=True)[1] / len(self.public)
             differ = max(1 - float(np.sum(shares**2)), 0.1)
         return min(max(each / differ, 0.05), 20.0)
@@ -143,19 +145,21 @@ class TableRecipe:
         most = int(np.argmin(2 * r * (r + 1) / (n * epsilon) ** 2 + left / 10)) + 1
         return how.first(most)
 
-    @cached_property
-    def marks(self) -> Floats:
+    def marks(self, laws: ColumnLaws | None = None) -> Floats:
         """Public records that may be landmarks, and synthetic records."""
-        return self.public if self.public is not None else spread(self.domain, self.size)
+        if self.public is not None:
+            return self.public
+        law = None if laws is None else laws.records
+        return spread(self.domain, self.size, records=law)
 
-    def features(self, kernel: RecordKernel) -> tuple[Landmarks | Waves, Floats]:
+    def features(self, kernel: RecordKernel, marks: Floats) -> tuple[Landmarks | Waves, Floats]:
         """What records are seen by, and the codes of the landmarks that are used."""
         if self.method == "features":
             waves = Waves(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
             return waves, np.zeros((0, self.domain.dimension))
-        u = kernel.embed(self.marks)
+        u = kernel.embed(marks)
         span, used = LandmarkSpan.of(kernel.between(u, u), kernel_error(kernel))
-        landmarks = self.marks if len(used) == len(u) else self.marks[used]
+        landmarks = marks if len(used) == len(u) else marks[used]
         return Landmarks(kernel, np.ascontiguousarray(u[used]), span), landmarks
 
 

@@ -15,6 +15,7 @@ __all__ = ["STYLES", "fit_weights", "herd", "onto_ball", "onto_simplex", "refit"
 
 STYLES = ("positive", "l1", "free", "uniform")
 _ROUNDS = 600
+_WORSE = 3.0  # times `enough`: how much more than the least distance even weights may cost
 _MOST_EXACT = 2500  # points
 
 
@@ -52,12 +53,11 @@ def fit_weights(
     exact = _exact(gram, values, style, bound)
     if distance(exact) >= distance(w):
         return w
-    low, high = 0.0, 1.0
-    if distance(exact) < enough:
-        for _ in range(40):
-            middle = (low + high) / 2
-            near = distance(w + middle * (exact - w)) <= enough
-            low, high = (low, middle) if near else (middle, high)
+    goal, low, high = max(enough, distance(exact) + _WORSE * enough), 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        near = distance(w + middle * (exact - w)) <= goal
+        low, high = (low, middle) if near else (middle, high)
     return _tidy(w + high * (exact - w), style, bound)
 
 

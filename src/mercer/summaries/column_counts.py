@@ -1,4 +1,4 @@
-"""Counts of numeric columns of a table on fine grids.  Layer 2, left of the door.  M12."""
+"""Counts of the bins of every column of a table.  Layer 2, left of the door.  M13, M16, M18."""
 
 from __future__ import annotations
 
@@ -6,57 +6,40 @@ from typing import Self
 
 import numpy as np
 
-from mercer.checks import Ints
+from mercer.checks import Floats, Ints
+from mercer.column_laws import bins_of, places_in
 from mercer.persons import person_weights
+from mercer.privacy import Sensitivity
 from mercer.record_data import Records
 from mercer.sensitive import Sensitive
 
 __all__ = ["ColumnCounts", "count_columns"]
 
-_NODES = 1 << 12
 _PERSON = 1 << 15
 
 
 class ColumnCounts(Sensitive):
-    """How often each node of [0, 1] is nearest to a value, for every numeric column."""
+    """How many records are in each bin of each column; cells that do not fit are in none."""
 
     def __init__(self, records: Records) -> None:
         self.domain = records.domain
-        self.places = [j for j, column in enumerate(self.domain.columns) if column.numeric]
         self.rows, self.persons, self.weight = 0, 0, 1
-        self.counts = np.zeros((len(self.places), _NODES + 1), dtype=np.int64)
+        self.counts = [np.zeros(bins_of(c), dtype=np.int64) for c in self.domain.columns]
 
-    @property
-    def names(self) -> list[str]:
-        """Of the columns: public."""
-        return [self.domain.columns[j].name for j in self.places]
-
-    def add(self, chunk: object, weights: Ints | None = None) -> Self:
-        """With a chunk of rows more; cells that do not fit are not counted."""
-        codes = np.asarray(chunk, dtype=float)
-        self.rows += len(codes)
-        share = np.ones(len(codes), dtype=np.int64) if weights is None else weights
-        for i, j in enumerate(self.places):
-            unit = self.domain.columns[j].embed(codes[:, j])[:, 0]
-            fits = np.isfinite(unit)
-            nodes = np.rint(unit[fits] * _NODES).astype(np.int64)
-            np.add.at(self.counts[i], nodes, share[fits])
+    def add(self, chunk: Floats, weights: Ints | None = None) -> Self:
+        """With a chunk of rows more, each of weight one or its own."""
+        self.rows += len(chunk)
+        share = np.ones(len(chunk), dtype=np.int64) if weights is None else weights
+        for column, codes, counts in zip(self.domain.columns, chunk.T, self.counts, strict=True):
+            place = places_in(column, codes)
+            padded = np.zeros(len(counts) + 1, dtype=np.int64)
+            np.add.at(padded, place, share)  # -1 is the last
+            counts += padded[:-1]
         return self
 
-    def of(self, place: int) -> Column:
-        """One column, as ranks are taken of it."""
-        return Column(self.counts[place], self.weight)
-
-
-class Column(Sensitive):
-    """Counts of one column."""
-
-    def __init__(self, counts: Ints, weight: int) -> None:
-        self._counts, self.weight, self.shape = counts, weight, counts.shape
-
-    def on(self, _shape: tuple[int, ...]) -> tuple[Ints, int]:
-        """At the nodes."""
-        return self._counts, 1
+    def sensitivity(self) -> Sensitivity:
+        """A record leaves one bin of every column and enters another: l1, exact."""
+        return Sensitivity(float(2 * len(self.counts) * self.weight), norm="l1")
 
 
 def count_columns(records: Records) -> ColumnCounts:
