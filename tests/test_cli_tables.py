@@ -71,7 +71,7 @@ def test_the_whole_way(folder, capsys):
     )  # fmt: skip
     before, after = out.split("Released a synthetic table")
     assert re.search(r"records +up to 60 synthetic ones", before)
-    assert "gaussian kernel with scales age 0." in before
+    assert "its scales follow the laws of the columns, for a part of the budget" in before
     assert re.search(r"noise +distance [\d.]+/n expected", before)
     assert "Differentially private with epsilon = 4 (delta = 1e-06)" in " ".join(after.split())
     for word in ("sampling", "noise", "fit", "unseen"):
@@ -300,7 +300,7 @@ def test_progress_shows_rows_and_the_search(folder, monkeypatch):
     with progress(True) as (tick, search):
         tick(1000)
         tick(500)
-        search(0.25)
+        search(1)
     with progress(False) as nothing:
         assert nothing == (None, None)
 

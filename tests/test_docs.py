@@ -30,8 +30,9 @@ def blocks(language):
 @pytest.fixture
 def admissions(tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
-    rows = "\n".join(f"{age:.1f},{i}" for i, age in enumerate(rng.normal(50, 20, 2000)))
-    (tmp_path / "admissions.csv").write_text(f"age,patient\n{rows}\n")
+    ages = enumerate(rng.normal(50, 20, 2000))
+    rows = "\n".join(f"{age:.1f},{i},{1 + i % 9}" for i, age in ages)
+    (tmp_path / "admissions.csv").write_text(f"age,patient,days\n{rows}\n")
     return tmp_path
 
 
@@ -83,9 +84,11 @@ def patients(admissions, rng):
     return admissions
 
 
-@pytest.mark.parametrize("page", ["live", "machines", "curves"])
+@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables"])
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
+    for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.S):
+        (patients / "domain.yaml").write_text(block)
     names = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.S):
         exec(compile(block, page, "exec"), names)
@@ -178,6 +181,12 @@ MODULES += [
     "mercer.selection",
 ]
 MODULES += ["mercer.averaging", "mercer.curve_bounds", "mercer.curve_estimators", "mercer.plotting"]
+MODULES += [
+    "mercer.record_kernels",
+    "mercer.synthesis",
+    "mercer.synthesizers",
+    "mercer.table_domain",
+]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -89,14 +89,15 @@ def synthesize_command(
         list[str] | None,
         typer.Option(
             metavar="S",
-            help="Of the kernel: auto; private (a part of the budget); a number, a share of every "
-            "numeric column's width; or NAME=NUMBER for every column, in its units.",
+            help="Of the kernel: private (the laws of the columns, for a part of the budget), "
+            "public (a rule), auto (public with public rows, else private), a number, a share of "
+            "every numeric column's width; or NAME=NUMBER for every column, in its units.",
             rich_help_panel=_FINER,
         ),
     ] = None,
     choice_share: Annotated[
         float,
-        typer.Option(help="Share of epsilon for private scales.", rich_help_panel=_FINER),
+        typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=_FINER),
     ] = 0.2,
     features: Annotated[
         int | None, typer.Option(help="Number of random features.", rich_help_panel=_FINER)
@@ -209,7 +210,7 @@ def _scale(words: list[str] | None) -> Any:
         name, _, number = word.rpartition("=")
         if not name or not terminal.is_number(number):
             raise ValueError(
-                "scale must be auto, private, one number, or NAME=NUMBER for every column (repeat "
+                "scale must be auto, private, public, one number, or NAME=NUMBER for every column (repeat "
                 f"--scale); got {word!r}"
             )
         out[name] = float(number)

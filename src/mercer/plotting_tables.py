@@ -99,7 +99,7 @@ def _correlation(
     words = {"ha": "center", "va": "center", "color": _INK}
     axes.text(0.5, 0.55, f"{round(value, 2) + 0.0:.2f}", fontsize=11 + 5 * abs(value), **words)
     if level is not None:
-        axes.text(0.5, 0.38, f"± {bar:.2f}", fontsize=7.5, **words)
+        axes.text(0.5, 0.38, f"± {bar:.1g}", fontsize=7.5, **words)
 
 
 def _histogram(

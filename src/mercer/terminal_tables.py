@@ -28,7 +28,6 @@ _SHOWN = 6  # columns, or levels, in a line
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 Tick = Callable[[int], None]
-Search = Callable[[float], None]
 
 
 def describe(release: TableRelease | RecordsRelease) -> str:
@@ -207,7 +206,7 @@ def _written(column: Column, text: str) -> Any:
 def show_plan(plan: TablePlan) -> None:
     """What will be released, before anything is spent."""
     many = {"landmarks": "up to ", "features": "", "exponential": ""}[plan.method]
-    kernel = plan.kernel or "scales from private quartiles, a part of the budget"
+    kernel = plan.kernel or "its scales follow the laws of the columns, for a part of the budget"
     rows = [("columns", _columns(plan.domain)), ("records", f"{many}{plan.size} synthetic ones, weights: {plan.style}")]  # fmt: skip  # noqa: E501
     rows.append(("kernel", kernel))
     delta = f", delta = {plan.delta:g}" if plan.delta else ", pure"
@@ -222,8 +221,8 @@ def show_plan(plan: TablePlan) -> None:
 
 
 @contextmanager
-def progress(wanted: bool) -> Iterator[tuple[Tick | None, Search | None]]:
-    """Rows read, then the distance that a search has reached, on a terminal only."""
+def progress(wanted: bool) -> Iterator[tuple[Tick | None, Tick | None]]:
+    """Rows read, then the trials of a search, on a terminal only."""
     if not (wanted and sys.stderr.isatty()):
         yield None, None
         return
@@ -232,14 +231,15 @@ def progress(wanted: bool) -> Iterator[tuple[Tick | None, Search | None]]:
 
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, seen = bar.add_task("reading", total=None), [0]
+        task, seen, turned = bar.add_task("reading", total=None), [0], [0]
 
         def tick(rows: int) -> None:
             seen[0] += rows
             bar.update(task, description=f"{seen[0]:,} rows")
 
-        def search(distance: float) -> None:
-            bar.update(task, description=f"searching records: distance {distance:.3g}")
+        def search(turns: int) -> None:
+            turned[0] += turns
+            bar.update(task, description=f"searching records: {turned[0]:,} trials")
 
         yield tick, search
 
