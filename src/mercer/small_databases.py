@@ -24,8 +24,8 @@ def draw_table(
     """Charge, then draw a table of `size` records with equal weights: pure differential privacy."""
     if records.unit is not None:
         raise ValueError("unit cannot be combined with method='exponential': it counts rows")
-    if recipe.private:
-        raise ValueError("scale='private' cannot be combined with method='exponential'")
+    if recipe.follows:
+        raise ValueError("private laws of the columns cannot be combined with method='exponential'")
     kernel = recipe.record_kernel()
     cells, tables = candidate_tables(kernel, recipe.size)
     counts = count_cells(records, cells)

@@ -73,7 +73,8 @@ def synthetic(
         "exponential": one of all tables of `size` records of a tiny domain (Section 3.4).
     public
         Landmarks: public rows like those of the table, or a function of (size, rng) that draws
-        rows of a public distribution.  By default they fill the domain evenly.
+        rows of a public distribution.  By default they follow private laws of the columns (see
+        `scale`; "laws" asks for that with scales of your own), or fill the domain evenly.
     size
         Number of synthetic records: by default 1000 landmarks, or 200 with "features".
     kernel, scale

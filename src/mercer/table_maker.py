@@ -49,7 +49,7 @@ class Asked:
     ) -> Asked:
         promise = check_promise(recipe.mechanism, epsilon, delta)
         split = None
-        if recipe.private:
+        if recipe.follows:
             split = Split.of("private-scott", recipe.mechanism, promise, choice_share)
         return cls(recipe, promise, split)
 

@@ -45,6 +45,7 @@ class TableRecipe:
     bound: float
     public: Floats | None  # codes of public records
     drawn: bool  # they come from a public distribution, not from people
+    laws: bool  # landmarks follow private laws of the columns, whatever the scales
     mechanism: Mechanism
 
     @classmethod
@@ -73,10 +74,12 @@ class TableRecipe:
             raise ValueError(
                 f"size = {many} would need {40 * many**2 / 2**30:.1f} GiB; use a smaller one"
             )
-        marks, from_law = _public(public, space, many if size is not None else None)
+        laws = isinstance(public, str) and check_choice("public", public, ("laws",)) == "laws"
+        given = None if laws else public
+        marks, from_law = _public(given, space, many if size is not None else None)
         recipe = cls(
             space, how, name, scale, len(marks) if marks is not None else many, waves, style,
-            radius, marks, from_law, L2() if pure else Gaussian(),
+            radius, marks, from_law, laws, L2() if pure else Gaussian(),
         )  # fmt: skip
         if not recipe.private:
             recipe.record_kernel()
@@ -88,6 +91,11 @@ class TableRecipe:
         if not isinstance(self.scale, str) or self.method == "exponential":
             return False
         return self.scale == "private" or (self.scale == "auto" and self.public is None)
+
+    @property
+    def follows(self) -> bool:
+        """Whether the laws of the columns are released first, for a share of the budget."""
+        return self.private or self.laws
 
     def record_kernel(self, laws: ColumnLaws | None = None) -> RecordKernel:
         """The kernel; `laws` are the laws of the columns, where they are known.
