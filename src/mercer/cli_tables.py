@@ -210,8 +210,8 @@ def _scale(words: list[str] | None) -> Any:
         name, _, number = word.rpartition("=")
         if not name or not terminal.is_number(number):
             raise ValueError(
-                "scale must be auto, private, public, one number, or NAME=NUMBER for every column (repeat "
-                f"--scale); got {word!r}"
+                "scale must be auto, private, public, one number, or NAME=NUMBER for every column "
+                f"(repeat --scale); got {word!r}"
             )
         out[name] = float(number)
     return out
