@@ -36,9 +36,9 @@ LAYERS = {
         "maps",
         "polynomials",
         "modes",
-        "column_laws",
         "record_kernels",
         "record_spans",
+        "column_laws",
         "designs",
     ],
     2: [
@@ -243,7 +243,7 @@ SAME_LAYER = {
     ("reduced_sets", "reduced_descent"), ("reduced_sets", "reduced_moves"), ("reduced_sets", "reduced_space"), ("reduced_sets", "reduced_starts"),
     ("reduced_sets", "reduced_torch"), ("reduced_sets", "reduced_waves"), ("reduced_sets", "reduced_weights"),
     ("cli", "cli_serve"), ("cli_serve", "server"), ("server", "api"), ("server", "lives"),
-    ("designs", "table_domain"), ("noisy_embeddings", "embedding_smoothing"), ("record_kernels", "kernels"),
+    ("column_laws", "columns"), ("column_laws", "table_domain"), ("refinement", "noisy_embeddings"), ("refinement", "weighted"), ("refinement", "weightings"), ("refinement", "weights_of"), ("designs", "table_domain"), ("noisy_embeddings", "embedding_smoothing"), ("record_kernels", "kernels"),
     ("record_kernels", "table_domain"), ("record_releases", "noisy_embeddings"), ("record_releases", "release"), ("record_releases", "two_samples"),
     ("record_releases", "weighted"), ("record_releases", "weightings"), ("record_releases", "weights_of"), ("small_databases", "publish"),
     ("small_databases", "table_recipes"), ("storage", "table_storage"), ("summaries", "record_data"), ("summaries", "sensitive"),
@@ -262,8 +262,6 @@ SAME_LAYER = {
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
     ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
-    ("column_laws", "columns"), ("column_laws", "table_domain"), ("refinement", "noisy_embeddings"), ("refinement", "weighted"),
-    ("refinement", "weightings"), ("refinement", "weights_of"),
 }  # fmt: skip
 
 

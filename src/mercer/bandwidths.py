@@ -72,10 +72,10 @@ class Split:
 
     def spend(
         self, mechanism: Mechanism, purse: Purse, *, n: int, unit: str, what: str,
-        chosen: str = "bandwidth",
+        chosen: str = "bandwidth", by: str = Choice.words,
     ) -> Statement:  # fmt: skip
         """Charge both at once, before either is drawn."""
-        words = f"{mechanism.words}; {chosen} by {Choice.words}, epsilon = {self.choice:g} of it"
+        words = f"{mechanism.words}; {chosen} by {by}, epsilon = {self.choice:g} of it"
         return spend(
             self.events, purse, **self.whole, n=n, unit=unit, words=words,
             calibration=mechanism.calibration, what=what,

@@ -129,6 +129,9 @@ class Simplex(Rule):
         return Chart(np.maximum(weights, 0.0), 0.0, signs=np.ones(len(weights)))
 
     def project(self, weights: Floats) -> Floats:
+        total = float(weights.sum())
+        if weights.min(initial=0.0) >= 0 and abs(total - 1) < 1e-9:
+            return weights / total  # no dust where there was none
         out = _onto_simplex(weights, 1.0)
         return out / out.sum()
 

@@ -26,7 +26,8 @@ class TableAccuracy:
     """Distances in the kernel's space, where a single record has length one.  All are public."""
 
     sampling: float  # of the records to their distribution, expected
-    projection: float  # of a record anywhere in the domain to the subspace, root mean square
+    projection: float  # of a record to the subspace, root mean square: of synthetic records, or
+    # anywhere in the domain where those are the landmarks themselves
     privacy: float  # of what is released to the records' projection, estimated after shrinking
     noise: float  # the same before shrinking, expected
     reduced: float  # of the table to what was released
@@ -35,10 +36,10 @@ class TableAccuracy:
 
     def __str__(self) -> str:
         return (
-            f"Distances in the kernel's space (a record has length 1): sampling {self.sampling:.2g}, "  # noqa: E501
-            f"privacy {self.privacy:.2g} ({self.noise:.2g} before shrinking), the table's own "
-            f"{self.reduced:.2g}; a record anywhere in the domain is {self.projection:.2g} from "
-            f"what {self.coordinates} coordinates can tell. {self.points} records."
+            "Distances in the kernel's space (a record has length 1): sampling "
+            f"{self.sampling:.2g}, privacy {self.privacy:.2g} ({self.noise:.2g} before shrinking), "
+            f"the table's own {self.reduced:.2g}; a record is {self.projection:.2g} from what "
+            f"{self.coordinates} coordinates can tell. {self.points} records."
         )
 
 
@@ -53,7 +54,7 @@ def accuracy_of(
     if isinstance(embedding, LandmarkEmbedding):
         marks = u if landmarks is None else kernel.embed(landmarks)
         mean = embedding.span.coordinates(kernel.between(marks, u) @ weights)
-        projection = math.sqrt(_left_out(embedding, kernel, marks))
+        projection = math.sqrt(_left_out(embedding, kernel, marks, None if landmarks is None else u))  # fmt: skip  # noqa: E501
     else:
         assert isinstance(embedding, WaveEmbedding)
         mean = np.zeros(embedding.size)
@@ -73,8 +74,11 @@ def accuracy_of(
     )
 
 
-def _left_out(embedding: LandmarkEmbedding, kernel: RecordKernel, marks: Floats) -> float:
-    """Mean over the domain of 1 - |e(x)|^2."""
-    u = kernel.embed(spread(kernel.domain, _MESH, label=1))
+def _left_out(
+    embedding: LandmarkEmbedding, kernel: RecordKernel, marks: Floats, u: Floats | None
+) -> float:
+    """Mean over records, or over the domain, of 1 - |e(x)|^2."""
+    if u is None:
+        u = kernel.embed(spread(kernel.domain, _MESH, label=1))
     seen = embedding.span.coordinates(kernel.between(u, marks))
     return float(np.clip(1 - np.mean(np.sum(seen**2, axis=1)), 0.0, 1.0))

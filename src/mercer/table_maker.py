@@ -12,6 +12,7 @@ from mercer.column_law_draws import draw_laws
 from mercer.column_laws import ColumnLaws
 from mercer.designs import spread
 from mercer.laws import Law
+from mercer.mechanisms import Geometric
 from mercer.mechanisms.base import Promise, check_promise
 from mercer.noisy_embeddings import LandmarkEmbedding, WaveEmbedding
 from mercer.publish import Purse, publish
@@ -72,6 +73,7 @@ class Asked:
                 unit=records.unit or "row",
                 what=what,
                 chosen="landmarks and scales",
+                by=f"laws of the columns, {Geometric().words}",
             )
             promise = self.split.noise
             laws = draw_laws(counts, epsilon=self.split.choice, entropy=purse.entropy)

@@ -91,7 +91,7 @@ def _accuracy(release: TableRelease) -> list[tuple[str, str]]:
         ("sampling", f"{parts.sampling:.2g} from other records of the same distribution"),
         ("noise", f"{parts.privacy:.2g} for privacy ({parts.noise:.2g} before shrinking)"),
         ("fit", f"{parts.reduced:.2g} between this table and what was released"),
-        ("unseen", f"{parts.projection:.2g} from a record anywhere in the domain to what "
+        ("unseen", f"{parts.projection:.2g} from a record to what "
                    f"{parts.coordinates} coordinates can tell"),
     ]  # fmt: skip
 
