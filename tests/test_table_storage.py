@@ -11,9 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.laws import Normal
-from mercer.noisy_embeddings import WaveEmbedding
-from mercer.record_kernels import RecordKernel
 from mercer.record_releases import RecordsRelease
 from mercer.table_recipes import TableRecipe
 from mercer.table_releases import TableRelease
@@ -49,15 +46,7 @@ def make(**options):
 
 
 def by_features():
-    """As method="features" makes it, but for the search."""
-    rng, kernel = np.random.default_rng(), RecordKernel(DOMAIN, "gaussian", (0.5,) * 7)
-    plain = make()
-    embedding = WaveEmbedding(rng.normal(size=20) / 5, Normal(0.01, 2.0**-30), kernel.frequencies(10))  # fmt: skip
-    weight = np.full(len(plain.codes), 1 / len(plain.codes))
-    return TableRelease(
-        DOMAIN, plain.privacy, kernel, "features", embedding, None, plain.codes, weight, "positive",
-        1.0,
-    )  # fmt: skip
+    return make(method="features", size=12, features=20)
 
 
 def drawn_whole():

@@ -34,7 +34,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         of X are numbers within `bounds`.
     bounds
         Without a domain: a (lower, upper) pair for each column, or one for all.
-    method, size, kernel, scale, weights, bound, public, features, unit, ledger, dataset
+    method, size, kernel, scale, weights, bound, public, features, restarts, device, choice_share
+        As for `mercer.synthetic`.
+    unit, ledger, dataset
         As for `mercer.synthetic`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -65,6 +67,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         bound: float = 1.0,
         public: Any = None,
         features: int | None = None,
+        restarts: int = 1,
+        device: str = "numpy",
+        choice_share: float = 0.2,
         unit: str | None = None,
         ledger: Any = None,
         dataset: str | None = None,
@@ -82,6 +87,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         self.bound = bound
         self.public = public
         self.features = features
+        self.restarts = restarts
+        self.device = device
+        self.choice_share = choice_share
         self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
@@ -110,6 +118,9 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
             weights=self.weights,
             bound=self.bound,
             features=self.features,
+            restarts=self.restarts,
+            device=self.device,
+            choice_share=self.choice_share,
             unit=self.unit,
             rng=seed_of(self.random_state),
             ledger=self.ledger,
