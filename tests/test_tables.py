@@ -509,3 +509,23 @@ def test_embedding_refuses_what_does_not_fit(release):
         release.probability(lambda t: t["x"])
     with pytest.raises(ValueError, match="no column 'y'"):
         release.mmd(pd.DataFrame({"x": [0.1]}))
+
+
+def test_rows_where_nobody_is_are_told_apart():
+    """Directions in which own rows do not vary are tested, too."""
+    rng = np.random.default_rng(8)
+    line = mercer.Domain({"x": (0, 1)})
+    data = 0.4 + 0.2 * rng.random((4000, 1))
+    made = mercer.synthetic(
+        data, domain=line, public=data[:60], epsilon=1, delta=1e-6, scale=0.02, rng=1
+    )
+    assert made.two_sample_test(0.8 + 0.2 * rng.random((500, 1))).p_value < 1e-3
+    assert made.two_sample_test(0.4 + 0.2 * rng.random((500, 1))).p_value > 1e-4
+
+
+def test_bounds_of_weights_are_checked(release):
+    for bound in (0.5, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="bound must be"):
+            release.reweight("l1", bound)
+    found = release.reweight("free").interval({"x": (0, 0.5)})
+    assert found.estimate == release.reweight("free").probability({"x": (0, 0.5)})

@@ -4,6 +4,7 @@ M10, E10, E11; docs/proofs/embedding.md.
 """
 
 import math
+import warnings
 from decimal import Decimal, localcontext
 
 import numpy as np
@@ -420,3 +421,83 @@ def test_noise_is_0_56_of_the_papers():
     papers = math.sqrt(8 * math.log(1.25e6)) / 1000
     assert law.deviations(1)[0] / papers == pytest.approx(0.56, abs=0.01)
     assert classic_multiplier(epsilon=1, delta=1e-6) > 4
+
+
+# what a second reader found
+
+
+def test_many_persons_do_not_overflow(rng):
+    """Sums of persons' shares are integers of any size: 2^39 a person in 64 bits would wrap."""
+    from mercer.summaries.embedding import EmbeddingTally
+
+    kernel = RecordKernel(PLANE, "gaussian", (0.2, 0.2))
+    how = seen_by(kernel, rng.random((5, 2)))
+    tally = EmbeddingTally(how)
+    tally.add(np.full((1, 2), 0.5), np.array([1 << 15]))
+    for _ in range(26):  # doubled to 2^26 persons
+        tally.merge(tally)
+    one = EmbeddingTally(how).add(np.full((1, 2), 0.5), np.array([1 << 15]))
+    assert list(tally.total) == [int(t) << 26 for t in one.total]
+    assert max(tally.total) > 1 << 63
+
+
+def test_odd_records_are_no_exceptions(rng):
+    """Lone surrogates, mappings that fail, kernels that warn or exit: nothing is shown."""
+
+    class Evil(dict):
+        def get(self, *_):
+            raise RuntimeError("secret")
+
+    good = {"x": 0.5, "y": 0.5}
+    options = {"domain": PLANE, "size": 10, "epsilon": 1, "delta": 1e-6, "rng": 1}
+    for odd in (Evil(x=1), {"x": "\ud800", "y": 2}):
+        made = mercer.synthetic([good, good, odd], **options)
+        assert made.privacy.n == 3
+    texts = pd.DataFrame({"s": pd.array(["a", "b", "\ud800"], dtype="string[python]")})
+    made = mercer.synthetic(texts, domain={"s": ["a", "b"]}, epsilon=1, delta=1e-6, rng=1)
+    assert made.privacy.n == 3
+    named = [{**good, "id": name} for name in ("a", "\ud800", None, float("nan"))]
+    assert mercer.synthetic(named, unit="id", **options).privacy.n == 2
+    frame = pd.DataFrame([{**good, "id": name} for name in ("a", "b", pd.NA, pd.NaT)])
+    frame["id"] = frame["id"].astype(object)
+    assert mercer.synthetic(frame, unit="id", **options).privacy.n == 2
+
+    def odd_kernel(x, z):
+        if x == "exit":
+            raise SystemExit
+        if x == "warn":
+            warnings.warn("secret", stacklevel=1)
+        return 1.0 if x == z else 0.5
+
+    kernel = mercer.OwnKernel(odd_kernel, supremum=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made = mercer.synthetic(["a", "exit", "warn"], kernel=kernel, public=["a", "b"], epsilon=1, delta=1e-6, rng=1)  # fmt: skip
+    assert made.privacy.n == 3
+
+
+def test_nothing_is_spent_on_what_cannot_be(tmp_path):
+    book = mercer.Ledger(tmp_path / "a.db")
+    book.register("it", epsilon=5, delta=1e-4)
+    kernel = mercer.OwnKernel(lambda x, z: float(x == z), supremum=1.0)
+    with pytest.raises(ValueError, match="bound must be at least 1"):
+        mercer.synthetic(["a", "b"], kernel=kernel, public=["a"], epsilon=1, weights="l1", bound=0.5, ledger=book, dataset="it")  # fmt: skip
+    with pytest.raises(ValueError, match="epsilon must be in"):
+        mercer.synthetic(np.zeros((4, 2)), domain=PLANE, epsilon=0.5, choice_share=1e-10, ledger=book, dataset="it")  # fmt: skip
+    assert book.remaining("it").spent_epsilon == 0
+
+
+def test_spans_are_cut_where_every_machine_cuts(rng):
+    """Equal eigenvalues of a categorical domain are kept together."""
+    domain = mercer.Domain({"a": [str(i) for i in range(12)], "b": [str(i) for i in range(9)]})
+    kernel = RecordKernel(domain, "gaussian", (1.0, 1.0))
+    codes = np.array([[i, j] for i in range(12) for j in range(9)], dtype=float)
+    gram = kernel(codes, codes)
+    span, _ = LandmarkSpan.of(gram, 6e-7)
+    for most in range(1, span.size, 7):
+        sizes = set()
+        for _ in range(3):
+            shaken = gram + 1e-15 * rng.standard_normal(gram.shape)
+            cut = span.first(most)
+            sizes.add(LandmarkSpan((shaken + shaken.T) / 2, cut.floor).size)
+        assert sizes == {cut.size}

@@ -130,12 +130,11 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @property
     def risk(self) -> float:
-        return max(
-            self.shrink.risk(
-                self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
-            ),
-            0.0,
-        )  # fmt: skip
+        known = self.deviation**2 * float(np.sum(self.shrink.factors(self.span.eigenvalues) ** 2))
+        estimated = self.shrink.risk(
+            self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
+        )
+        return max(estimated, known)  # what is left of the noise is known, what was lost is not
 
     def redrawn(self) -> Floats:
         noise = self.law.draws(self.size, np.arange(self.size))[:REPLICAS]

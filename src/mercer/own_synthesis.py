@@ -39,7 +39,8 @@ def synthetic_own(
             "records of any kind"
         )
     style = check_choice("weights", weights, ("positive", "l1", "free"))
-    check_positive("bound", bound, "1 or more")
+    if check_positive("bound", bound, "1 or more") < 1:
+        raise ValueError(f"bound must be at least 1 (Balog et al., Theorem 11), got {bound:g}")
     mechanism: Mechanism = L2() if no_delta(delta) else Gaussian()
     promise = check_promise(mechanism, epsilon, delta)
     points = _landmarks(public)

@@ -18,7 +18,7 @@ from mercer.checks import Floats
 from mercer.data import Rows
 from mercer.files import Task, file_batches, keeps_places
 from mercer.table_domain import TableDomain
-from mercer.tables import names_of, table_of
+from mercer.tables import names_of, person_name, table_of
 
 __all__ = ["Records", "open_records"]
 
@@ -145,7 +145,7 @@ def _arrow_column(cells: Any, name: str) -> Any:
             return cells.to_arrow()
         return pa.Array.from_pandas(cells)
     except Exception:  # whatever a library says of a cell may show it
-        if kind == "category":  # of categories of several types
+        if kind == "category" or "str" in kind.lower():  # read one by one
             return None
         raise TypeError(
             f"column {name!r} of type {kind} cannot be read; convert it to numbers, text, "
@@ -235,15 +235,18 @@ def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Re
 
 def _cells_of(row: Any, domain: TableDomain, wanted: list[str], seen: set[str]) -> list[Any]:
     """Cells of one row, by name or in order; none of a row of another kind."""
-    if isinstance(row, Mapping):
-        seen.update(name for name in wanted if name in row)
-        return [row.get(name) for name in wanted]
-    if isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
-        seen.update(domain.names)
-        return [*row, None]
-    if domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
-        seen.update(domain.names)
-        return [row, None]
+    try:
+        if isinstance(row, Mapping):
+            seen.update(name for name in wanted if name in row)
+            return [row.get(name) for name in wanted]
+        if isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
+            seen.update(domain.names)
+            return [*row, None]
+        if domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
+            seen.update(domain.names)
+            return [row, None]
+    except Exception:  # of a type of its own; whatever it says may show the record
+        return [None] * len(wanted)
     return [None] * len(wanted)
 
 
@@ -256,15 +259,8 @@ def _from_objects(
     pairs = zip(domain.columns, columns, strict=False)
     codes = {column.name: pa.array(reader_of(column).objects(cells)) for column, cells in pairs}
     if unit is not None:
-        codes[unit] = pa.array([_person(value) for value in persons], pa.large_string())
+        codes[unit] = pa.array([person_name(value) for value in persons], pa.large_string())
     return _from_arrow(pa.table(codes), domain, unit, domain.names)
-
-
-def _person(value: Any) -> str | None:
-    try:
-        return None if value is None or value != value else str(value)
-    except Exception:  # of a type of its own
-        return None
 
 
 def _check_names(present: list[str], domain: TableDomain, unit: str | None) -> None:

@@ -8,6 +8,7 @@ that the Gaussian kernel is exp(-|u - v|^2 / 2): categories that differ give exp
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -153,10 +154,11 @@ class OwnKernel:
     def row(self, record: Any, points: Sequence[Any]) -> Floats:
         """k(record, points) over the supremum; NaN where the function fails."""
         try:
-            with np.errstate(all="ignore"):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # a warning would be an output
                 values = [float(self.function(record, point)) for point in points]
-            return np.array(values) / self.supremum
-        except Exception:  # whatever it says may show the record
+                return np.array(values) / self.supremum
+        except (Exception, SystemExit):  # whatever it says may show the record
             return np.full(len(points), np.nan)
 
     def matrix(self, x: Sequence[Any], y: Sequence[Any]) -> Floats:

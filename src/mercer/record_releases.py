@@ -141,7 +141,8 @@ class RecordsRelease(Weighted, Release):
         phi = one.span.coordinates(self.kernel.matrix(rows, self.points))
         if not np.all(np.isfinite(phi)):
             raise ValueError("the kernel must give finite numbers for rows")
-        return two_sample_test(one, phi, n=self.privacy.n)
+        synthetic = one.span.coordinates(one.gram)
+        return two_sample_test(one, phi, synthetic, self.positive, n=self.privacy.n)
 
     def push(self, g: Any) -> Pushed:
         """The distribution of g(X), g continuous, called once with the list of points."""
@@ -155,7 +156,7 @@ class RecordsRelease(Weighted, Release):
         values = list(g(self.view()))
         if len(values) != self.points_count:
             raise ValueError(f"g must give one value a record, {self.points_count} of them")
-        return Pushed(values, self.weight, self.replicas)
+        return Pushed(values, self.weight, self.replicas, self.positive)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> list[Any]:
         """N records without weights."""

@@ -28,6 +28,7 @@ __all__ = [
 GRAIN = 34  # bits after the point of the mixing matrix
 MOST_LANDMARKS = 10_000
 MOST_WAVES = 1 << 16
+_GAP = 1e-6  # between eigenvalues that every machine tells apart
 _SLACK = 0.01  # share of the sensitivity that rounding of kernel values may add
 
 
@@ -73,20 +74,42 @@ class LandmarkSpan:
         """The span of the landmarks with this Gram matrix, and which of them are used."""
         floor = floor_of(error, len(gram))
         used = np.sort(_pivots(gram, floor))
-        return cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor), used
+        span = cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor)
+        return span.first(span.size), used
 
     def first(self, most: int) -> LandmarkSpan:
-        """The span of the first few coordinates."""
-        if most >= self.size:
-            return self
-        above, below = self.eigenvalues[most - 1], self.eigenvalues[most]
-        return LandmarkSpan(self.gram, math.sqrt(float(above * below)))
+        """The span of the first few coordinates, or fewer.
+
+        Cut where the next eigenvalue is clearly smaller, so that every machine cuts alike: of
+        eigenvalues that are equal but for rounding all are kept, or none.
+        """
+        values = self._whole[0]
+        gaps = np.flatnonzero(values[1:] < (1 - _GAP) * values[:-1]) + 1  # sizes of a clear cut
+        below = gaps[gaps <= most]
+        if most >= len(values) or not len(gaps):
+            return LandmarkSpan.made(self.gram, self.floor, self._whole)
+        cut = int(below[-1] if len(below) else gaps[0])
+        floor = math.sqrt(max(float(values[cut - 1] * values[cut]), self.floor**2))
+        return LandmarkSpan.made(self.gram, floor, self._whole)
+
+    @classmethod
+    def made(cls, gram: Floats, floor: float, whole: tuple[Floats, Floats]) -> LandmarkSpan:
+        """With eigenvectors that are known already."""
+        span = cls(gram, floor)
+        span.__dict__["_whole"] = whole
+        return span
+
+    @cached_property
+    def _whole(self) -> tuple[Floats, Floats]:
+        """All eigenvalues, falling, and eigenvectors."""
+        values, vectors = np.linalg.eigh((self.gram + self.gram.T) / 2)
+        return values[::-1], vectors[:, ::-1]
 
     @cached_property
     def _eigen(self) -> tuple[Floats, Floats]:
-        values, vectors = np.linalg.eigh((self.gram + self.gram.T) / 2)
+        values, vectors = self._whole
         kept = max(int(np.sum(values > self.floor)), 1)
-        values, vectors = values[::-1][:kept], vectors[:, ::-1][:, :kept]
+        values, vectors = values[:kept], vectors[:, :kept]
         signs = np.where(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(kept)] < 0, -1, 1)
         return np.maximum(values, self.floor), vectors * signs
 

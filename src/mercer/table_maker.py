@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.bandwidths import Split
-from mercer.checks import Floats
+from mercer.checks import Floats, check_epsilon
 from mercer.column_law_draws import draw_laws
 from mercer.column_laws import ColumnLaws
 from mercer.designs import spread
@@ -51,6 +51,8 @@ class Asked:
         split = None
         if recipe.follows:
             split = Split.of("private-scott", recipe.mechanism, promise, choice_share)
+            check_epsilon(split.choice)
+            check_epsilon(split.noise["epsilon"])
         return cls(recipe, promise, split)
 
     def release(
@@ -65,6 +67,7 @@ class Asked:
         laws = None
         if self.split is not None:
             counts = count_columns(records)
+            records.progress(lambda _rows: None)  # once is enough
             n = _known(counts.persons if records.unit else counts.rows)
             paid = self.split.spend(
                 recipe.mechanism,

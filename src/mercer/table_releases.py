@@ -145,7 +145,10 @@ class TableRelease(Weighted, Release):
         """
         if self.embedding is None:
             raise ValueError("a table drawn whole has equal weights and no others")
-        return self._again(self.embedding, check_choice("style", style, STYLES), bound)
+        radius = check_positive("bound", bound, "1 or more")
+        if not 1 <= radius <= 1e6:
+            raise ValueError(f"bound must be in [1, 1e6] (Balog et al., Theorem 11), got {bound:g}")
+        return self._again(self.embedding, check_choice("style", style, STYLES), radius)
 
     def _again(self, embedding: NoisyEmbedding, style: str, bound: float) -> TableRelease:
         if isinstance(embedding, LandmarkEmbedding):
@@ -214,14 +217,17 @@ class TableRelease(Weighted, Release):
         """
         if self.embedding is None:
             raise ValueError("a table drawn whole has no noise of a known law to test with")
-        u = self.kernel.embed(self._other(rows)[0])
+        own, synthetic = (self._seen(codes) for codes in (self._other(rows)[0], self.codes))
+        return two_sample_test(self.embedding, own, synthetic, self.positive, n=self.privacy.n)
+
+    def _seen(self, codes: Floats) -> Floats:
+        """Coordinates of records, one a row."""
+        u = self.kernel.embed(codes)
         if isinstance(self.embedding, LandmarkEmbedding):
             marks = self.codes if self.landmarks is None else self.landmarks
-            phi = self.embedding.span.coordinates(self.kernel.between(u, self.kernel.embed(marks)))
-        else:
-            assert isinstance(self.embedding, WaveEmbedding)
-            phi = self.embedding.span.coordinates(u)
-        return two_sample_test(self.embedding, phi, n=self.privacy.n)
+            return self.embedding.span.coordinates(self.kernel.between(u, self.kernel.embed(marks)))
+        assert isinstance(self.embedding, WaveEmbedding)
+        return self.embedding.span.coordinates(u)
 
     def push(self, g: Any) -> Pushed:
         """The distribution of g(X), g continuous, called once with the whole table.
@@ -236,9 +242,9 @@ class TableRelease(Weighted, Release):
         if not callable(g):
             raise TypeError(f"g must be a function of the table, got {type(g).__name__}")
         values = np.asarray(g(self.view()))
-        if len(values) != self.points_count:
+        if values.ndim < 1 or len(values) != self.points_count:
             raise ValueError(f"g must give one value a row, {self.points_count} of them")
-        return Pushed(values, self.weight, self.replicas)
+        return Pushed(values, self.weight, self.replicas, self.positive)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
         """N ordinary rows without weights, as an Arrow table."""

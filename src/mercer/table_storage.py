@@ -26,6 +26,7 @@ __all__ = ["MOST_POINTS", "records_from", "table_from"]
 
 MOST_POINTS = {"landmarks": MOST_LANDMARKS, "features": 5000, "exponential": 1000}
 _MOST_CELLS = 1 << 28  # coordinates of all embedded points
+_MOST_PRODUCTS = 1 << 36
 _NEAR = 1e-6  # how far weights may be from what their style says
 
 
@@ -86,11 +87,20 @@ def _embedding(
     if method == "features":
         width, many = kernel.domain.width, MOST_WAVES // 2
         waves = _matrix(top.get("frequencies", list), width, many, "frequencies")
+        if np.max(np.abs(waves)) > 1e6:
+            raise ValueError("frequencies must be at most 1e6")
         return WaveEmbedding(raw, law, waves)
     if raw.shape != (len(marks),):
         raise ValueError(f"coordinates must be one for each of the {len(marks)} landmarks")
+    if len(marks) ** 2 * kernel.domain.width > _MOST_PRODUCTS:
+        raise ValueError("landmarks and categories are too many for any release")
     u = kernel.embed(marks)
-    return LandmarkEmbedding(raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top))
+    found = LandmarkEmbedding(
+        raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top)
+    )  # fmt: skip
+    if top.has("rank") and top.get("rank", int) != found.size:
+        raise ValueError("rank does not follow from landmarks, kernel and floor")
+    return found
 
 
 def _law(top: Fields) -> Law:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.checks import Floats
 
-__all__ = ["names_of", "numbers_among", "numbers_of", "objects_in", "table_of"]
+__all__ = ["names_of", "numbers_among", "numbers_of", "objects_in", "person_name", "table_of"]
 
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
 
@@ -85,12 +85,18 @@ def _column(column: Any, *, is_unit: bool) -> Any:
     if column.dtype != object:
         return pa.Array.from_pandas(column)
     if is_unit:
-        return pa.array([None if _empty(v) else str(v) for v in column], pa.large_string())
+        return pa.array([person_name(v) for v in column], pa.large_string())
     return pa.array(numbers_among(column.to_numpy()))  # what is not a number is missing
 
 
-def _empty(value: object) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
+def person_name(value: Any) -> str | None:
+    """A Python object in a unit column as text; None, which is nobody, where it says nothing."""
+    try:
+        if value is None or not bool(value == value):
+            return None
+        return str(value).encode("utf-8", "backslashreplace").decode()
+    except Exception:  # of a type of its own, or pandas' missing value
+        return None
 
 
 def numbers_among(array: Any) -> Any:

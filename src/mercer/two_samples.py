@@ -1,7 +1,9 @@
 """A two-sample test against released noisy coordinates.  Layer 4.  M10; Gretton et al. 2012.
 
 Under the hypothesis that own rows and records have one distribution, the difference of their mean
-features is normal, nearly, with covariance S (1/rows + 1/n) + noise; S is estimated from the rows.
+features is normal, nearly, with covariance S (1/rows + 1/n) + noise; S is estimated from the rows
+and from the synthetic records, half each: rows where nobody else is vary in no direction that
+would tell.
 The statistic is the squared length of the difference with every eigendirection of S weighted by
 its share of signal, s / (s + noise): directions of noise alone do not count.  Its law is that of a
 weighted sum of squares, by simulation with a public stream (the spectrum method of Gretton et al.
@@ -10,6 +12,7 @@ weighted sum of squares, by simulation with a public stream (the spectrum method
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,14 +43,23 @@ class TwoSample:
         )
 
 
-def two_sample_test(embedding: NoisyEmbedding, phi: Floats, *, n: int) -> TwoSample:
-    """Test own rows, given by their coordinates."""
+def two_sample_test(
+    embedding: NoisyEmbedding, phi: Floats, synthetic: Floats, weights: Floats, *, n: int
+) -> TwoSample:
+    """Test own rows, given by their coordinates, beside those of the synthetic records."""
     rows = len(phi)
     if not 8 <= rows <= MOST_ROWS:
         raise ValueError(f"rows must be 8 to {MOST_ROWS}, got {rows}; thin them")
     mean = phi.mean(axis=0)
     gap = embedding.noisy - mean
-    spread, turned = _spectrum(phi - mean, gap)
+    middle = weights @ synthetic
+    pooled = np.concatenate(
+        [
+            (phi - mean) / math.sqrt(2 * (rows - 1)),
+            (synthetic - middle) * np.sqrt(weights / 2)[:, None],
+        ]
+    )
+    spread, turned = _spectrum(pooled, gap)
     share, noise = 1 / rows + 1 / n, embedding.deviation**2
     variance = spread * share + noise
     weight = spread * share / variance
@@ -63,15 +75,14 @@ def two_sample_test(embedding: NoisyEmbedding, phi: Floats, *, n: int) -> TwoSam
     return TwoSample(statistic, p, distance, rows)
 
 
-def _spectrum(centred: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Eigenvalues of the rows' covariance, and the gap in its eigenvectors."""
-    rows, size = centred.shape
+def _spectrum(roots: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """Eigenvalues of roots' roots, a covariance, and the gap in its eigenvectors."""
+    rows, size = roots.shape
     if rows >= size:
-        values, vectors = np.linalg.eigh(centred.T @ centred / (rows - 1))
+        values, vectors = np.linalg.eigh(roots.T @ roots)
         keep = values > 1e-9 * values[-1]
         return values[keep], vectors[:, keep].T @ gap
-    values, left = np.linalg.eigh(centred @ centred.T / (rows - 1))
+    values, left = np.linalg.eigh(roots @ roots.T)
     keep = values > 1e-9 * values[-1]
     values, left = values[keep], left[:, keep]
-    vectors = centred.T @ left / np.sqrt(values * (rows - 1))
-    return values, vectors.T @ gap
+    return values, (roots.T @ left / np.sqrt(values)).T @ gap

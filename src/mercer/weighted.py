@@ -86,8 +86,11 @@ class Weighted(ABC):
         """
         if not 0 < level < 1:
             raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
-        values = self._values(h) if not isinstance(h, Mapping) else self._holds(h)
-        estimate = float(self.weights @ values) / _mass(self.weights)
+        if isinstance(h, Mapping):
+            values, estimate = self._holds(h), self.probability(h)
+        else:
+            values = self._values(h)
+            estimate = float(self.weights @ values) / _mass(self.weights)
         drawn = (self.replicas @ values) / np.array([_mass(w) for w in self.replicas])
         spread = np.quantile(np.abs(drawn - np.mean(drawn)), level)
         return Interval(estimate, estimate - float(spread), estimate + float(spread), level)
@@ -126,8 +129,9 @@ class Weighted(ABC):
 class Pushed(Weighted):
     """The distribution of g(X), from g(point) with the same weights."""
 
-    def __init__(self, values: Any, weights: Floats, replicas: Floats) -> None:
+    def __init__(self, values: Any, weights: Floats, replicas: Floats, positive: Floats) -> None:
         self.points, self._weights, self._replicas = values, weights, replicas
+        self._positive = positive
 
     @property
     def weights(self) -> Floats:
@@ -135,8 +139,7 @@ class Pushed(Weighted):
 
     @property
     def positive(self) -> Floats:
-        clipped = np.maximum(self._weights, 0.0)
-        return clipped / max(float(clipped.sum()), 1e-300)
+        return self._positive
 
     @property
     def replicas(self) -> Floats:

@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _PERSON = 1 << 15  # shares of a person's rows
-_STEP = 1 << 14  # rows at once
+_STEP, _CELLS = 1 << 14, 1 << 21  # rows, and coordinates of rows, at once
 
 
 class Features(Protocol):
@@ -101,9 +101,10 @@ class Landmarks:
 
     def coordinates(self, total: Sequence[int], count: int) -> Floats:
         """Exact up to the last division: mixing and sums are whole numbers."""
-        whole = np.ldexp(self.span.mixing, GRAIN).astype(np.int64).astype(object)
-        values = whole @ np.array([int(t) for t in total], dtype=object)
-        return np.array([int(v) / (count << (BITS + GRAIN)) for v in values])
+        sums = np.array([int(t) for t in total], dtype=object)
+        whole = np.ldexp(self.span.mixing, GRAIN).astype(np.int64)
+        steps = count << (BITS + GRAIN)
+        return np.array([int(row.astype(object) @ sums) / steps for row in whole])
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -187,7 +188,7 @@ class EmbeddingTally(Sensitive):
     def __init__(self, how: Landmarks | Waves) -> None:
         self.rows, self.persons, self.weight = 0, 0, 1
         self.how = how
-        self.total = np.zeros(how.numbers, dtype=np.int64)
+        self.total = np.zeros(how.numbers, dtype=object)  # whole numbers of any size
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Self:
         """With a chunk of rows more, as codes; those that do not fit add nothing (M18)."""
@@ -196,26 +197,29 @@ class EmbeddingTally(Sensitive):
         if weights is not None:
             fits &= weights > 0
 
+        step = max(1, min(_STEP, _CELLS // len(self.how.kernel.factors)))
+
         def sums(start: int) -> Ints:
-            part = slice(start, start + _STEP)
+            part = slice(start, start + step)
             mine = fits[part]
             share = None if weights is None else weights[part][mine]
             return self.how.sums(self.how.kernel.embed(chunk[part][mine]), share)
 
-        starts = range(0, len(chunk), _STEP)
+        starts = range(0, len(chunk), step)
         workers = min(len(starts), os.cpu_count() or 1, 8)
         if workers < 2:
             found = list(map(sums, starts))
         else:  # whole numbers: who adds them does not matter
             with ThreadPoolExecutor(workers) as pool:
                 found = list(pool.map(sums, starts))
-        self.total += np.sum(found, axis=0, dtype=np.int64) if found else 0
+        for part in found:  # of 2^14 rows of weight at most 2^15, in steps of 2^-24: below 2^54
+            self.total = self.total + part.astype(object)
         return self
 
     def merge(self, other: Self) -> Self:
         """Of both sets of rows."""
         self.rows += other.rows
-        self.total += other.total
+        self.total = self.total + other.total
         return self
 
 

@@ -62,12 +62,12 @@ def count_cells(records: Records, cells: Floats) -> CellCounts:
 def candidate_tables(kernel: RecordKernel, size: int) -> tuple[Floats, Ints]:
     """All records of the domain, and all tables of `size` of them, as counts: public."""
     cells = kernel.domain.size
-    if cells is None or cells > MOST_CELLS or math.comb(cells + size - 1, size) > MOST_TABLES:
-        many = "without end" if cells is None else f"{math.comb(cells + size - 1, size):.3g}"
+    few = cells is not None and cells <= MOST_CELLS
+    if cells is None or not few or math.comb(cells + size - 1, size) > MOST_TABLES:
         raise ValueError(
-            f"method='exponential' lists all tables of {size} records: here {many} of "
-            f"{'uncounted' if cells is None else cells} records, and at most {MOST_TABLES} of "
-            f"{MOST_CELLS} can be listed; use method='landmarks'"
+            f"method='exponential' lists all tables of {size} records: of this domain there are "
+            f"too many; at most {MOST_TABLES} of a domain of {MOST_CELLS} records can be listed; "
+            "use method='landmarks', or a smaller size"
         )
     places = list(combinations_with_replacement(range(cells), size))
     tables = np.zeros((len(places), cells), dtype=np.int64)
