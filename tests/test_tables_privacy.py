@@ -299,7 +299,7 @@ def test_scales_read_from_the_records_are_seen(rng):
 
     def release(data, rng):
         scale = float(np.median(np.linalg.norm(data[:, None] - data[None], axis=2)))
-        return mercer.synthetic(data, domain=PLANE, scale=scale, rng=rng, **PROMISE)
+        return mercer.synthetic(data, domain=PLANE, rng=rng, **{**PROMISE, "scale": scale})
 
     found = mercer.replay(release, (one, two))
     assert not found.kept
