@@ -11,7 +11,7 @@ import pandas as pd
 from machine_data import Floats
 from table_data import Column, Domain, span
 
-__all__ = ["Bins", "Ints", "coded", "drawn"]
+__all__ = ["Bins", "Ints", "coded", "drawn", "rounded", "simplex"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -67,9 +67,17 @@ class Bins:
         return ((np.arange(self.size) + 0.5) * few.size / self.size).astype(np.int64)
 
 
-def coded(frame: pd.DataFrame, domain: Domain, most: int) -> tuple[list[Bins], Ints]:
-    """The bins of all columns, and the rows in them: (rows, columns)."""
-    bins = [Bins(column, most) for column in domain.values()]
+def coded(
+    frame: pd.DataFrame, domain: Domain, most: int, integers: int | None = None
+) -> tuple[list[Bins], Ints]:
+    """The bins of all columns, and the rows in them: (rows, columns).
+
+    `most` bins of numbers; of integers too, unless `integers` says how many they have at most.
+    """
+    bins = [
+        Bins(column, integers if integers and isinstance(column, range) else most)
+        for column in domain.values()
+    ]
     codes = [b.code(frame[name]) for name, b in zip(domain, bins, strict=True)]
     return bins, np.stack(codes, axis=1)
 
@@ -80,3 +88,17 @@ def drawn(codes: Ints, bins: list[Bins], domain: Domain, rng: np.random.Generato
         name: b.draw(codes[:, j], rng) for j, (name, b) in enumerate(zip(domain, bins, strict=True))
     }
     return pd.DataFrame(columns)
+
+
+def simplex(values: Floats, total: float = 1.0) -> Floats:
+    """The nearest vector without negative entries that sums to `total`."""
+    falling = np.sort(values)[::-1]
+    excess = (np.cumsum(falling) - total) / np.arange(1, len(values) + 1)
+    return np.maximum(values - excess[np.flatnonzero(falling > excess)[-1]], 0)
+
+
+def rounded(n: int, shares: Floats, rng: np.random.Generator) -> Ints:
+    """Whole numbers that sum to n, each within one of its share of n, and right on average."""
+    ends = np.floor(np.cumsum(shares) / shares.sum() * n + rng.random())
+    ends[-1] = n
+    return np.diff(np.minimum(ends, n), prepend=0).astype(np.int64)
