@@ -41,7 +41,11 @@ COLUMNS = 0.2  # of rho: noisy columns, from which its bins are chosen
 def ours(
     frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int
 ) -> tuple[pd.DataFrame, Floats | None]:
-    """Mercer's."""
+    """Mercer's; the study leaves it out while it raises NotImplementedError.
+
+    To be: release = mercer.synthetic(frame, domain=mercer.Domain(domain), epsilon=epsilon,
+    delta=delta, rng=seed), and the rows and the weights of release.to_frame().
+    """
     raise NotImplementedError("mercer.synthetic is not there yet")
 
 
