@@ -65,10 +65,8 @@ def merf(
     rng = np.random.default_rng(seed)
     layout = Layout(domain, settings.most_cells)
     waves = _frequencies(layout.width, settings, rng)
-    mean, shares = _embedding(frame, layout, waves)
-    sd = 2 / len(frame) * gaussian_multiplier(epsilon=epsilon, delta=delta)
-    noisy = mean + sd * rng.normal(size=mean.shape)
-    shares = simplex(shares + sd * rng.normal(size=shares.shape))
+    noisy, shares = _released(frame, layout, waves, rng, epsilon=epsilon, delta=delta)
+    shares = simplex(shares)
     generator = Generator.start(layout, settings, rng)
     generator.learn(noisy, shares, waves, settings, rng)
     cells = rng.permutation(np.repeat(np.arange(layout.cells), rounded(len(frame), shares, rng)))
@@ -170,6 +168,21 @@ def _features(points: Any, waves: Singles) -> tuple[Singles, Singles]:
     angles = points.astype(np.float32) @ waves
     root = np.float32(1 / np.sqrt(waves.shape[1]))
     return np.cos(angles) * root, np.sin(angles) * root
+
+
+def _released(
+    frame: pd.DataFrame,
+    layout: Layout,
+    waves: Singles,
+    rng: np.random.Generator,
+    *,
+    epsilon: float,
+    delta: float,
+) -> tuple[Floats, Floats]:
+    """The mean vector with its noise: all that is seen of the rows."""
+    sd = 2 / len(frame) * gaussian_multiplier(epsilon=epsilon, delta=delta)
+    mean, shares = _embedding(frame, layout, waves)
+    return mean + sd * rng.normal(size=mean.shape), shares + sd * rng.normal(size=shares.shape)
 
 
 def _embedding(frame: pd.DataFrame, layout: Layout, waves: Singles) -> tuple[Floats, Floats]:

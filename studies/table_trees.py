@@ -28,7 +28,7 @@ from mercer.accountants import gaussian_multiplier
 from table_bins import Bins, Ints, coded, drawn, rounded, simplex
 from table_data import Domain
 
-__all__ = ["Cut", "Tree", "independent", "spanning_tree", "zcdp_rho"]
+__all__ = ["Cut", "Tree", "budget", "independent", "spanning_tree", "zcdp_rho"]
 
 SHARES = (0.25, 0.15, 0.6)  # of rho: columns, choice, pairs
 FINE = (16, 128)  # bins of numbers, least and most; integers have a bin each, up to the most
@@ -74,21 +74,27 @@ def zcdp_rho(*, epsilon: float, delta: float) -> float:
     return math.exp(float(found)) * (1 - 1e-9)
 
 
+def budget(columns: int, *, epsilon: float, delta: float) -> tuple[float, float, float]:
+    """Noise of all columns, epsilon of each choice, noise of all pairs; replace-one."""
+    one, choice, two = (share * zcdp_rho(epsilon=epsilon, delta=delta) for share in SHARES)
+    pairs = columns - 1
+    return math.sqrt(columns / one), math.sqrt(8 * choice / pairs), math.sqrt(pairs / two)
+
+
 def spanning_tree(
     frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int
 ) -> tuple[pd.DataFrame, Floats]:
     """As many rows as there are, and equal weights."""
     rng = np.random.default_rng(seed)
     n, d = len(frame), len(domain)
-    rho = [share * zcdp_rho(epsilon=epsilon, delta=delta) for share in SHARES]
-    sd_one, sd_two = math.sqrt(d / rho[0]), math.sqrt((d - 1) / rho[2])
+    sd_one, reach, sd_two = budget(d, epsilon=epsilon, delta=delta)
     cut, rows = Cut.of(frame, domain, sd_one, sd_two, rng)
     sizes = cut.sizes
     columns = [
         Measured((j,), np.bincount(g, y), sd_one**2 * np.bincount(g))
         for j, (g, y) in enumerate(zip(cut.groups, cut.noisy, strict=True))
     ]
-    edges = _chosen(rows, sizes, columns, math.sqrt(8 * rho[1] / (d - 1)), sd_two, rng)
+    edges = _chosen(rows, sizes, columns, reach, sd_two, rng)
     pairs = []
     for edge in edges:
         table = _pair(rows, sizes, edge)

@@ -234,7 +234,7 @@ def picture(found: Found, plan: Plan, methods: dict[str, Any], path: Path) -> No
             if not KINDS[kind][1]:
                 axes.set_yscale("log")
             axes.set_ylabel(KINDS[kind][0], fontsize=7.5)
-            axes.tick_params(labelsize=7.5)
+            axes.tick_params(which="both", labelsize=7)
             axes.spines[["top", "right"]].set_visible(False)
         row[0].set_title(SPECS[name].title, loc="left", fontsize=10, pad=14)
         row[0].text(0, 1.03, f"delta = {DELTA:g}, one row", transform=row[0].transAxes, fontsize=7,
