@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
-    sizes, runs = (SIZES[:3], 2) if options.quick else (SIZES, 8)
+    sizes, runs = (SIZES[:2], 1) if options.quick else (SIZES, 8)
     options.out.mkdir(exist_ok=True, parents=True)
     figure, panels = sheet(1, 1, (6.4, 4.6))
     axes, lines = panels[0, 0], []

@@ -203,7 +203,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
-    n, sizes, runs = (3000, (1, 10, 60), 5) if options.quick else (100_000, SIZES, RUNS)
+    n, sizes, runs = (1000, (1, 12), 2) if options.quick else (100_000, SIZES, RUNS)
     options.out.mkdir(exist_ok=True, parents=True)
     rows: list[dict[str, Any]] = []
     given = {} if options.quick else published()
@@ -230,7 +230,7 @@ def main() -> None:
                         **seen.ours(epsilon, runs, size <= 1000), "laws": math.nan,
                     }  # fmt: skip
                     if figure == 2:
-                        row["laws"] = laws(setting, size, epsilon, 3)
+                        row["laws"] = laws(setting, size, epsilon, 1 if options.quick else 3)
                     if not options.quick:
                         print({k: round(v, 5) for k, v in row.items()}, flush=True)
                     rows.append(row)

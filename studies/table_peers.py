@@ -41,12 +41,18 @@ COLUMNS = 0.2  # of rho: noisy columns, from which its bins are chosen
 def ours(
     frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int
 ) -> tuple[pd.DataFrame, Floats | None]:
-    """Mercer's; the study leaves it out while it raises NotImplementedError.
+    """Mercer's, with all choices as they are by default."""
+    import mercer
 
-    To be: release = mercer.synthetic(frame, domain=mercer.Domain(domain), epsilon=epsilon,
-    delta=delta, rng=seed), and the rows and the weights of release.to_frame().
-    """
-    raise NotImplementedError("mercer.synthetic is not there yet")
+    declared = {
+        name: {"type": "categorical", "levels": column} if isinstance(column, list) else column
+        for name, column in domain.items()
+    }
+    release = mercer.synthetic(
+        frame, domain=mercer.Domain(declared), epsilon=epsilon, delta=delta, rng=seed
+    )
+    rows = release.to_frame()
+    return rows, rows.pop("weight").to_numpy()
 
 
 def resampled(

@@ -92,7 +92,7 @@ def test_the_polynomial_at_all_singles():
     """2^-f for every single f in [0, 1): less than 4 steps of 2^-24 from the power."""
     c = sums._halves()
     for exponent in range(1, 25):
-        f = (np.arange(1 << 23, 1 << 24, 1 if exponent < 3 else 64) / np.float64(1 << 23)).astype(np.float32)  # fmt: skip
+        f = (np.arange(1 << 23, 1 << 24, 1 if exponent == 1 else 64) / np.float64(1 << 23)).astype(np.float32)  # fmt: skip
         f = np.ldexp(f, -exponent)
         power = np.full_like(f, c[5])
         for k in (4, 3, 2, 1, 0):
