@@ -137,8 +137,8 @@ def test_declared_is_sqrt2_over_n_and_reached(name, loops, rng):
     how = seen_by(kernel, np.vstack([[[0.1, 0.1], [0.9, 0.9]], rng.random((60, 2))]))
     others = rng.random((9, 2))
     one, two = (summary_of(np.vstack([others, [p]]), how) for p in ([0.1, 0.1], [0.9, 0.9]))
-    assert math.sqrt(2) / 10 < one.sensitivity("l2").value < math.sqrt(2) / 10 * 1.012
-    assert 0.985 < moved(one, two) <= 1
+    assert math.sqrt(2) / 10 < one.sensitivity("l2").value < math.sqrt(2) / 10 * 1.032
+    assert 0.965 < moved(one, two) <= 1
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -175,7 +175,7 @@ def test_all_rows_of_a_person_move_it_no_further(rng, loops):
         frame.loc[frame.id == "p", ["x", "y"]] = place
         pair.append(summary_of(frame, how, unit="id"))
     assert pair[0].n == 3
-    assert 0.97 < moved(*pair) <= 1
+    assert 0.96 < moved(*pair) <= 1
     rows = [summary_of(frame[["x", "y"]], how) for frame in (base, base.assign(x=0.9, y=0.9))]
     assert np.linalg.norm(rows[0].coordinates() - rows[1].coordinates()) > 0  # not a constant
 
@@ -341,8 +341,9 @@ def test_a_factor_one_would_be_seen(monkeypatch, rng):
     kernel = RecordKernel(PLANE, "gaussian", (0.03, 0.03))
     how = seen_by(kernel, np.array([[0.1, 0.1], [0.9, 0.9]]))
     monkeypatch.setattr(Landmarks, "diameter", 1.0)
-    one, two = (summary_of(np.vstack([rng.random((3, 2)), [p]]), how) for p in ([0.1, 0.1], [0.9, 0.9]))  # fmt: skip
-    assert moved(one, two) > 1.3 or len(how.points) < 2
+    others = rng.random((3, 2))
+    one, two = (summary_of(np.vstack([others, [p]]), how) for p in ([0.1, 0.1], [0.9, 0.9]))  # fmt: skip
+    assert moved(one, two) > 1.3
 
 
 def test_sums_of_floats_would_be_seen():
@@ -374,7 +375,7 @@ def test_audit_on_the_worst_records(kind, share, rng):
         how = seen_by(kernel, np.array([[0.1, 0.1], [0.9, 0.9]]))
         ends = [0.1, 0.1], [0.9, 0.9]
     one, two = (summary_of(np.vstack([[[0.5, 0.5]] * 4, [end]]), how) for end in ends)
-    assert moved(one, two) > 0.985
+    assert moved(one, two) > 0.965
     mechanism = L2() if kind == "pure" else Gaussian()
     less = Sensitivity(one.sensitivity("l2").value * share, "l2")
     law = mechanism.calibrate(less, one.size, epsilon=epsilon, delta=delta).law

@@ -81,17 +81,23 @@ class LandmarkEmbedding(NoisyEmbedding):
     gram: Floats
     floor: float
     shrink: Shrink
+    even: Floats | None = None  # values at the landmarks of all public points, equally weighted
     _memory: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if self.gram.ndim != 2 or len(self.gram) != self.gram.shape[1]:
             raise ValueError("the Gram matrix must be square")
+        if self.even is not None and self.even.shape != (len(self.gram),):
+            raise ValueError(f"even must be one number for each of {len(self.gram)} landmarks")
         self._check(len(self.gram))
 
     @classmethod
     def of(cls, coordinates: Floats, span: LandmarkSpan, law: Law) -> LandmarkEmbedding:
         """With the shrinkage chosen from the coordinates."""
-        return cls.raw_only(span.weights(coordinates), law, span.gram, span.floor).shrunk()
+        raw, plain = span.weights(coordinates), Shrink("nothing", 1.0, 0.0)
+        found = cls(raw, law, span.gram, span.floor, plain, span.even)
+        found.__dict__["span"] = span
+        return found.shrunk()
 
     @classmethod
     def raw_only(cls, raw: Floats, law: Law, gram: Floats, floor: float) -> LandmarkEmbedding:
@@ -104,7 +110,9 @@ class LandmarkEmbedding(NoisyEmbedding):
             shrink = choose_shrink(
                 self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
             )
-        return replace(self, shrink=shrink)
+        found = replace(self, shrink=shrink)
+        found.__dict__.update(span=self.span, noisy=self.noisy, uniform=self.uniform)
+        return found
 
     @cached_property
     def span(self) -> LandmarkSpan:
@@ -121,8 +129,8 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @cached_property
     def uniform(self) -> Floats:
-        """Of the landmarks with equal weights."""
-        return self.span.coordinates(self.gram.mean(axis=1))
+        """Of all public points with equal weights, also of those that are no landmarks."""
+        return self.span.coordinates(self.gram.mean(axis=1) if self.even is None else self.even)
 
     @cached_property
     def target(self) -> Floats:

@@ -99,5 +99,6 @@ def _span(kernel: OwnKernel, points: list[Any]) -> tuple[Own, list[int]]:
             "kernel must be positive definite: its matrix of the public records has the eigenvalue "
             f"{least:.3g}"
         )
-    span, used = LandmarkSpan.of(gram, _ERROR)
+    found, used = LandmarkSpan.of(gram, _ERROR)
+    span = LandmarkSpan(found.gram, found.floor)  # a loaded release knows those that are used alone
     return Own(kernel, [points[i] for i in used], span), [int(i) for i in used]

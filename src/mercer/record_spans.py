@@ -29,14 +29,14 @@ GRAIN = 34  # bits after the point of the mixing matrix
 MOST_LANDMARKS = 10_000
 MOST_WAVES = 1 << 16
 _GAP = 1e-6  # between eigenvalues that every machine tells apart
-_SLACK = 0.01  # share of the sensitivity that rounding of kernel values may add
+_SLACK = 0.03  # share of the sensitivity that rounding of kernel values may add
 
 
 def floor_of(error: float, size: int) -> float:
     """Least eigenvalue of a Gram matrix of `size` landmarks that is used: public.
 
     Kernel values are known up to `error`; directions of smaller eigenvalues would make more of it
-    than a hundredth of a record.
+    than three hundredths of a record.
     """
     return max(2 * size * (error / _SLACK) ** 2, 1000 * _gram_rounding(size))
 
@@ -67,6 +67,7 @@ class LandmarkSpan:
 
     gram: Floats  # of the landmarks that are used, over the supremum of the kernel
     floor: float
+    even: Floats | None = None  # mean kernel function of all landmarks, at those that are used
     _memory: dict[str, Any] = field(default_factory=dict, init=False)
 
     @classmethod
@@ -74,7 +75,8 @@ class LandmarkSpan:
         """The span of the landmarks with this Gram matrix, and which of them are used."""
         floor = floor_of(error, len(gram))
         used = np.sort(_pivots(gram, floor))
-        span = cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor)
+        even = None if len(used) == len(gram) else gram[used].mean(axis=1)
+        span = cls(np.ascontiguousarray(gram[np.ix_(used, used)]), floor, even)
         return span.first(span.size), used
 
     def first(self, most: int) -> LandmarkSpan:
@@ -87,16 +89,15 @@ class LandmarkSpan:
         gaps = np.flatnonzero(values[1:] < (1 - _GAP) * values[:-1]) + 1  # sizes of a clear cut
         below = gaps[gaps <= most]
         if most >= len(values) or not len(gaps):
-            return LandmarkSpan.made(self.gram, self.floor, self._whole)
+            return self._cut(self.floor)
         cut = int(below[-1] if len(below) else gaps[0])
         floor = math.sqrt(max(float(values[cut - 1] * values[cut]), self.floor**2))
-        return LandmarkSpan.made(self.gram, floor, self._whole)
+        return self._cut(floor)
 
-    @classmethod
-    def made(cls, gram: Floats, floor: float, whole: tuple[Floats, Floats]) -> LandmarkSpan:
-        """With eigenvectors that are known already."""
-        span = cls(gram, floor)
-        span.__dict__["_whole"] = whole
+    def _cut(self, floor: float) -> LandmarkSpan:
+        """With another floor, and eigenvectors that are known already."""
+        span = LandmarkSpan(self.gram, floor, self.even)
+        span.__dict__["_whole"] = self._whole
         return span
 
     @cached_property

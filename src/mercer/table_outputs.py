@@ -96,11 +96,9 @@ def to_dict(release: TableRelease) -> dict[str, Any]:
         "privacy": release.privacy.to_dict(),
     }
     if isinstance(embedding, LandmarkEmbedding):
-        fields |= {
-            "floor": embedding.floor,
-            "rank": embedding.size,
-            "shrink": embedding.shrink.to_dict(),
-        }
+        fields |= {"floor": embedding.floor, "shrink": embedding.shrink.to_dict()}
+        fields |= {"rank": embedding.size}
+        fields |= {} if embedding.even is None else {"even": embedding.even.tolist()}
     if isinstance(embedding, WaveEmbedding):
         fields |= {"frequencies": np.asarray(embedding.frequencies).tolist()}
     return fields

@@ -95,8 +95,9 @@ def _embedding(
     if len(marks) ** 2 * kernel.domain.width > _MOST_PRODUCTS:
         raise ValueError("landmarks and categories are too many for any release")
     u = kernel.embed(marks)
+    even = np.array(numbers(top.get("even", list), "even")) if top.has("even") else None
     found = LandmarkEmbedding(
-        raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top)
+        raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top), even
     )  # fmt: skip
     if top.has("rank") and top.get("rank", int) != found.size:
         raise ValueError("rank does not follow from landmarks, kernel and floor")

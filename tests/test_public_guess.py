@@ -1,0 +1,77 @@
+"""What noisy coordinates are shrunk to: all public points, not those alone that span the rest."""
+
+import numpy as np
+import pytest
+
+import mercer
+from mercer.embedding_smoothing import Shrink
+from mercer.laws import Normal
+from mercer.noisy_embeddings import LandmarkEmbedding
+from mercer.record_spans import LandmarkSpan
+
+
+def crowded(rng, n):
+    """Most rows in one place, some far out: rows that span the others are not like them."""
+    return np.concatenate([rng.normal(0.3, 0.02, 9 * n // 10), rng.random(n - 9 * n // 10)])
+
+
+def test_guess_is_the_mean_of_all_public_rows():
+    rng = np.random.default_rng(1)
+    domain = mercer.Domain({"x": (0.0, 1.0)})
+    public = np.clip(crowded(rng, 500), 0, 1)[:, None]
+    release = mercer.synthetic(
+        crowded(rng, 5000)[:, None], domain=domain, public=public, scale=0.1, epsilon=1, delta=1e-6,
+        weights="free", rng=2,
+    )  # fmt: skip
+    embedding = release.embedding
+    assert embedding.span.points < 100
+    marks = release.codes if release.landmarks is None else release.landmarks
+    expected = embedding.span.coordinates(release.kernel(marks, public).mean(axis=1))
+    assert np.allclose(embedding.uniform, expected, atol=1e-9)
+    of_used = embedding.span.coordinates(embedding.gram.mean(axis=1))
+    assert np.linalg.norm(of_used - expected) > 0.1  # they would have been far off
+
+
+def test_all_landmarks_used_need_no_further_guess():
+    gram = np.eye(4)
+    span, used = LandmarkSpan.of(gram, 1e-9)
+    assert span.even is None
+    assert used.tolist() == [0, 1, 2, 3]
+    embedding = LandmarkEmbedding.raw_only(np.ones(4), Normal(0.1, 0.5), gram, 1e-6)
+    assert np.allclose(np.abs(embedding.uniform), 0.25)
+
+
+def test_fewer_coordinates_keep_the_guess():
+    rng = np.random.default_rng(3)
+    x = rng.random(200)
+    gram = np.exp(-0.5 * ((x[:, None] - x) / 0.2) ** 2)
+    span, used = LandmarkSpan.of(gram, 1e-6)
+    assert len(used) < 200
+    assert np.array_equal(span.first(3).even, gram[used].mean(axis=1))
+
+
+def test_a_guess_of_another_size_is_refused():
+    with pytest.raises(ValueError, match="4 landmarks"):
+        LandmarkEmbedding(
+            np.ones(4), Normal(0.1, 0.5), np.eye(4), 1e-6, Shrink("nothing", 1.0, 0.0), np.ones(3)
+        )  # fmt: skip
+
+
+def test_coordinates_below_all_noise_are_left_out():
+    from mercer.mechanisms.base import check_promise
+    from mercer.table_recipes import TableRecipe
+
+    rng = np.random.default_rng(4)
+    recipe = TableRecipe.of(
+        domain=mercer.Domain({"x": (0.0, 1.0)}), method="landmarks", kernel="gaussian", scale=0.1,
+        size=None, features=None, weights="free", bound=1.0, public=rng.random((200, 1)), pure=False,
+    )  # fmt: skip
+    how, _ = recipe.features(recipe.record_kernel())
+    sizes, bounds = [], []
+    for n in (20, 200, 10**9):
+        promise = check_promise(recipe.mechanism, 1.0, 1e-6)
+        seen = recipe.kept(how, n=n, promise=promise)
+        sizes.append(seen.size)
+        bounds.append(seen.diameter)
+    assert sizes[0] < sizes[1] < sizes[2] == how.size
+    assert bounds[0] < bounds[1] < bounds[2] < np.sqrt(2) * 1.05
