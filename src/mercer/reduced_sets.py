@@ -14,7 +14,7 @@ import numpy as np
 from mercer import entropy
 from mercer.checks import Floats, check_choice, check_count, check_positive
 from mercer.reduced_descent import Problem, descend, refit
-from mercer.reduced_moves import Neighbours, settle
+from mercer.reduced_moves import Neighbours, exchange, settle
 from mercer.reduced_space import Reduced, Space
 from mercer.reduced_starts import Garden, even, grow, prune, renew
 from mercer.reduced_waves import NumpyWaves, Waves
@@ -24,7 +24,7 @@ __all__ = ["DEVICES", "MOST_POINTS", "WEIGHTS", "Reduced", "Space", "distance", 
 
 WEIGHTS = ("free", "l1", "positive", "uniform")
 DEVICES = ("numpy", "torch", "cuda")
-MOST_POINTS = 10_000
+MOST_POINTS = 5_000
 _STREAM = 41  # of public randomness
 _POOL = (2_000, 10_000)  # rows of a pool, fewer for many features
 _POOL_CELLS = 5 * 10**7
@@ -114,6 +114,7 @@ def reduce(
         codes = even(problem, garden, codes, share, size)
         share = rule.project(np.zeros(size))
         codes, share = descend(problem, codes, share, iterations)
+    codes, share = exchange(problem, garden.neighbours, codes, share, _POLISH)
     codes, share = _polished(problem, codes, share, iterations)
     codes, share = settle(problem, garden.neighbours, codes, share, iterations)
     if not isinstance(rule, Uniform):
