@@ -400,7 +400,7 @@ def test_even_rows_are_as_many_as_asked_for(size):
         ({"weights": "convex"}, "weights must be one of"),
         ({"device": "tpu"}, "device must be one of"),
         ({"bound": 0.0}, "bound must be a finite number above 0"),
-        ({"noise": -1.0}, "noise must be a finite number >= 0"),
+        ({"noise": -1.0}, "noise must be a finite number above 0"),
         ({"restarts": 0}, "restarts must be in"),
         ({"iterations": 0}, "iterations must be in"),
     ],

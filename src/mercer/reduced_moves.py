@@ -14,10 +14,11 @@ from mercer.checks import Floats
 from mercer.reduced_descent import Problem, descend, refit
 from mercer.reduced_space import Space
 
-__all__ = ["Neighbours", "climb", "settle", "sweep"]
+__all__ = ["Neighbours", "climb", "exchange", "settle", "sweep"]
 
 _VALUES = 64  # of one column that are tried
 _SWEEPS = 4
+_EXCHANGES = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +42,13 @@ class Neighbours:
     def __bool__(self) -> bool:
         return any(len(levels) > 1 for _, levels in self.values) or any(self.space.step)
 
-    def of(self, row: Floats) -> Floats:
-        """The row itself, then its neighbours."""
+    def of(self, row: Floats, *, levels: bool = True) -> Floats:
+        """The row itself, then its neighbours; without `levels`, free columns stay."""
         rows = [row]
-        for column, levels in self.values:
-            rows += [_with(row, column, level) for level in levels if level != row[column]]
+        for column, values in self.values:
+            rows += [_with(row, column, value) for value in values if value != row[column]]
+        if not levels:
+            return np.array(rows)
         for k, column in enumerate(self.space.free):
             step, low, high = self.space.levels(k), self.space.lower[k], self.space.upper[k]
             near = (row[column] - step, row[column] + step) if step else ()
@@ -81,14 +84,19 @@ def climb(problem: Problem, neighbours: Neighbours, codes: Floats, vector: Float
 
 
 def sweep(
-    problem: Problem, neighbours: Neighbours, codes: Floats, weights: Floats
+    problem: Problem,
+    neighbours: Neighbours,
+    codes: Floats,
+    weights: Floats,
+    *,
+    levels: bool = True,
 ) -> tuple[Floats, int]:
     """Each point to the best of its neighbours in turn, heaviest first; how many moved."""
     out, moved = codes.copy(), 0
     waves, embed = problem.fast, problem.space.embed
     rest = waves.residual(embed(out), weights, problem.target)
     for m in np.argsort(-np.abs(weights), kind="stable"):
-        rows = neighbours.of(out[m])
+        rows = neighbours.of(out[m], levels=levels)
         if len(rows) == 1 or weights[m] == 0:
             continue
         features = waves.rows(embed(rows)).astype(np.float64)
@@ -100,6 +108,27 @@ def sweep(
             rest = alone + weights[m] * features[best]
         problem.tick(1)
     return out, moved
+
+
+def exchange(
+    problem: Problem, neighbours: Neighbours, codes: Floats, weights: Floats, iterations: int
+) -> tuple[Floats, Floats]:
+    """Categories exchanged and the rest let down again, in turn, while it gains."""
+    if not neighbours.values:
+        return codes, weights
+    before = problem.distance(codes, weights)
+    for _ in range(_EXCHANGES):
+        tried, moved = sweep(problem, neighbours, codes, weights, levels=False)
+        if not moved:
+            break
+        tried, share = descend(problem, tried, refit(problem, tried, weights), iterations)
+        after = problem.distance(tried, share)
+        if after < before:
+            codes, weights = tried, share
+        if not after < 0.999 * before:
+            break
+        before = after
+    return codes, weights
 
 
 def settle(

@@ -14,7 +14,7 @@ import numpy as np
 from mercer import entropy
 from mercer.checks import Floats, check_choice, check_count, check_positive
 from mercer.reduced_descent import Problem, descend, refit
-from mercer.reduced_moves import Neighbours, settle
+from mercer.reduced_moves import Neighbours, exchange, settle
 from mercer.reduced_space import Reduced, Space
 from mercer.reduced_starts import Garden, even, grow, prune, renew
 from mercer.reduced_waves import NumpyWaves, Waves
@@ -24,7 +24,7 @@ __all__ = ["DEVICES", "MOST_POINTS", "WEIGHTS", "Reduced", "Space", "distance", 
 
 WEIGHTS = ("free", "l1", "positive", "uniform")
 DEVICES = ("numpy", "torch", "cuda")
-MOST_POINTS = 10_000
+MOST_POINTS = 5_000
 _STREAM = 41  # of public randomness
 _POOL = (2_000, 10_000)  # rows of a pool, fewer for many features
 _POOL_CELLS = 5 * 10**7
@@ -86,8 +86,8 @@ def reduce(
     check_choice("weights", weights, WEIGHTS)
     check_choice("device", device, DEVICES)
     bound = check_positive("bound", bound, "the largest sum of |w|; 1.0 for a distribution")
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be a finite number >= 0, got {noise!r}; 0 if not known")
+    if noise != 0:
+        noise = check_positive("noise", noise, "sd of each number of target, or 0 if not known")
     rule = rule_named(weights, bound)
     fast, exact = _engines(w, device)
     first: Rule = Simplex() if isinstance(rule, Uniform) else rule
@@ -114,6 +114,7 @@ def reduce(
         codes = even(problem, garden, codes, share, size)
         share = rule.project(np.zeros(size))
         codes, share = descend(problem, codes, share, iterations)
+    codes, share = exchange(problem, garden.neighbours, codes, share, _POLISH)
     codes, share = _polished(problem, codes, share, iterations)
     codes, share = settle(problem, garden.neighbours, codes, share, iterations)
     if not isinstance(rule, Uniform):
@@ -141,7 +142,7 @@ def _core(
     history: list[tuple[int, float]],
 ) -> tuple[Floats, Floats, Garden]:
     """The best of several small sets, each grown from a pool of its own."""
-    best: tuple[float, Floats, Floats, Garden, list[tuple[int, float]]] | None = None
+    found: list[tuple[Floats, Floats, Garden, list[tuple[int, float]]]] = []
     for number, pool in enumerate(pools):
         rng = entropy.simulation(_STREAM + number)
         garden = Garden(pool, Neighbours.seen(problem.space, pool), rng)
@@ -150,12 +151,10 @@ def _core(
         codes, share = grow(problem, garden, *start, min(size, _CORE), log)
         if len(codes):
             codes, share = prune(*descend(problem, codes, share, iterations))
-        reached = problem.distance(codes, share)
-        if best is None or reached < best[0]:
-            best = reached, codes, share, garden, log
-    assert best is not None
-    history.extend(best[4])
-    return best[1], best[2], best[3]
+        found.append((codes, share, garden, log))
+    codes, share, garden, log = min(found, key=lambda one: problem.distance(one[0], one[1]))
+    history.extend(log)
+    return codes, share, garden
 
 
 def _polished(

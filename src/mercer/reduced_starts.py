@@ -98,8 +98,7 @@ def candidates(
 def pursue(features: Floats, rest: Floats, count: int, signed: bool) -> Ints:
     """Orthogonal matching pursuit: rows that explain most, each given those before it."""
     gram = (features @ features.T).astype(np.float64)
-    height = features.astype(np.float64) @ rest if len(features) < _FEW else features @ rest
-    height = np.array(height, dtype=np.float64)
+    height = (features @ rest.astype(features.dtype)).astype(np.float64)
     left = np.ones(len(features))  # squared norm beyond what is chosen
     basis = np.zeros((0, len(features)))
     chosen: list[int] = []
