@@ -39,8 +39,9 @@ COLUMNS = 0.2  # of rho: noisy columns, from which its bins are chosen
 
 
 def ours(
-    frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int
-) -> tuple[pd.DataFrame, Floats | None]:
+    frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int,
+    size: int | None = None,
+) -> tuple[pd.DataFrame, Floats | None]:  # fmt: skip
     """Mercer's, with all choices as they are by default."""
     import mercer
 
@@ -49,7 +50,7 @@ def ours(
         for name, column in domain.items()
     }
     release = mercer.synthetic(
-        frame, domain=mercer.Domain(declared), epsilon=epsilon, delta=delta, rng=seed
+        frame, domain=mercer.Domain(declared), epsilon=epsilon, delta=delta, size=size, rng=seed
     )
     rows = release.to_frame()
     return rows, rows.pop("weight").to_numpy()
@@ -138,5 +139,6 @@ def available(quick: bool = False) -> dict[str, tuple[str, Synthesise]]:
             print(f"{PYTHON} names no Python: without SmartNoise", file=sys.stderr)
     if quick:
         small = Settings(frequencies=50, batch=256, steps=100)
+        found["ours"] = (found["ours"][0], partial(ours, size=50))
         found["merf"] = (found["merf"][0], partial(merf, settings=small))
     return found

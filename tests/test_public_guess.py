@@ -55,23 +55,3 @@ def test_a_guess_of_another_size_is_refused():
         LandmarkEmbedding(
             np.ones(4), Normal(0.1, 0.5), np.eye(4), 1e-6, Shrink("nothing", 1.0, 0.0), np.ones(3)
         )  # fmt: skip
-
-
-def test_coordinates_below_all_noise_are_left_out():
-    from mercer.mechanisms.base import check_promise
-    from mercer.table_recipes import TableRecipe
-
-    rng = np.random.default_rng(4)
-    recipe = TableRecipe.of(
-        domain=mercer.Domain({"x": (0.0, 1.0)}), method="landmarks", kernel="gaussian", scale=0.1,
-        size=None, features=None, weights="free", bound=1.0, public=rng.random((200, 1)), pure=False,
-    )  # fmt: skip
-    how, _ = recipe.features(recipe.record_kernel())
-    sizes, bounds = [], []
-    for n in (20, 200, 10**9):
-        promise = check_promise(recipe.mechanism, 1.0, 1e-6)
-        seen = recipe.kept(how, n=n, promise=promise)
-        sizes.append(seen.size)
-        bounds.append(seen.diameter)
-    assert sizes[0] < sizes[1] < sizes[2] == how.size
-    assert bounds[0] < bounds[1] < bounds[2] < np.sqrt(2) * 1.05
