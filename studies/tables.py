@@ -49,7 +49,7 @@ class Plan:
         return stand_in(name, self.rows) if self.rows else table(name, self.data)
 
 
-QUICK = Plan(epsilons=(1.0,), repeats=1, seeds={}, rows=600)
+QUICK = Plan(("california", "nltcs"), (1.0,), repeats=1, seeds={}, rows=300)
 
 
 # --- running -------------------------------------------------------------------------------------
