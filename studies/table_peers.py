@@ -97,7 +97,7 @@ def smartnoise(
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
         )  # fmt: skip
         if done.returncode:
-            raise RuntimeError(f"smartnoise-synth failed:\n{done.stderr[-2000:]}")
+            raise RuntimeError(f"smartnoise-synth ended with {done.returncode}: {done.stderr[-2000:]}")
         rows = np.load(place / "drawn.npy")
     return cut.frame(rows, domain, rng), np.full(len(rows), 1 / len(rows))
 
