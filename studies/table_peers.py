@@ -74,15 +74,15 @@ def smartnoise(
     delta: float,
     seed: int,
     kind: str = "mst",
-    replaced: bool = False,
+    replaced: bool = True,
 ) -> tuple[pd.DataFrame, Floats]:
     """MST or AIM of SmartNoise, in its own environment.
 
     It knows categories alone.  As in `spanning_tree`, columns are measured on fine bins first, and
     their groups are its categories; drawn rows are spread in a group as the noisy column says.
 
-    As it comes, neighbours add or remove one row: a weaker promise than all others here give.
-    `replaced` asks for so much less that the promise holds where one row is replaced.
+    Its neighbours add or remove one row, a weaker promise than all others here give.  `replaced`
+    asks it for so much less that the promise holds where one row is replaced.
     """
     python = os.environ.get(PYTHON)
     if not python:
@@ -104,7 +104,8 @@ def smartnoise(
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
         )  # fmt: skip
         if done.returncode:
-            raise RuntimeError(f"smartnoise-synth failed:\n{done.stderr[-2000:]}")
+            end = f"{done.returncode}: {done.stderr[-2000:]}"
+            raise RuntimeError(f"smartnoise-synth ended with {end}")
         rows = np.load(place / "drawn.npy")
     return cut.frame(rows, domain, rng), np.full(len(rows), 1 / len(rows))
 
@@ -125,6 +126,7 @@ METHODS: dict[str, tuple[str, Synthesise]] = {
     "tree": ("tree of pairs, our version of MST", spanning_tree),
     "mst": ("MST of SmartNoise", partial(smartnoise, kind="mst")),
     "aim": ("AIM of SmartNoise", partial(smartnoise, kind="aim")),
+    "aim-own": ("the same, its own neighbours", partial(smartnoise, kind="aim", replaced=False)),
     "independent": ("independent columns", independent),
     "resampled": ("rows drawn again, not private", resampled),
 }
@@ -134,7 +136,7 @@ def available(quick: bool = False) -> dict[str, tuple[str, Synthesise]]:
     """Methods that can run here; small sizes for a quick run."""
     found: dict[str, Any] = dict(METHODS)
     if not os.environ.get(PYTHON) or quick:
-        found = {k: v for k, v in found.items() if k not in ("mst", "aim")}
+        found = {k: v for k, v in found.items() if not k.startswith(("mst", "aim"))}
         if not quick:
             print(f"{PYTHON} names no Python: without SmartNoise", file=sys.stderr)
     if quick:

@@ -31,7 +31,7 @@ from table_data import Domain
 __all__ = ["Cut", "Tree", "budget", "independent", "spanning_tree", "zcdp_rho"]
 
 SHARES = (0.25, 0.15, 0.6)  # of rho: columns, choice, pairs
-FINE = (16, 128)  # bins of numbers, least and most; integers have a bin each, up to the most
+FINE = (32, 128)  # bins of numbers, least and most; integers have a bin each, up to the most
 GROUPS = (4, 32)  # least and most of a column in a pair
 PART = 0.25  # cells of a table are so many that their noise is about this part of the rows
 STEPS = 1000
