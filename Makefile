@@ -18,7 +18,7 @@ demo: $(VENV)/.ready
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
