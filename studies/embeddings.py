@@ -48,7 +48,7 @@ EPSILONS = (0.01, 0.1, 1.0)
 BELIEF = 500.0
 NARROWER = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 WIDE = 5  # draws of the paper's own landmarks
-SIZES = (1, 5, 10, 21, 45, 104, 220, 464, 977, 2056)
+SIZES = (1, 5, 10, 21, 45, 104, 220, 464, 977)
 RUNS = 20
 _NAMES = {
     "projection": "projection", "uniform": "equal weights", "paper": "paper",
