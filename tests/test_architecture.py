@@ -40,6 +40,11 @@ LAYERS = {
         "record_spans",
         "column_laws",
         "designs",
+        "axes",
+        "binning",
+        "clauses",
+        "count_laws",
+        "whole_draws",
     ],
     2: [
         "sensitive",

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
     from mercer.api import density
     from mercer.audits import Audit, audit
     from mercer.averaging import mean_curve, mean_curves
+    from mercer.cell_releases import HistogramRelease
     from mercer.checks import PrivacyWarning
+    from mercer.count_releases import CountRelease
+    from mercer.counting import count, proportion
     from mercer.curve_bounds import curve_bound
     from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
     from mercer.estimators import PrivateKernelDensity
+    from mercer.histograms import histogram, table
     from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
     from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
@@ -43,11 +47,13 @@ __all__ = [
     "Audit",
     "BudgetExceeded",
     "ClassifierRelease",
+    "CountRelease",
     "CurvePlan",
     "CurveRelease",
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "HistogramRelease",
     "Ledger",
     "LedgerError",
     "LiveError",
@@ -69,10 +75,12 @@ __all__ = [
     "__version__",
     "audit",
     "classifier",
+    "count",
     "curve_bound",
     "curve_plan",
     "density",
     "density_plan",
+    "histogram",
     "iqr",
     "live",
     "live_names",
@@ -81,12 +89,14 @@ __all__ = [
     "mean_curves",
     "open_live",
     "plot_curves",
+    "proportion",
     "quantiles",
     "regression",
     "replay",
     "select",
     "select_function",
     "synthetic",
+    "table",
 ]
 
 _HOMES = {
@@ -136,6 +146,12 @@ _HOMES = {
     "OwnKernel": "record_kernels",
     "TableRelease": "table_releases",
     "synthetic": "synthesis",
+    "CountRelease": "count_releases",
+    "HistogramRelease": "cell_releases",
+    "count": "counting",
+    "histogram": "histograms",
+    "proportion": "counting",
+    "table": "histograms",
 }
 
 

@@ -15,7 +15,7 @@ from mercer.checks import Bools, Floats
 from mercer.columns import Boolean, Categorical, Column, Date, Ordered
 from mercer.table_domain import TableDomain
 
-__all__ = ["holds"]
+__all__ = ["holds", "matches"]
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -28,11 +28,12 @@ def holds(domain: TableDomain, codes: Floats, condition: Mapping[str, Any]) -> B
     found = np.ones(len(codes), dtype=bool)
     for name, rule in condition.items():
         column = domain.column(name)
-        found &= _matches(column, codes[:, domain.names.index(name)], rule)
+        found &= matches(column, codes[:, domain.names.index(name)], rule)
     return found
 
 
-def _matches(column: Column, codes: Floats, rule: Any) -> Bools:
+def matches(column: Column, codes: Floats, rule: Any) -> Bools:
+    """Which codes of one column a rule holds for."""
     if isinstance(rule, tuple):
         return _between(column, codes, rule)
     if isinstance(rule, (list, set, frozenset)):

@@ -17,6 +17,8 @@ from mercer.curves import CurveRelease
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
+from mercer.cell_storage import histogram_from
+from mercer.count_releases import count_from
 from mercer.fields import Fields, finite, numbers
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
@@ -193,6 +195,14 @@ def _records(top: Fields) -> Release:
     return records_from(top, _statement(top.part("privacy")))
 
 
+def _histogram(top: Fields) -> Release:
+    return histogram_from(top, _statement(top.part("privacy")))
+
+
+def _count(top: Fields) -> Release:
+    return count_from(top, _statement(top.part("privacy")))
+
+
 _KINDS: dict[str, Callable[[Fields], Release]] = {
     "density": _density,
     "classifier": _classifier,
@@ -200,6 +210,8 @@ _KINDS: dict[str, Callable[[Fields], Release]] = {
     "mean-curve": _curve,
     "synthetic-table": _table,
     "synthetic-records": _records,
+    "histogram": _histogram,
+    "count": _count,
 }
 
 

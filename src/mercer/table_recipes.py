@@ -24,7 +24,7 @@ from mercer.table_domain import TableDomain
 from mercer.table_releases import METHODS
 from mercer.weightings import STYLES
 
-__all__ = ["TableRecipe"]
+__all__ = ["TableRecipe", "domain_given"]
 
 SIZES = {"landmarks": 1000, "features": 200, "exponential": 4}
 WAVES = 2000
@@ -53,7 +53,7 @@ class TableRecipe:
         cls, *, domain: object, method: object, kernel: object, scale: object, size: object,
         features: object, weights: object, bound: object, public: object, pure: bool,
     ) -> TableRecipe:  # fmt: skip
-        space = _domain(domain)
+        space = domain_given(domain)
         how = check_choice("method", method, METHODS)
         name = check_choice("kernel", kernel, tuple(KERNELS))
         style = check_choice("weights", weights, STYLES)
@@ -171,7 +171,7 @@ class TableRecipe:
         return Landmarks(kernel, np.ascontiguousarray(u[used]), span), landmarks
 
 
-def _domain(domain: object) -> TableDomain:
+def domain_given(domain: object) -> TableDomain:
     if isinstance(domain, TableDomain):
         return domain
     if domain is None:

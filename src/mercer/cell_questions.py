@@ -1,0 +1,75 @@
+"""Questions about released cells: which of them a condition by columns takes in.  Layer 4.
+
+Everything here is public: what does not fit is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mercer.axes import Axes, Axis
+from mercer.checks import Floats
+from mercer.conditions import matches
+from mercer.weighted import Interval
+
+__all__ = ["clipped", "shares", "vectors"]
+
+
+def vectors(axes: Axes, where: Mapping[str, Any]) -> list[Floats | None]:
+    """The share of each cell that a condition takes in, for each column; None for all of it."""
+    if not isinstance(where, Mapping):
+        raise TypeError(
+            'a condition must be by columns, for example {"age": (20, 40), "sex": "f"}; got '
+            f"{type(where).__name__}"
+        )
+    found: list[Floats | None] = [None] * axes.dimension
+    for name, rule in where.items():
+        place = axes.index(name)
+        found[place] = shares(axes.columns[place], rule)
+    return found
+
+
+def shares(axis: Axis, rule: Any) -> Floats:
+    """The share of each cell of a column: a bin that is cut counts by its width.
+
+    A rule is (least, most) with None for an open end, a value, or a list of values.
+    """
+    if axis.edges is None:
+        codes = axis.column.ends[0] + np.arange(axis.size, dtype=np.float64)
+        return matches(axis.column, codes, rule).astype(np.float64)
+    if not isinstance(rule, tuple) or len(rule) != 2:
+        raise ValueError(
+            f"condition on {axis.name!r} must be (least, most): it was released in bins; None is "
+            "an open end"
+        )
+    low, high = (_code(axis, end, open_) for end, open_ in zip(rule, axis.ends, strict=True))
+    if low > high:
+        raise ValueError(f"condition on {axis.name!r}: (least, most) stand the other way round")
+    if not axis.column.continuous:  # edges lie between the values
+        low, high = low - 0.5, high + 0.5
+    edges = np.array(axis.edges)
+    inside = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
+    return np.clip(inside / np.diff(edges), 0.0, 1.0)
+
+
+def clipped(value: float, width: tuple[float, float], most: float, level: float) -> Interval:
+    """An estimate with its ends, all within what a count can be."""
+    low, high = value - width[0], value + width[1]
+    ends = (min(max(end, 0.0), most) for end in (value, low, high))
+    return Interval(*ends, level)
+
+
+def _code(axis: Axis, end: Any, otherwise: float) -> float:
+    if end is None:
+        return otherwise
+    plain = end.item() if isinstance(end, np.generic) else end
+    if axis.column.kind == "date":
+        from mercer.columns import Date
+
+        return Date("end", plain, plain).ends[0]
+    if isinstance(plain, bool) or not isinstance(plain, (int, float)) or plain != plain:
+        raise ValueError(f"condition on {axis.name!r}: ends must be numbers")
+    return float(plain)

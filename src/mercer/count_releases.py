@@ -1,0 +1,125 @@
+"""A released count or proportion.  Layer 4, right of the door.  M13."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mercer.cell_questions import clipped
+from mercer.count_laws import CountLaw, count_law_from_dict
+from mercer.fields import Fields
+from mercer.release import Release
+from mercer.weighted import Interval
+
+if TYPE_CHECKING:
+    from mercer.counting_programs import OptimalCount
+
+__all__ = ["Condition", "CountRelease", "count_from"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What was counted, in words."""
+
+    words: str
+
+    def describe(self) -> str:
+        """The words."""
+        return self.words
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountRelease(Release):
+    """How many records a condition holds for, with noise."""
+
+    domain: Condition  # type: ignore[assignment]
+    noise: CountLaw | OptimalCount | None  # None: released as it is, under the weaker promise
+    raw: int  # the noisy count as it came out
+    share: bool  # whether the value is a proportion
+
+    kind = "count"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.raw, bool) or not isinstance(self.raw, int):
+            raise ValueError("raw must be a whole number")
+
+    @property
+    def n(self) -> int:
+        """Number of records or persons: public."""
+        return self.privacy.n
+
+    @property
+    def count(self) -> int:
+        """The count, within 0 and n."""
+        return min(max(self.raw, 0), self.n)
+
+    @property
+    def proportion(self) -> float:
+        """The count as a share of n."""
+        return self.count / self.n
+
+    @property
+    def value(self) -> float:
+        """What was asked for: the count, or the proportion."""
+        return self.proportion if self.share else self.count
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """The value with the ends of an interval that covers the true one."""
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        if self.noise is None:
+            found = Interval(self.count, self.count, self.count, level)
+        elif isinstance(self.noise, CountLaw):
+            width = self.noise.half_width(1, level)
+            found = clipped(self.raw, (width, width), self.n, level)
+        else:
+            low, high = self.noise.interval(self.raw, level)
+            found = Interval(self.count, low, high, level)
+        if not self.share:
+            return found
+        return Interval(*(end / self.n for end in found[:3]), level)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        if self.share:
+            raise TypeError("a proportion is no whole number; see .count")
+        return self.count
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "domain": {"words": self.domain.words},
+            "noise": None if self.noise is None else self.noise.to_dict(),
+            "raw": self.raw,
+            "share": self.share,
+            "privacy": self.privacy.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        what, level = ("proportion" if self.share else "count"), 0.95
+        _, low, high, _ = self.interval(level)
+        return (
+            f"<CountRelease: {what} of {self.domain.words} = {self.value:.6g}, {level:.0%} interval "
+            f"[{low:.6g}, {high:.6g}]; {self.privacy.short}>"
+        )
+
+
+def count_from(top: Fields, privacy: Any) -> CountRelease:
+    """A count; ValueError says what is wrong."""
+    given = top.get("noise", dict | None)
+    noise: Any = None
+    if given is not None and "law" in given:
+        noise = count_law_from_dict(given)
+    elif given is not None:
+        from mercer.counting_programs import OptimalCount
+
+        noise = OptimalCount.from_dict(given)
+        if noise.n != privacy.n:
+            raise ValueError("the mechanism is for another number of records")
+    raw = top.get("raw", int)
+    if abs(raw) >= 1 << 62:
+        raise ValueError("raw is no count")
+    words = top.part("domain").get("words", str)
+    return CountRelease(Condition(words), privacy, noise, raw, top.get("share", bool))

@@ -1,0 +1,172 @@
+"""Records and a budget in, one count or proportion out.  Layer 6.  M13, M16, M18."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.axes import Axes, Axis
+from mercer.cell_draws import check_worth, publish_count
+from mercer.clauses import axes_of_condition, words_of
+from mercer.columns import Boolean
+from mercer.count_releases import Condition, CountRelease
+from mercer.histograms import Question, name_of
+from mercer.mechanisms.counts import calibrate_counts
+from mercer.privacy import Sensitivity
+from mercer.publish import LedgerLike, Purse
+from mercer.statements import Statement
+from mercer.summaries.cell_counts import count_cells
+
+__all__ = ["count", "proportion"]
+
+
+def count(
+    data: object,
+    *,
+    where: Mapping[str, Any] | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    mechanism: object = "geometric",
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    rows_per_person: int = 1,
+    insist: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CountRelease:
+    """Release how many records a condition holds for, with differential privacy.
+
+    Parameters
+    ----------
+    data
+        A list or array of truths; or a table (data frame, Arrow table, CSV or Parquet file or
+        folder, list of rows) with `where`.
+    where
+        Conditions by column that must all hold: a value, a list of values, or (least, most) with
+        None for an open end.  A missing cell fulfils none.
+    epsilon, delta
+        The promise.  Delta left out (or 0): two-sided geometric noise, pure; with a delta,
+        Gaussian noise rounded to whole numbers.
+    mechanism
+        "geometric" (default), or "optimal" or a `mercer.optimal_count(...)`: the mechanism of
+        least risk for this n, for small n.
+    columns
+        The column of truths, where the data have several.
+    counts, unit, rows_per_person, insist, rng, ledger, dataset, progress
+        As in `mercer.histogram`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> rows = [{"age": 20 + i % 60, "sex": "fm"[i % 2]} for i in range(1000)]
+    >>> elderly = mercer.count(rows, where={"age": (65, None), "sex": "f"}, epsilon=1)
+    >>> 0 <= elderly.count <= 1000
+    True
+
+    """
+    return _released(
+        data, False, where, epsilon, delta, mechanism, columns, counts, unit, rows_per_person,
+        insist, rng, ledger, dataset, progress,
+    )  # fmt: skip
+
+
+def proportion(
+    data: object,
+    *,
+    where: Mapping[str, Any] | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    mechanism: object = "geometric",
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    rows_per_person: int = 1,
+    insist: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CountRelease:
+    """Release the share of records that a condition holds for: `mercer.count` over n.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> share = mercer.proportion([True, False, True, True] * 500, epsilon=1)
+    >>> 0.7 < share.value < 0.8
+    True
+
+    """
+    return _released(
+        data, True, where, epsilon, delta, mechanism, columns, counts, unit, rows_per_person,
+        insist, rng, ledger, dataset, progress,
+    )  # fmt: skip
+
+
+@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+def _released(
+    data: object, share: bool, where: Mapping[str, Any] | None, epsilon: object, delta: object,
+    mechanism: object, columns: str | None, counts: str | None, unit: str | None,
+    rows_per_person: int, insist: bool, rng: object, ledger: LedgerLike, dataset: str | None,
+    progress: Callable[[int], None] | None,
+) -> CountRelease:  # fmt: skip
+    if where is None:
+        name = name_of(data, columns)
+        axes, words = Axes((Axis(Boolean(name)),)), name
+    else:
+        if columns is not None:
+            raise ValueError("columns names a column of truths; where names its columns itself")
+        axes, words = axes_of_condition(where), words_of(where)
+    ask = Question.of(
+        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
+        counts=counts, missing="zero", insist=insist,
+    )  # fmt: skip
+    chosen = _mechanism(mechanism, ask)
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=data, unit=unit)
+    one = Sensitivity(float(ask.most), norm="l1")  # a record comes to fulfil it, or ceases to
+    noise = calibrate_counts(
+        one, Sensitivity(float(ask.most), norm="l2"), epsilon=ask.epsilon, delta=ask.delta
+    )
+    tally = count_cells(ask.open(data, progress), axes, most=ask.most, counts=ask.counts)
+    n = ask.n(tally)
+    number = tally.complete if where is not None else int(tally.dense()[1])
+    what = f"{'proportion' if share else 'count'} of {words}"
+    terms: dict[str, Any] = {"n": n, "unit": ask.unit or "row", "what": what}
+    if chosen is not None:
+        from mercer.optimal_draws import publish_optimal
+
+        return publish_optimal(chosen, number, purse, ask.epsilon, share=share, words=words, **terms)  # fmt: skip  # noqa: E501
+    check_worth(noise, n, None, insist=ask.insist)
+
+    def build(raw: int, statement: Statement) -> CountRelease:
+        return CountRelease(Condition(words), statement, noise.law, raw, share)
+
+    return publish_count(  # type: ignore[no-any-return]
+        number, noise, purse, epsilon=ask.epsilon, delta=ask.delta,
+        sensitivity=one, build=build, **terms,
+    )  # fmt: skip
+
+
+def _mechanism(mechanism: object, ask: Question) -> Any:
+    """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
+    if mechanism == "geometric":
+        return None
+    from mercer.counting_programs import OptimalCount
+
+    if not isinstance(mechanism, OptimalCount) and mechanism != "optimal":
+        raise ValueError(
+            "mechanism must be 'geometric', 'optimal' or a mercer.optimal_count(...); got "
+            f"{mechanism if isinstance(mechanism, str) else type(mechanism).__name__!r}"
+        )
+    if ask.delta or ask.most != 1:
+        raise ValueError(
+            "mechanism='optimal' is pure and counts one row of each person: leave out delta and "
+            "rows_per_person"
+        )
+    return mechanism

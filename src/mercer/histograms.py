@@ -1,0 +1,316 @@
+"""Values or rows and a budget in, counts of cells out: histograms and tables.  Layer 6.
+
+M13, M16, M18; Hall's thesis, Sections 2.4 and 2.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer import entropy
+from mercer.axes import MOST_LISTED, Axes
+from mercer.binning import axes_of, axis_of
+from mercer.cell_draws import check_worth, publish_cells, threshold_of
+from mercer.cell_releases import HistogramRelease
+from mercer.checks import check_choice, check_count, check_delta, check_epsilon
+from mercer.columns import Numeric
+from mercer.mechanisms.base import no_delta
+from mercer.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.publish import LedgerLike, Purse
+from mercer.record_data import Records, open_records
+from mercer.summaries.cell_counts import CellCounts, MarginCounts, count_cells
+from mercer.table_domain import TableDomain
+from mercer.tables import names_of
+
+__all__ = ["Question", "histogram", "name_of", "table"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked for, checked before any record is read."""
+
+    axes: Axes
+    epsilon: float
+    delta: float
+    unit: str | None
+    most: int  # rows of one person that count
+    counts: str | None
+    missing: str
+    insist: bool
+
+    @classmethod
+    def of(
+        cls, axes: Axes, *, epsilon: object, delta: object, unit: object, rows_per_person: object,
+        counts: object, missing: str, insist: object,
+    ) -> Question:  # fmt: skip
+        number = check_epsilon(epsilon)
+        small = 0.0 if no_delta(delta) else check_delta(delta)
+        check_choice("missing", missing, ("zero", "drop"))
+        if not isinstance(insist, bool):
+            raise TypeError(f"insist must be True or False, got {type(insist).__name__}")
+        most = check_count(
+            "rows_per_person", rows_per_person, least=1, most=1 << 20,
+            hint="rows of one person that count; noise grows with it",
+        )  # fmt: skip
+        if unit is None and most != 1:
+            raise ValueError("rows_per_person goes with unit, the column that names the person")
+        if unit is not None and missing == "drop":
+            raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
+        if counts is not None:
+            if not isinstance(counts, str):
+                raise TypeError(f"counts must name a column, got {type(counts).__name__}")
+            if unit is not None:
+                raise ValueError("counts and unit cannot be combined: rows that are counts of "
+                                 "records have no names of persons")  # fmt: skip
+            if counts in axes.names:
+                raise ValueError(f"counts must name another column than {counts!r}, which is cut")
+        return cls(axes, number, small, unit, most, counts, missing, insist)  # type: ignore[arg-type]
+
+    def open(self, data: object, progress: Callable[[int], None] | None) -> Records:
+        """The records, by the columns of the question."""
+        columns = [axis.reading for axis in self.axes.columns]
+        if self.counts is not None:
+            columns.append(Numeric(self.counts, -(2.0**60), 2.0**60))
+        records = open_records(data, domain=TableDomain(columns), unit=self.unit)
+        if progress is not None:
+            records.progress(progress)
+        return records
+
+    def n(self, tally: CellCounts | MarginCounts) -> int:
+        """Public: the number of rows, of persons, or of complete rows if that is public."""
+        if self.unit is not None:
+            n, what = tally.persons, f"different {self.unit!r}"
+        else:
+            n, what = (tally.complete if self.missing == "drop" else tally.rows), "rows"
+        if n < 1:
+            raise ValueError(f"there must be at least 1 of {what}, got {n}; nothing was spent")
+        return n
+
+
+@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+def histogram(
+    values: object,
+    *,
+    bins: object = None,
+    categories: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    bounds: object = None,
+    other: str | None = None,
+    outside: str = "clip",
+    sparse: bool = False,
+    occupied: int | None = None,
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    rows_per_person: int = 1,
+    missing: str = "zero",
+    insist: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> HistogramRelease:
+    """Release the histogram of one column with differential privacy.
+
+    Parameters
+    ----------
+    values
+        An array or list, a pandas or polars column or frame, an Arrow table, or the path of a CSV
+        or Parquet file or folder (streamed).
+    bins
+        Edges that rise; or a number of equal bins, with `bounds`; or a `range` of whole numbers,
+        each a cell of its own.  A bin holds its lower edge, the last one its upper edge too.
+    categories, other
+        Values that are cells, for columns of words; `other` names one more cell for whatever is
+        not among them.  Without it such a value is in no cell, and still counts in n.
+    epsilon, delta
+        The promise.  Delta left out (or 0) is pure differential privacy, by two-sided geometric
+        noise; with a delta, Gaussian noise rounded to whole numbers.
+    bounds
+        Public (low, high) that a number of bins divides.
+    outside
+        Values beyond the edges: "clip" (default) into the nearest bin, "drop" into none.
+    sparse, occupied
+        Keep only cells above the public threshold (2 / epsilon) ln p, p the number of cells: far
+        more accurate where most cells are empty.  `occupied`: a public number of cells that hold
+        something, for the threshold (2 / epsilon) ln(p / occupied).
+    columns
+        The column to count, where the data have several.
+    counts
+        Column of whole numbers that says how many records each row stands for, where the data are
+        counts already.
+    unit, rows_per_person
+        Column that names the person: then the promise is about persons (M16), of whom the first
+        `rows_per_person` rows count.
+    missing
+        "zero" (default): rows in no cell still count in n.  "drop": the caller knows that the
+        number of the others is public, and only they count.
+    insist
+        Release even where noise must drown every count.
+    rng, ledger, dataset, progress
+        As in `mercer.density`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> ages = [34, 51, 42, 67, 29, 38, 55, 61, 47, 40] * 100
+    >>> release = mercer.histogram(ages, bins=[0, 20, 40, 60, 80, 100], epsilon=1)
+    >>> release.counts.shape
+    (5,)
+    >>> estimate, lower, upper, level = release.query(40, 60)
+
+    """
+    name = name_of(values, columns)
+    axis = axis_of(
+        name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside
+    )
+    ask = Question.of(
+        Axes((axis,)), epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
+        counts=counts, missing=missing, insist=insist,
+    )  # fmt: skip
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=values, unit=unit)
+    return released(ask, values, purse, sparse, occupied, f"histogram of {name}", progress)
+
+
+@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+def table(
+    rows: object,
+    *,
+    domain: object = None,
+    columns: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    bins: object = None,
+    margins: object = "all",
+    sparse: object = "auto",
+    occupied: int | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    rows_per_person: int = 1,
+    missing: str = "zero",
+    insist: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Any:
+    """Release a contingency table, or margins of it, with differential privacy.
+
+    Parameters
+    ----------
+    rows
+        A data frame, an Arrow table, the path of a CSV or Parquet file or folder (streamed), an
+        array, or a list of rows.
+    domain
+        The public `mercer.Domain` of the columns, a mapping for it, or the path of a JSON or YAML
+        file.
+    columns
+        Which of its columns, in which order; all by default.
+    epsilon, delta
+        The promise, for everything that is released together.
+    bins
+        Bins by column: a number, or edges.  Without them a column of at most 100 values has a
+        cell for each, any other 10 equal bins.
+    margins
+        "all" (default): the table itself.  A number k: all margins of k columns.  A list of
+        tuples of names: these margins.  Margins share epsilon, and are made consistent with each
+        other and free of negative counts afterwards.
+    sparse, occupied
+        As in `mercer.histogram`; "auto" (default): sparse where the number of rows and cells
+        alone say that it is better, or where the table is too large to list.
+    counts, unit, rows_per_person, missing, insist, rng, ledger, dataset, progress
+        As in `mercer.histogram`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> rows = [{"age": 30 + i % 40, "smoker": i % 3 == 0} for i in range(2000)]
+    >>> domain = {"age": (0, 100), "smoker": bool}
+    >>> release = mercer.table(rows, domain=domain, bins={"age": 5}, epsilon=1)
+    >>> release.counts.shape
+    (5, 2)
+    >>> pairs = mercer.table(rows, domain=domain, margins=1, epsilon=1)
+
+    """
+    axes = axes_of(domain_of(domain), columns, bins)
+    ask = Question.of(
+        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
+        counts=counts, missing=missing, insist=insist,
+    )  # fmt: skip
+    what = f"table of {', '.join(axes.names)}"
+    if not (isinstance(margins, str) and margins == "all"):
+        from mercer.margin_tables import released_margins
+
+        if occupied is not None or sparse not in ("auto", False):
+            raise ValueError("sparse is for the table itself: margins are not thresholded")
+        purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=rows, unit=unit)
+        return released_margins(ask, rows, purse, margins, what, progress)
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=rows, unit=unit)
+    return released(ask, rows, purse, sparse, occupied, what, progress)
+
+
+def released(
+    ask: Question, data: object, purse: Purse, sparse: object, occupied: object, what: str,
+    progress: Callable[[int], None] | None,
+) -> HistogramRelease:  # fmt: skip
+    """Read, charge, add noise."""
+    if not isinstance(sparse, bool) and sparse != "auto":
+        raise ValueError(f"sparse must be True, False or 'auto'; got {sparse!r}")
+    cells, empty = ask.axes.cells, CellCounts(ask.axes, ask.most)
+    if sparse is False and cells > MOST_LISTED:
+        raise ValueError(
+            f"the table has {cells} cells, too many to list (at most {MOST_LISTED}); use "
+            "sparse=True, fewer columns or wider bins, or margins=2"
+        )
+    if occupied is not None:
+        check_count("occupied", occupied, least=1, most=cells, hint="cells known to hold something")
+        if sparse is False:
+            raise ValueError("occupied goes with sparse=True: it is for the threshold")
+        sparse = True
+    noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon, delta=ask.delta)
+    tally = count_cells(ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts)
+    n = ask.n(tally)
+    if sparse == "auto":
+        sparse = cells > MOST_LISTED or sparser(noise, n * ask.most, cells)
+    threshold = threshold_of(noise, cells, occupied) if sparse else None  # type: ignore[arg-type]
+    check_worth(noise, n, threshold, insist=ask.insist)
+    return publish_cells(
+        tally, noise, purse, n=n, unit=ask.unit or "row", epsilon=ask.epsilon, delta=ask.delta,
+        threshold=threshold, complete=ask.missing == "drop", what=what,
+    )  # fmt: skip
+
+
+def sparser(noise: CountNoise, records: int, cells: int) -> bool:
+    """Whether a sparse release has the smaller error, whatever the records: from public numbers.
+
+    At most min(records, cells) cells are occupied; each errs by the threshold and one noise more
+    at most, the empty ones together by half as much (thesis, Proposition 2.4.3).
+    """
+    each = noise.law.threshold(0.5 / cells) + noise.law.mean_error
+    return (min(records, cells) + 0.5) * each < cells * noise.law.mean_error / 2
+
+
+def domain_of(domain: object) -> TableDomain:
+    """A domain as callers write it."""
+    from mercer.table_recipes import domain_given
+
+    return domain_given(domain)
+
+
+def name_of(values: object, columns: object) -> str:
+    """The column that a histogram or count is of."""
+    if columns is not None and not isinstance(columns, str):
+        raise TypeError(f"columns must name one column, got {type(columns).__name__}")
+    if columns is not None:
+        return columns
+    names = None if isinstance(values, (str, list, tuple)) or hasattr(values, "__fspath__") else names_of(values)  # fmt: skip  # noqa: E501
+    if names is not None and len(names) == 1:
+        return names[0]
+    if names is None and not isinstance(values, str) and not hasattr(values, "__fspath__"):
+        return "x"
+    raise ValueError("columns is missing: name the column to count with columns=…")
