@@ -13,12 +13,12 @@ from typing import Any, NoReturn
 
 from mercer.bases import Moments, basis_from_dict
 from mercer.bases.base import covariance_of, matrix_of
+from mercer.cell_storage import histogram_from
+from mercer.count_releases import count_from
 from mercer.curves import CurveRelease
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
-from mercer.cell_storage import histogram_from
-from mercer.count_releases import count_from
 from mercer.fields import Fields, finite, numbers
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
