@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mercer.audits import Audit, audit
     from mercer.averaging import mean_curve, mean_curves
     from mercer.checks import PrivacyWarning
+    from mercer.counting_programs import OptimalCount, optimal_count, risk_body
     from mercer.curve_bounds import curve_bound
     from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
@@ -54,6 +55,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "OptimalCount",
     "OwnKernel",
     "PrivacyWarning",
     "PrivateKernelClassifier",
@@ -80,10 +82,12 @@ __all__ = [
     "mean_curve",
     "mean_curves",
     "open_live",
+    "optimal_count",
     "plot_curves",
     "quantiles",
     "regression",
     "replay",
+    "risk_body",
     "select",
     "select_function",
     "synthetic",
@@ -133,6 +137,9 @@ _HOMES = {
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",
+    "OptimalCount": "counting_programs",
+    "optimal_count": "counting_programs",
+    "risk_body": "counting_programs",
     "OwnKernel": "record_kernels",
     "TableRelease": "table_releases",
     "synthetic": "synthesis",
