@@ -45,6 +45,10 @@ LAYERS = {
         "clauses",
         "count_laws",
         "whole_draws",
+        "count_losses",
+        "optimal_counts",
+        "counting_programs",
+        "lower_bounds",
     ],
     2: [
         "sensitive",
@@ -267,6 +271,8 @@ SAME_LAYER = {
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
     ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
+    ("optimal_counts", "count_losses"), ("optimal_counts", "exact"), ("counting_programs", "count_losses"), ("counting_programs", "optimal_counts"),
+    ("lower_bounds", "optimal_counts"),
 }  # fmt: skip
 
 
