@@ -91,6 +91,8 @@ LAYERS = {
         "table_sheets",
         "plotting_tables",
         "table_storage",
+        "margin_parts",
+        "margin_fits",
         "machines",
         "predictors",
         "smoothing",
@@ -267,6 +269,7 @@ SAME_LAYER = {
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
     ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
+    ("margin_fits", "margin_parts"),
 }  # fmt: skip
 
 
