@@ -93,6 +93,8 @@ LAYERS = {
         "table_storage",
         "margin_parts",
         "margin_fits",
+        "margin_releases",
+        "margin_storage",
         "machines",
         "predictors",
         "smoothing",
@@ -269,7 +271,10 @@ SAME_LAYER = {
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
     ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
-    ("margin_fits", "margin_parts"),
+    ("margin_fits", "margin_parts"), ("margin_releases", "cell_questions"), ("margin_releases", "cell_releases"),
+    ("margin_releases", "margin_fits"), ("margin_releases", "release"), ("margin_releases", "weighted"),
+    ("margin_storage", "cell_storage"), ("margin_storage", "margin_parts"), ("margin_storage", "margin_releases"),
+    ("storage", "margin_storage"),
 }  # fmt: skip
 
 

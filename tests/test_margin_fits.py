@@ -101,6 +101,40 @@ def test_estimate_is_that_of_dense_least_squares(rng, name, total):
         assert fit.answer(axes, vectors)[0] == pytest.approx(float(answer), abs=1e-9)
 
 
+@pytest.mark.parametrize("total", [None, 40.0])
+@pytest.mark.parametrize("name", CASES)
+def test_weights_of_noises_are_those_of_the_answer(rng, name, total):
+    """Each count moved by one, and the answer asked again: squares, and how many terms there are."""
+    sizes, sets, _, noisy, variances, _ = draw(rng, name)
+    fit = MarginFit.of(sizes, sets, noisy, variances, total)
+    axes = max(sets, key=len)
+    vectors = [rng.normal(size=sizes[axis]) for axis in axes]
+    middle, squares = fit.answer(axes, vectors)[0], []
+    for k, margin in enumerate(noisy):
+        for cell in np.ndindex(margin.shape):
+            moved = np.array(margin)
+            moved[cell] += 1
+            other = MarginFit.of(
+                sizes, sets, [*noisy[:k], moved, *noisy[k + 1 :]], variances, total
+            )
+            squares.append(variances[k] * (other.answer(axes, vectors)[0] - middle) ** 2)
+    square = np.array(squares)
+    assert fit.deviation(axes, vectors) ** 2 == pytest.approx(square.sum(), rel=1e-6, abs=1e-9)
+    if square.sum() > 1e-6:
+        expected = square.sum() ** 2 / np.sum(square**2)
+        assert fit.terms(axes, vectors) == pytest.approx(expected, rel=1e-5)
+    else:
+        assert fit.terms(axes, vectors) == math.inf
+
+
+def test_terms_of_a_single_margin_are_its_cells(rng):
+    fit = MarginFit.of((3, 2), ((0, 1),), [rng.normal(size=(3, 2))], [2.0])
+    assert fit.terms((0, 1), [np.array([1.0, 0, 0]), np.array([0.0, 1])]) == pytest.approx(1)
+    assert fit.terms((0, 1), [np.array([1.0, 0, 1]), np.ones(2)]) == pytest.approx(4)
+    assert fit.terms((0,), [np.array([0.0, 1, 0])]) == pytest.approx(2)
+    assert fit.deviation((0,), [np.array([0.0, 1, 0])]) == pytest.approx(2.0)
+
+
 def test_exchanged_weights_would_be_seen(rng):
     sizes, sets, _, noisy, _, _ = draw(rng, "pairs")
     variances = [0.1, 1.0, 10.0]

@@ -49,6 +49,7 @@ class Parts:
     blocks: tuple[_Block, ...]
     place: Ints  # of the component that a cell becomes when its margin is taken apart
     share: Floats  # of a margin in the mean of that component: they add up to one
+    starts: dict[Subset, int]  # where each component begins
     precision: dict[Subset, float]  # of each component: one over the variance of its noise
     inverse: Floats  # one over the variance of the noise of each cell
     width: int  # how many numbers all components have
@@ -62,7 +63,8 @@ class Parts:
             for part in subsets(chosen):
                 kept = math.prod(sizes[axis] for axis in part)
                 precision[part] = precision.get(part, 0.0) + kept / (whole * noise)
-        starts, width = {}, 0
+        starts: dict[Subset, int] = {}
+        width = 0
         for part in sorted(precision, key=lambda part: (len(part), part)):
             starts[part] = width
             width += math.prod(sizes[axis] - 1 for axis in part)
@@ -87,7 +89,7 @@ class Parts:
                 ids[where] = first.reshape(column) + np.arange(math.prod(inner)).reshape(inner)
                 total = np.array([precision[part] for part in found])
                 weight[where] = (1 / (variance * rest * total)).reshape(column)
-        return cls(blocks, place, share, precision, inverse, width)
+        return cls(blocks, place, share, starts, precision, inverse, width)
 
     def flat(self, margins: Sequence[Floats]) -> Floats:
         """Cells of all margins in one vector."""
@@ -119,6 +121,13 @@ class Parts:
             block.of(flat)[...] = together(block.of(flat))
         return flat
 
+    def weights(self, row: Floats) -> Floats:
+        """Of every cell in a sum of components with these weights: `components` transposed."""
+        flat = row[self.place] * self.share
+        for block in self.blocks:
+            block.of(flat)[...] = _turned(block.of(flat))
+        return flat
+
 
 def subsets(axes: Subset) -> list[Subset]:
     """All of them, the empty one first."""
@@ -148,6 +157,20 @@ def together(components: Floats) -> Floats:
         ahead[1:] = rest + mean
         components = cells
     return components
+
+
+def _turned(weights: Floats) -> Floats:
+    """`apart`, transposed."""
+    for axis in range(1, weights.ndim):
+        front = np.moveaxis(weights, axis, 0)
+        total, rest = front[0], front[1:]
+        level = total - rest.sum(axis=0) / len(front)
+        cells = np.empty_like(weights)
+        ahead = np.moveaxis(cells, axis, 0)
+        ahead[0] = level
+        ahead[1:] = rest + level
+        weights = cells
+    return weights
 
 
 def _blocks(sizes: Sequence[int], sets: Sequence[Subset]) -> tuple[_Block, ...]:
