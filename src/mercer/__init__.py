@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mercer.checks import PrivacyWarning
     from mercer.count_releases import CountRelease
     from mercer.counting import count, proportion
+    from mercer.counting_programs import OptimalCount, optimal_count, risk_body
     from mercer.curve_bounds import curve_bound
     from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
@@ -60,6 +61,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "OptimalCount",
     "OwnKernel",
     "PrivacyWarning",
     "PrivateKernelClassifier",
@@ -88,11 +90,13 @@ __all__ = [
     "mean_curve",
     "mean_curves",
     "open_live",
+    "optimal_count",
     "plot_curves",
     "proportion",
     "quantiles",
     "regression",
     "replay",
+    "risk_body",
     "select",
     "select_function",
     "synthetic",
@@ -143,6 +147,9 @@ _HOMES = {
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",
+    "OptimalCount": "counting_programs",
+    "optimal_count": "counting_programs",
+    "risk_body": "counting_programs",
     "OwnKernel": "record_kernels",
     "TableRelease": "table_releases",
     "synthetic": "synthesis",

@@ -78,7 +78,9 @@ class Axis:
         if self.edges is None:
             return False
         even = np.linspace(self.edges[0], self.edges[-1], len(self.edges))
-        return bool(np.max(np.abs(self._edges - even)) <= 1e-7 * (even[1] - even[0]))
+        width = (self.edges[-1] - self.edges[0]) / self.size
+        rounding = 2.0**-51 * max(map(abs, self.ends))
+        return bool(np.max(np.abs(self._edges - even)) + rounding <= 1e-7 * width)
 
     @cached_property
     def _edges(self) -> Floats:

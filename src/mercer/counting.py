@@ -73,7 +73,8 @@ def count(
 
     """
     return _released(
-        data, False, where, epsilon, delta, mechanism, columns, counts, unit, insist, rng, ledger, dataset, progress,
+        data, False, where, epsilon, delta, mechanism, columns, counts, unit, insist,
+        rng, ledger, dataset, progress,
     )  # fmt: skip
 
 
@@ -104,7 +105,8 @@ def proportion(
 
     """
     return _released(
-        data, True, where, epsilon, delta, mechanism, columns, counts, unit, insist, rng, ledger, dataset, progress,
+        data, True, where, epsilon, delta, mechanism, columns, counts, unit, insist,
+        rng, ledger, dataset, progress,
     )  # fmt: skip
 
 
@@ -154,8 +156,7 @@ def counted(
     """How many records or persons, of how many.  `truths`: the last cell alone counts."""
     records, last = ask.open(data, progress), ask.axes.cells - 1
     if ask.unit is not None:
-        keys = np.arange(last if truths else 0, last + 1)
-        number, persons = count_persons(records, ask.axes, keys)
+        number, persons = count_persons(records, ask.axes, last if truths else 0)
         return number, ask.some(persons)
     tally = count_cells(records, ask.axes, most=1, counts=ask.counts)
     n = ask.n(tally)

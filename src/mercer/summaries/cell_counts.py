@@ -175,11 +175,11 @@ def count_margins(
     return _counted(records, first, lambda: MarginCounts(axes, sets, most), most, counts)
 
 
-def count_persons(records: Records, axes: Axes, keys: Ints) -> tuple[int, int]:
-    """Persons with a row in one of these cells, and all persons."""
+def count_persons(records: Records, axes: Axes, least: int) -> tuple[int, int]:
+    """Persons with a row in a cell of at least this key, and all persons."""
     seen, found = Persons(), np.zeros(0, dtype=bool)
     for chunk, names in zip(records.chunks(), records.persons(), strict=True):
-        here = np.isin(axes.keys(places_of(axes, chunk)), keys)
+        here = axes.keys(places_of(axes, chunk)) >= least
         person = seen.numbers(names)
         found = np.append(found, np.zeros(seen.count - len(found), dtype=bool))
         found[person[here & (person >= 0)]] = True
