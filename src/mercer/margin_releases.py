@@ -41,6 +41,7 @@ class MarginsRelease(Release):
     noise: CountLaw  # of every count
     single: tuple[bool, ...] = ()  # margins of two cells where one is what the other leaves of n
     complete: bool = False  # every record is in a cell: their number is n
+    rows_each: int = 1  # rows of one person that count
 
     kind = "margins"
 
@@ -60,6 +61,8 @@ class MarginsRelease(Release):
         object.__setattr__(self, "raw", fixed)
         single = self.single or (False,) * len(fixed)
         object.__setattr__(self, "single", single)
+        if self.complete and self.rows_each != 1:
+            raise ValueError("complete records are one row each")
         if len(single) != len(fixed) or (any(single) and not self.complete):
             raise ValueError("single must be one for each margin, of complete records")
         for counts, alone in zip(fixed, single, strict=True):
@@ -70,6 +73,11 @@ class MarginsRelease(Release):
     def n(self) -> int:
         """Number of records or persons: public."""
         return self.privacy.n
+
+    @property
+    def most(self) -> int:
+        """No count can be larger: public."""
+        return self.n * self.rows_each
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
@@ -148,6 +156,7 @@ class MarginsRelease(Release):
             "values": [counts.reshape(-1).tolist() for counts in self.raw],
             "single": list(self.single),
             "complete": self.complete,
+            "rows_each": self.rows_each,
         }
 
     def __repr__(self) -> str:
@@ -170,9 +179,8 @@ class MarginsRelease(Release):
 
     def _ends(self, counts: Floats, middle: Floats, width: float) -> tuple[Floats, Floats]:
         """Around the unbiased estimate, within what a count can be; the count is between them."""
-        most = self.n if self.privacy.unit == "row" else math.inf  # a person may have more rows
-        low = np.clip(middle - width, 0, most)
-        high = np.clip(middle + width, 0, most)
+        low = np.clip(middle - width, 0, self.most)
+        high = np.clip(middle + width, 0, self.most)
         return np.minimum(low, counts), np.maximum(high, counts)
 
     def _check_together(self, places: list[int]) -> None:

@@ -34,6 +34,9 @@ def margins_from(top: Fields, privacy: Statement) -> MarginsRelease:
     single = tuple(top.get("single", list))
     if len(single) != len(sets) or not all(isinstance(alone, bool) for alone in single):
         raise ValueError("single must be true or false for each of the sets")
+    each = top.get("rows_each", int)
+    if not 1 <= each <= 1 << 20:
+        raise ValueError("rows_each must be a whole number from 1")
     return MarginsRelease(
         domain=axes,
         privacy=privacy,
@@ -42,6 +45,7 @@ def margins_from(top: Fields, privacy: Statement) -> MarginsRelease:
         noise=count_law_from_dict(top.get("noise", dict)),
         single=single,
         complete=top.get("complete", bool),
+        rows_each=each,
     )
 
 
