@@ -108,9 +108,9 @@ def statements(rows: list[Row], n: int) -> list[str]:
         f"- \"The minimax risk lies underneath\" 1/epsilon: {'holds' if under else '**fails**'} at "
         "every epsilon here.",
         f"- \"As alpha decreases towards zero the two curves are brought closer together\": the "
-        f"ratio rises from {ratio[-1]:.3f} at epsilon = {rows[-1].epsilon:g} to {ratio[top]:.3f} at "
-        f"epsilon = {rows[top].epsilon:g} ({'without a fall' if rising else '**with falls**'}), and "
-        f"falls below that, since no risk exceeds n/2 = {n / 2:g}: saying 0 or n by a coin has it.",
+        f"ratio rises from {ratio[-1]:.3f} at epsilon = {rows[-1].epsilon:g} to {ratio[top]:.3f} "
+        f"at {rows[top].epsilon:g} ({'without a fall' if rising else '**with falls**'}). At "
+        f"smaller epsilon it falls, since no risk exceeds n/2 = {n / 2:g}, that of 0 or n by a coin.",
     ]  # fmt: skip
     if large:
         words = ", ".join(f"{value:.3f} at {e:g}" for e, value in large)
@@ -120,8 +120,8 @@ def statements(rows: list[Row], n: int) -> list[str]:
         )
     if level and still:
         lines.append(
-            f"- \"n = {n} is great enough that the risk is no longer increasing with n\": to one "
-            f"percent, and against n = {2 * n}, from epsilon = {min(level):g} on; at "
+            f"- \"For all displayed alpha the risk is no longer increasing with n\" (n = {n}): to "
+            f"one percent, and against n = {2 * n}, from epsilon = {min(level):g} on; at "
             f"{max(still):g} and below it still grows."
         )  # fmt: skip
     for r in rows:
@@ -139,7 +139,7 @@ def statements(rows: list[Row], n: int) -> list[str]:
 
 def figure_21(path: Path) -> None:
     plt = _pyplot()
-    sheet, panels = plt.subplots(1, 4, figsize=(12, 3.9), sharex=True, sharey=True)
+    sheet, panels = plt.subplots(1, 4, figsize=(12, 4.4), sharex=True, sharey=True)
     for axes, epsilon in zip(panels, BODIES, strict=True):
         corners = mercer.risk_body(epsilon)
         axes.fill(*corners.T, facecolor="#d9d4cb", edgecolor=_DARK, lw=1.2)
@@ -150,8 +150,8 @@ def figure_21(path: Path) -> None:
         axes.set(xlabel="risk where the count is 0", aspect="equal", xlim=(-0.03, 1.03),
                  ylim=(-0.03, 1.03))  # fmt: skip
     panels[0].set_ylabel("risk where the count is 1")
-    sheet.suptitle("Thesis, Figure 2.1: all pairs of risks that a private release of one record can "
-                   "have\n(thick: best under some prior; dot: least largest risk)", x=0.01,
+    sheet.suptitle("Thesis, Figure 2.1: all pairs of risks that a private release of one record "
+                   "can have\n(thick: best under some prior; dot: least largest risk)", x=0.01,
                    ha="left", fontsize=12)  # fmt: skip
     sheet.tight_layout()
     sheet.savefig(path, dpi=100)
@@ -167,7 +167,7 @@ def figure_22(n: int, rows: list[Row], path: Path) -> None:
         axes.plot(epsilon, unit * [r.geometric for r in rows], color="#c05a00", ls="-.", lw=1.6,
                   label=f"geometric noise, clipped to 0..{n}")  # fmt: skip
         axes.plot(epsilon, unit * [r.risk for r in rows], color=_DARK, lw=2.2, label="least risk")
-        axes.plot(epsilon, unit * [r.bound for r in rows], color="#3f78b5", ls=":", lw=2,
+        axes.plot(epsilon, unit * [r.bound for r in rows], color="#7fb3e6", ls=":", lw=2,
                   label="proved lower bound")  # fmt: skip
         axes.set(xscale="log", xlabel="epsilon (the thesis' alpha)")
     panels[0].axhline(n / 2, color=_GREY, lw=0.8)
