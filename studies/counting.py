@@ -110,7 +110,7 @@ def statements(rows: list[Row], n: int) -> list[str]:
         f"- \"As alpha decreases towards zero the two curves are brought closer together\": the "
         f"ratio rises from {ratio[-1]:.3f} at epsilon = {rows[-1].epsilon:g} to {ratio[top]:.3f} "
         f"at {rows[top].epsilon:g} ({'without a fall' if rising else '**with falls**'}). At "
-        f"smaller epsilon it falls, since no risk exceeds n/2 = {n / 2:g}, that of 0 or n by a coin.",
+        f"smaller epsilon it falls, since none exceeds n/2 = {n / 2:g}, that of 0 or n by a coin.",
     ]  # fmt: skip
     if large:
         words = ", ".join(f"{value:.3f} at {e:g}" for e, value in large)
