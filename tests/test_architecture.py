@@ -120,6 +120,7 @@ LAYERS = {
         "reduced_moves",
         "reduced_starts",
         "reduced_sets",
+        "count_smoothing",
     ],
     5: [
         "ledger_store",
