@@ -2,10 +2,11 @@
 
 A tree of halves is walked from the top.  The number in a node is known by then; the noisy counts
 below say how it is shared between the two halves, and the true share is one of few kinds: even,
-even but for chance or for 16 times its variance, nearly even, anything, or all in one half.  How common each kind is at a level is
-read from the noisy counts themselves (maximum likelihood), so that smooth, rough and sparse data
-all shrink what is noise and keep what is not.  No half holds less than nothing at any level:
-counts come out non-negative, with the sums of large blocks where the noisy counts have them.
+even but for chance or for 16 times its variance, nearly even, anything, or all in one half.  How
+common each kind is at a level is read from the noisy counts themselves (maximum likelihood), so
+that smooth, rough and sparse data all shrink what is noise and keep what is not.  No half holds
+less than nothing at any level: counts come out non-negative, and the sums of large blocks are
+those of the noisy counts.
 
 The trees' cuts are public and arbitrary, so the answer is the mean over several trees, each
 with its cuts elsewhere.  A single high cell is seen better by itself than in the sums of its
