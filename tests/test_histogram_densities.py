@@ -1,8 +1,11 @@
 """A histogram smoothed into a density: near the truth, honest bands, the same bits after a file."""
 
+import json
 import math
 from dataclasses import replace
+from importlib.resources import files
 
+import jsonschema
 import numpy as np
 import pytest
 from scipy.stats import beta, binom
@@ -10,13 +13,14 @@ from scipy.stats import beta, binom
 import mercer
 from mercer.densities import DensityRelease
 from mercer.histogram_densities import _of_bins, histogram_density
-from mercer.laws import Normal
+from mercer.laws import BinnedLaplace, Normal, law_from_dict
 from tests.conftest import ALPHA
 
 TRUTH = beta(2, 5)
 POINTS = np.linspace(0, 10, 401)
 EQUAL = np.linspace(0, 10, 41)
 UNEQUAL = 10 * np.linspace(0, 1, 41) ** 1.5
+SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
 SURE = {"missing": "drop"}  # the number of complete rows is public
 
 
@@ -65,10 +69,52 @@ def test_moments_and_their_deviation(rng):
     direct = np.cos(math.pi * np.outer(np.arange(13), middles)) @ (bars.raw / 1000)
     np.testing.assert_allclose(found.coordinates[1:], direct[1:], atol=1e-5 * found.noise.scale)
     assert found.coordinates[0] == 1
-    assert isinstance(found.noise, Normal)
     exact = math.sqrt(40 / 2) * bars.noise.deviation / 1000
-    assert found.noise.scale == pytest.approx(exact, rel=1e-12)
+    np.testing.assert_allclose(found.noise.deviations(13), exact, rtol=1e-12)
     assert found.privacy == bars.privacy
+
+
+def test_which_law_is_told(rng):
+    x = values(1000, rng)
+    options = {"bounds": (0, 10), "epsilon": 1}
+    pure = histogram_density(mercer.histogram(x, bins=40, **options))
+    assert isinstance(pure.noise, BinnedLaplace)
+    assert pure.noise.cells == 40
+    for other in (
+        mercer.histogram(x, bins=40, delta=1e-6, **options),
+        mercer.histogram(x, bins=UNEQUAL, epsilon=1),
+        mercer.histogram(x, bins=5000, insist=True, **options),
+    ):
+        assert isinstance(histogram_density(other).noise, Normal)
+
+
+def test_draws_of_the_law_have_its_deviations(rng):
+    """By the fourth moment: |mean of z^2 - 1| < 7 standard errors, below 1e-9 for ten."""
+    law, runs = BinnedLaplace(0.02, 0.01, 16), 40_000
+    scaled = (law.simulate(11, runs, rng) / law.deviations(11))[:, 1:] ** 2
+    limit = 7 * np.sqrt(np.var(scaled, axis=0) / runs)
+    assert np.all(np.abs(np.mean(scaled, axis=0) - 1) < limit)
+    assert np.all(np.abs(1.1 * np.mean(scaled, axis=0) - 1) > limit)  # would see a twentieth
+
+
+def test_a_damaged_law_is_refused():
+    fields = BinnedLaplace(0.02, 0.01, 16).to_dict()
+    assert law_from_dict(fields) == BinnedLaplace(0.02, 0.01, 16)
+    for cells in (1, 1 << 13, True, "16", None):
+        with pytest.raises(ValueError, match="cells of the noise must be a whole number"):
+            law_from_dict(fields | {"cells": cells})
+
+
+@pytest.mark.parametrize("cells", [5, 40])
+def test_a_law_that_does_not_fit_is_refused(cells, tmp_path, rng):
+    found = histogram_density(mercer.histogram(values(500, rng), bins=EQUAL, epsilon=1), degree=12)
+    path = found.save(tmp_path / "density.json")
+    path.write_text(path.read_text().replace('"cells": 40', f'"cells": {cells}'))
+    if cells == 40:
+        mercer.load(path)
+    else:
+        with pytest.raises(ValueError, match="'binned-laplace' does not fit the basis 'moments'"):
+            mercer.load(path)
 
 
 def test_unequal_bins_state_no_less_noise_than_there_is(rng):
@@ -91,7 +137,7 @@ def covered(edges, rng, draws, shrink=1.0):
     for _ in range(draws):
         bars = mercer.histogram(x, bins=edges, epsilon=1, rng=rng, **SURE)
         found = histogram_density(bars)
-        found = replace(found, noise=Normal(found.noise.scale * shrink, found.noise.step))
+        found = replace(found, noise=replace(found.noise, scale=found.noise.scale * shrink))
         quiet = histogram_density(replace(bars, values=plain), degree=found.basis.size - 1)
         same = replace(
             quiet, covariance=found.covariance, smoother=found.smoother, choice=found.choice
@@ -103,7 +149,7 @@ def covered(edges, rng, draws, shrink=1.0):
 
 
 def test_bands_cover_the_estimate_without_noise(rng):
-    """Simultaneously, at 95 %; a little slack for the normal approximation of sums of 40."""
+    """Simultaneously, at 95 %; a little slack, since the noise has a part in the bandwidth."""
     draws = 60
     least = int(binom.ppf(ALPHA, draws, 0.93))
     assert covered(EQUAL, rng, draws) >= least
@@ -123,6 +169,7 @@ def test_a_file_keeps_every_bit(edges, tmp_path, rng):
     np.testing.assert_array_equal(again(POINTS), found(POINTS))
     np.testing.assert_array_equal(again.band(POINTS).upper, found.band(POINTS).upper)
     np.testing.assert_array_equal(again.sample(50, rng=1), found.sample(50, rng=1))
+    jsonschema.validate(json.loads((tmp_path / "wait.json").read_text()), SCHEMA)
     assert again.privacy == found.privacy
     assert again.domain.names == ("wait",)
     np.testing.assert_array_equal(  # from the file of the bars as well

@@ -18,9 +18,10 @@ from mercer.bases import Moments
 from mercer.bases.moments import MOST_DEGREE
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import Floats, check_count
+from mercer.count_laws import GeometricLaw
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
-from mercer.laws import Normal
+from mercer.laws import MOST_BINS, BinnedLaplace, Law, Normal
 from mercer.rules_pure import moment_rule
 from mercer.smoothing import released_mass
 
@@ -37,36 +38,38 @@ def histogram_density(release: HistogramRelease, *, degree: int | None = None) -
     one less than the bins.  Smoothing is chosen from the noisy moments, and free to change:
     `density.smooth(bandwidth)`.
 
-    The noise of a moment is a sum over all bins, and taken as normal.  Its deviation is exact
-    with equal bins, where the records of a bin count at its middle; with others, where they are
-    spread evenly over their bin, it is that of the combination of moments with most noise, so
-    that bands are wider than they need be.
+    With equal bins the records of a bin count at its middle, and the law of the noise is exact.
+    With others they are spread evenly over their bin; the noise is then taken as normal and
+    white, with the deviation of the combination of moments that has most, so that bands are
+    wider than they need be.
     """
     edges = _edges(release)
     unit = (edges - edges[0]) / (edges[-1] - edges[0])
     total = _total(release)
-    spread = release.noise.deviation / total  # of one bin's share
     most = min(release.domain.cells - 1, MOST_DEGREE)
     if degree is None:
         degree = _rule(release, most)
     else:
         degree = check_count("degree", degree, least=1, most=most, hint="cosines, below the bins")
     shares = release.raw.astype(float) / total
+    law: Law
     if release.domain.columns[0].equal:
-        moments = dct(shares, type=2)[: degree + 1] / 2
-        deviation = spread * math.sqrt(shares.size / 2)
+        moments, stretch = dct(shares, type=2)[: degree + 1] / 2, math.sqrt(shares.size / 2)
     else:
         moments, stretch = _of_bins(shares, unit, degree)
-        deviation = spread * stretch
-    deviation = max(deviation, 1e-12)  # where epsilon leaves no noise
+    deviation = max(release.noise.deviation / total * stretch, 1e-12)  # noise may round to none
     step = 2.0 ** (math.floor(math.log2(deviation)) - _FINE)
     moments = np.rint(moments / step) * step
     moments[0] = 1.0  # all records that have values are somewhere
+    if _by_bins(release, deviation):
+        law = BinnedLaplace(release.noise.scale / total, 1 / total, release.domain.cells)
+    else:
+        law = Normal(deviation, step)
     column = release.domain.columns[0]
     return DensityRelease.smoothed(
         domain=Domain((column.name,), ((float(edges[0]), float(edges[-1])),)),
         privacy=release.privacy, basis=Moments(degree, "reflect"), coordinates=moments,
-        noise=Normal(deviation, step), boundary="reflect",
+        noise=law, boundary="reflect",
     )  # fmt: skip
 
 
@@ -101,6 +104,12 @@ def _total(release: HistogramRelease) -> float:
     if noisy > 1 + 3 * deviation:  # several rows of one person
         return noisy * release.n
     return released_mass(noisy, deviation) * release.n
+
+
+def _by_bins(release: HistogramRelease, deviation: float) -> bool:
+    """Whether the law is simulated bin by bin: not where sums over bins are normal anyway."""
+    few = release.domain.columns[0].equal and release.domain.cells <= MOST_BINS
+    return few and isinstance(release.noise, GeometricLaw) and deviation > 1e-12
 
 
 def _rule(release: HistogramRelease, most: int) -> int:
