@@ -121,6 +121,8 @@ LAYERS = {
         "reduced_moves",
         "reduced_starts",
         "reduced_sets",
+        "count_smoothing",
+        "histogram_densities",
     ],
     5: [
         "ledger_store",
@@ -276,6 +278,7 @@ SAME_LAYER = {
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
     ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
+    ("histogram_densities", "cell_releases"), ("histogram_densities", "densities"), ("histogram_densities", "smoothing"),
     ("optimal_counts", "count_losses"), ("optimal_counts", "exact"), ("counting_programs", "count_losses"), ("counting_programs", "optimal_counts"),
     ("lower_bounds", "optimal_counts"),
     ("margin_fits", "margin_parts"), ("margin_releases", "cell_questions"), ("margin_releases", "cell_releases"),
