@@ -45,6 +45,10 @@ LAYERS = {
         "clauses",
         "count_laws",
         "whole_draws",
+        "count_losses",
+        "optimal_counts",
+        "counting_programs",
+        "lower_bounds",
     ],
     2: [
         "sensitive",
@@ -91,6 +95,10 @@ LAYERS = {
         "table_sheets",
         "plotting_tables",
         "table_storage",
+        "margin_parts",
+        "margin_fits",
+        "margin_releases",
+        "margin_storage",
         "machines",
         "predictors",
         "smoothing",
@@ -267,6 +275,12 @@ SAME_LAYER = {
     ("cli_tables", "table_plans"), ("cli_tables", "terminal"), ("cli_tables", "terminal_machines"), ("cli_tables", "terminal_tables"),
     ("terminal_tables", "table_plans"), ("terminal_tables", "terminal"),
     ("synthesizers", "estimators"), ("synthesizers", "synthesis"),
+    ("optimal_counts", "count_losses"), ("optimal_counts", "exact"), ("counting_programs", "count_losses"), ("counting_programs", "optimal_counts"),
+    ("lower_bounds", "optimal_counts"),
+    ("margin_fits", "margin_parts"), ("margin_releases", "cell_questions"), ("margin_releases", "cell_releases"),
+    ("margin_releases", "margin_fits"), ("margin_releases", "release"), ("margin_releases", "weighted"),
+    ("margin_storage", "cell_storage"), ("margin_storage", "margin_parts"), ("margin_storage", "margin_releases"),
+    ("storage", "margin_storage"),
 }  # fmt: skip
 
 

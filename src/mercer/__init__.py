@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mercer.checks import PrivacyWarning
     from mercer.count_releases import CountRelease
     from mercer.counting import count, proportion
+    from mercer.counting_programs import OptimalCount, optimal_count, risk_body
     from mercer.curve_bounds import curve_bound
     from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
@@ -63,6 +64,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "OptimalCount",
     "OwnKernel",
     "PrivacyWarning",
     "PrivateKernelClassifier",
@@ -93,6 +95,7 @@ __all__ = [
     "mean_curve",
     "mean_curves",
     "open_live",
+    "optimal_count",
     "plot_curves",
     "proportion",
     "quantiles",
@@ -101,6 +104,7 @@ __all__ = [
     "random_statistic",
     "regression",
     "replay",
+    "risk_body",
     "select",
     "select_function",
     "synthetic",
@@ -151,6 +155,9 @@ _HOMES = {
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",
+    "OptimalCount": "counting_programs",
+    "optimal_count": "counting_programs",
+    "risk_body": "counting_programs",
     "OwnKernel": "record_kernels",
     "TableRelease": "table_releases",
     "synthetic": "synthesis",

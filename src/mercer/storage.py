@@ -23,6 +23,7 @@ from mercer.fields import Fields, finite, numbers
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
+from mercer.margin_storage import margins_from
 from mercer.modes import Filter
 from mercer.polynomials import Polynomials
 from mercer.predictors import ClassifierRelease, RegressionRelease
@@ -209,6 +210,10 @@ def _statistic(top: Fields) -> Release:
     return statistic_from(top, random_statement_from(top.part("privacy")))
 
 
+def _margins(top: Fields) -> Release:
+    return margins_from(top, _statement(top.part("privacy")))
+
+
 _KINDS: dict[str, Callable[[Fields], Release]] = {
     "density": _density,
     "classifier": _classifier,
@@ -218,6 +223,7 @@ _KINDS: dict[str, Callable[[Fields], Release]] = {
     "synthetic-records": _records,
     "histogram": _histogram,
     "count": _count,
+    "margins": _margins,
     "statistic": _statistic,
 }
 

@@ -22,6 +22,7 @@ from mercer.checks import check_choice, check_epsilon
 from mercer.clauses import axes_of_condition, words_of
 from mercer.columns import Boolean, Numeric
 from mercer.count_releases import CountRelease
+from mercer.counting import counted
 from mercer.histograms import Question, name_of
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
@@ -76,8 +77,7 @@ def random_proportion(
     weaker_promise
         True, said in so many words: it is required.
     unit
-        Column that names the person, of whom the first row counts (M16): then persons are the
-        draws.
+        Column that names the person (M16): then persons are the draws.
     insist
         Release even where noise must drown the count, or where n and gamma say that no count
         would be exact, so that `mercer.proportion` promises more at the same noise.
@@ -107,11 +107,9 @@ def random_proportion(
     check_unclaimed(data, source)
     one = Sensitivity(1.0, norm="l1")
     noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon)
-    tally = count_cells(ask.open(data, progress), axes, most=1, counts=ask.counts)
-    n = ask.n(tally)
+    number, n = counted(ask, data, truths=where is None, progress=progress)
     _check_gain(n, 1, share, "mercer.proportion", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)
-    number = tally.complete if where is not None else int(tally.dense()[1])
     weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source)
     return publish_random_count(number, noise, weaker, words=words)
 
@@ -148,8 +146,11 @@ def random_histogram(
     ----------
     values, bins, categories, bounds, other, outside, columns, counts, missing, rng, progress
         As in `mercer.histogram`.
-    epsilon, gamma, weaker_promise, unit, insist
+    epsilon, gamma, weaker_promise, insist
         As in `mercer.random_proportion`.
+    unit
+        Column that names the person, of whom the first row counts (M16): then persons are the
+        draws.
 
     Examples
     --------
