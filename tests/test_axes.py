@@ -75,7 +75,9 @@ def test_equal_bins_are_found_exactly(shape, values, drop):
         slow, quick = axis.places(codes), places_of(Axes((axis,)), codes[:, None])[0]
         counts = count_equal(axis, codes) if axis.equal else None
     assert quick.tolist() == slow.tolist()
-    assert counts is None or counts.tolist() == np.bincount(slow[slow >= 0], minlength=size).tolist()
+    assert (
+        counts is None or counts.tolist() == np.bincount(slow[slow >= 0], minlength=size).tolist()
+    )
 
 
 def test_keys_and_places_are_inverse(rng):
