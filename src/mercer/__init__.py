@@ -34,15 +34,18 @@ if TYPE_CHECKING:
     from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
     from mercer.plotting import plot_curves
     from mercer.predictors import ClassifierRelease, RegressionRelease
+    from mercer.random_statements import RandomStatement
     from mercer.record_kernels import OwnKernel
     from mercer.release import Release
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
+    from mercer.statistic_releases import StatisticRelease
     from mercer.storage import load
     from mercer.synthesis import synthetic
     from mercer.synthesizers import PrivateSynthesizer
     from mercer.table_domain import Domain
     from mercer.table_releases import TableRelease
+    from mercer.weaker import random_histogram, random_proportion, random_statistic
 
 __all__ = [
     "Audit",
@@ -69,10 +72,12 @@ __all__ = [
     "PrivateKernelRegressor",
     "PrivateMeanCurve",
     "PrivateSynthesizer",
+    "RandomStatement",
     "Receipt",
     "RegressionRelease",
     "Release",
     "Replay",
+    "StatisticRelease",
     "TableRelease",
     "__version__",
     "audit",
@@ -94,6 +99,9 @@ __all__ = [
     "plot_curves",
     "proportion",
     "quantiles",
+    "random_histogram",
+    "random_proportion",
+    "random_statistic",
     "regression",
     "replay",
     "risk_body",
@@ -159,6 +167,11 @@ _HOMES = {
     "histogram": "histograms",
     "proportion": "counting",
     "table": "histograms",
+    "RandomStatement": "random_statements",
+    "StatisticRelease": "statistic_releases",
+    "random_histogram": "weaker",
+    "random_proportion": "weaker",
+    "random_statistic": "weaker",
 }
 
 
