@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
     from mercer.estimators import PrivateKernelDensity
+    from mercer.histogram_plans import HistogramPlan, histogram_plan
     from mercer.histograms import histogram, table
     from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
@@ -53,6 +54,7 @@ __all__ = [
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "HistogramPlan",
     "HistogramRelease",
     "Ledger",
     "LedgerError",
@@ -81,6 +83,7 @@ __all__ = [
     "density",
     "density_plan",
     "histogram",
+    "histogram_plan",
     "iqr",
     "live",
     "live_names",
@@ -147,9 +150,11 @@ _HOMES = {
     "TableRelease": "table_releases",
     "synthetic": "synthesis",
     "CountRelease": "count_releases",
+    "HistogramPlan": "histogram_plans",
     "HistogramRelease": "cell_releases",
     "count": "counting",
     "histogram": "histograms",
+    "histogram_plan": "histogram_plans",
     "proportion": "counting",
     "table": "histograms",
 }
