@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mercer.checks import PrivacyWarning
     from mercer.count_releases import CountRelease
     from mercer.counting import count, proportion
+    from mercer.counting_programs import OptimalCount, optimal_count, risk_body
     from mercer.curve_bounds import curve_bound
     from mercer.curve_estimators import PrivateMeanCurve
     from mercer.curves import CurveRelease
@@ -34,15 +35,18 @@ if TYPE_CHECKING:
     from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
     from mercer.plotting import plot_curves
     from mercer.predictors import ClassifierRelease, RegressionRelease
+    from mercer.random_statements import RandomStatement
     from mercer.record_kernels import OwnKernel
     from mercer.release import Release
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
+    from mercer.statistic_releases import StatisticRelease
     from mercer.storage import load
     from mercer.synthesis import synthetic
     from mercer.synthesizers import PrivateSynthesizer
     from mercer.table_domain import Domain
     from mercer.table_releases import TableRelease
+    from mercer.weaker import random_histogram, random_proportion, random_statistic
 
 __all__ = [
     "Audit",
@@ -62,6 +66,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "OptimalCount",
     "OwnKernel",
     "PrivacyWarning",
     "PrivateKernelClassifier",
@@ -69,10 +74,12 @@ __all__ = [
     "PrivateKernelRegressor",
     "PrivateMeanCurve",
     "PrivateSynthesizer",
+    "RandomStatement",
     "Receipt",
     "RegressionRelease",
     "Release",
     "Replay",
+    "StatisticRelease",
     "TableRelease",
     "__version__",
     "audit",
@@ -91,11 +98,16 @@ __all__ = [
     "mean_curve",
     "mean_curves",
     "open_live",
+    "optimal_count",
     "plot_curves",
     "proportion",
     "quantiles",
+    "random_histogram",
+    "random_proportion",
+    "random_statistic",
     "regression",
     "replay",
+    "risk_body",
     "select",
     "select_function",
     "synthetic",
@@ -146,6 +158,9 @@ _HOMES = {
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",
+    "OptimalCount": "counting_programs",
+    "optimal_count": "counting_programs",
+    "risk_body": "counting_programs",
     "OwnKernel": "record_kernels",
     "TableRelease": "table_releases",
     "synthetic": "synthesis",
@@ -157,6 +172,11 @@ _HOMES = {
     "histogram_plan": "histogram_plans",
     "proportion": "counting",
     "table": "histograms",
+    "RandomStatement": "random_statements",
+    "StatisticRelease": "statistic_releases",
+    "random_histogram": "weaker",
+    "random_proportion": "weaker",
+    "random_statistic": "weaker",
 }
 
 

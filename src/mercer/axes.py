@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats, Ints, check_choice
-from mercer.columns import Column, Date, Numeric, column_from_dict
+from mercer.columns import Column, Date, Integer, Numeric, column_from_dict
 
-__all__ = ["MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis"]
+__all__ = ["FAR", "MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis"]
 
 MOST_CELLS = 1 << 62  # of a table: keys are 64-bit numbers
 MOST_LISTED = 1 << 24  # cells of a table that is written down cell by cell
 MOST_PLACES = 1 << 22  # cells along one column
 OUTSIDE = ("clip", "drop")
-_FAR = 1e100
+FAR = 1e100  # no record holds a larger number
 
 
 @dataclass(frozen=True)
@@ -60,12 +60,12 @@ class Axis:
 
     @property
     def reading(self) -> Column:
-        """The column as records are read by it: with edges that drop, values are not clipped."""
-        if self.edges is None or self.outside == "clip":
+        """The column as records are read by it: edges do the clipping."""
+        if self.edges is None:
             return self.column
         if isinstance(self.column, Date):
             return Date(self.name, date.min, date.max)
-        return Numeric(self.name, -_FAR, _FAR)
+        return self.column if isinstance(self.column, Integer) else Numeric(self.name, -FAR, FAR)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -74,11 +74,13 @@ class Axis:
 
     @cached_property
     def equal(self) -> bool:
-        """Whether the edges are equally far apart, but for rounding."""
+        """Whether each edge is where equal bins would have it, to a millionth of a bin."""
         if self.edges is None:
             return False
-        widths = np.diff(self.edges)
-        return bool(np.ptp(widths) <= 1e-9 * np.max(widths))
+        even = np.linspace(self.edges[0], self.edges[-1], len(self.edges))
+        width = (self.edges[-1] - self.edges[0]) / self.size
+        rounding = 2.0**-51 * max(map(abs, self.ends))
+        return bool(np.max(np.abs(self._edges - even)) + rounding <= 1e-7 * width)
 
     @cached_property
     def _edges(self) -> Floats:
@@ -86,10 +88,9 @@ class Axis:
 
     def places(self, codes: Floats) -> Ints:
         """The cell of each code; -1 for one that does not fit."""
-        missing = np.isnan(codes)
+        missing = ~np.isfinite(codes)
         if self.edges is None:
-            found = np.where(missing, -1.0, codes - self.column.ends[0]).astype(np.int64)
-            return found
+            return np.where(missing, -1.0, codes - self.column.ends[0]).astype(np.int64)
         edges = self._edges
         safe = np.where(missing, edges[0], codes)
         found = np.searchsorted(edges, safe, side="right").astype(np.int64) - 1
@@ -203,7 +204,7 @@ class Axes:
         return self.names.index(name)  # type: ignore[arg-type]
 
     def keys(self, places: Ints) -> Ints:
-        """Keys of cells given by their places, shape (columns, cells); -1 where one does not fit."""
+        """Keys of cells by their places, shape (columns, cells); -1 where one does not fit."""
         keys = np.zeros(places.shape[1], dtype=np.int64)
         for size, row in zip(self.sizes, places, strict=True):
             keys *= size
@@ -245,7 +246,7 @@ def rising(name: object, edges: object) -> tuple[float, ...]:
     numbers = []
     for edge in edges:
         plain = edge.item() if isinstance(edge, np.generic) else edge
-        if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) <= _FAR:
+        if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) <= FAR:
             raise ValueError(f"bins of {name!r} must have finite numbers as edges")
         numbers.append(float(plain))
     for i, (a, b) in enumerate(pairwise(numbers)):

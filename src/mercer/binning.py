@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from mercer.checks import check_count
 from mercer.columns import Categorical, Column, Date, Integer, Numeric
 from mercer.table_domain import TableDomain
 
-__all__ = ["axis_of", "axis_of_column", "axes_of"]
+__all__ = ["axes_of", "axis_of", "axis_of_column"]
 
 FEW = 100  # values of a column that are a cell each unless bins are given
 USUAL = 10  # bins of a column with more
@@ -143,7 +144,7 @@ def _cut(name: str, bins: Any, outside: str) -> Axis:
 
 
 def _joined(name: str, pairs: list[Any]) -> list[Any]:
-    for i, (one, two) in enumerate(zip(pairs[:-1], pairs[1:], strict=True)):
+    for i, (one, two) in enumerate(pairwise(pairs)):
         if one[1] != two[0]:
             how = "overlap" if two[0] < one[1] else "leave a gap"
             raise ValueError(

@@ -14,10 +14,10 @@ from mercer.axes import Axes
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import Ints
 from mercer.mechanisms.counts import CountNoise
-from mercer.privacy import PureEvent
+from mercer.privacy import PureEvent, Sensitivity
 from mercer.publish import Purse, spend
 from mercer.statements import Statement
-from mercer.summaries.cell_counts import CellCounts
+from mercer.summaries.cell_counts import CellCounts, MarginCounts
 
 __all__ = ["check_worth", "publish_cells", "publish_count", "threshold_of"]
 
@@ -89,3 +89,26 @@ def _show(
     sensitivity = counts.l1() if isinstance(noise.event, PureEvent) else counts.l2()
     purse.entropy.parameters(axes.cells, noise.law.scale, threshold)
     purse.entropy.witness("counts", counts.shown, sensitivity)
+
+
+def publish_margins(
+    counts: MarginCounts, single: tuple[bool, ...], noise: CountNoise, purse: Purse, *, n: int,
+    unit: str, epsilon: float, delta: float, bounds: tuple[Sensitivity, Sensitivity], what: str,
+) -> tuple[list[Ints], Statement]:  # fmt: skip
+    """Charge and add noise to every cell of every margin.
+
+    Of a margin marked single, which has two cells, the second alone gets noise; the first is what
+    it leaves of n.
+    """
+    statement = _paid(noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None)  # fmt: skip  # noqa: E501
+    parts = [
+        part.dense()[1:] if alone else part.dense()
+        for part, alone in zip(counts.parts, single, strict=True)
+    ]
+    sensitivity = bounds[0] if isinstance(noise.event, PureEvent) else bounds[1]
+    purse.entropy.parameters(single, noise.law.scale)
+    whole = np.concatenate(parts)
+    purse.entropy.witness("margins", whole, sensitivity)
+    noisy = np.split(noise.add(whole, purse.entropy), np.cumsum([len(part) for part in parts])[:-1])
+    pairs = zip(noisy, single, strict=True)
+    return [np.array([n - part[0], part[0]]) if alone else part for part, alone in pairs], statement

@@ -216,6 +216,13 @@ class HistogramRelease(Release):
         place = np.where(points == edges[-1], axis.size - 1, place)
         return height[np.where((place >= 0) & (place < axis.size), place, axis.size)]
 
+    @property
+    def accuracy(self) -> Any:
+        """Expected error due to privacy, beside the least that is possible."""
+        from mercer.cell_accuracy import accuracy_of_histogram
+
+        return accuracy_of_histogram(self)
+
     def to_dict(self) -> dict[str, Any]:
         from mercer.cell_storage import to_dict
 

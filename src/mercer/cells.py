@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.axes import FAR
 from mercer.cell_sorts import by_sort, days_of, sort_of, trimmed, written_days
 from mercer.checks import Floats
 from mercer.columns import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
@@ -105,6 +106,8 @@ class _OfNumbers(Reader):
     sorts = frozenset({"number", "truth", "text"})
 
     def _numbers(self, numbers: Floats) -> Floats:
+        if self._column.ends == (-FAR, FAR):  # any number: whoever asks for it looks what fits
+            return numbers
         codes = self._column.snap(numbers)
         codes[~np.isfinite(numbers)] = np.nan
         return codes

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.axes import Axes, Axis
+from mercer.axes import FAR, Axes, Axis
 from mercer.columns import Boolean, Categorical, Date, Numeric
 
 __all__ = ["axes_of_condition", "words_of"]
-
-_FAR = 1e100
 
 
 def axes_of_condition(where: object) -> Axes:
@@ -82,11 +80,11 @@ def _between(name: str, rule: tuple[Any, ...]) -> Axis:
         start, stop = days.ends
         return Axis(days, (start, stop if stop > start else start + 0.5), "drop")
     ends = []
-    for end, far in zip(rule, (-_FAR, _FAR), strict=True):
+    for end, far in zip(rule, (-FAR, FAR), strict=True):
         plain = end.item() if isinstance(end, np.generic) else end
         if plain is None:
             ends.append(far)
-        elif isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) < _FAR:  # fmt: skip  # noqa: E501
+        elif isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) < FAR:  # fmt: skip  # noqa: E501
             raise ValueError(f"where: {name!r} must have finite numbers or dates as ends")
         else:
             ends.append(float(plain))
@@ -94,4 +92,4 @@ def _between(name: str, rule: tuple[Any, ...]) -> Axis:
         raise ValueError(f"where: {name!r}: (least, most) stand the other way round")
     if ends[0] == ends[1]:
         ends[1] = math.nextafter(ends[1], math.inf)
-    return Axis(Numeric(name, -_FAR, _FAR), tuple(ends), "drop")
+    return Axis(Numeric(name, -FAR, FAR), tuple(ends), "drop")

@@ -54,7 +54,7 @@ class CountLaw(ABC):
 
     @abstractmethod
     def log_moment(self, t: float) -> float:
-        """log E exp(t noise)."""
+        """Logarithm of E exp(t noise)."""
 
     @property
     @abstractmethod

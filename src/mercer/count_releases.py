@@ -87,6 +87,13 @@ class CountRelease(Release):
             raise TypeError("a proportion is no whole number; see .count")
         return self.count
 
+    @property
+    def accuracy(self) -> Any:
+        """Expected error due to privacy, beside the least that is possible."""
+        from mercer.cell_accuracy import accuracy_of_count
+
+        return accuracy_of_count(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
@@ -98,10 +105,10 @@ class CountRelease(Release):
         }
 
     def __repr__(self) -> str:
-        what, level = ("proportion" if self.share else "count"), 0.95
-        _, low, high, _ = self.interval(level)
+        what = "proportion" if self.share else "count"
+        _, low, high, _ = self.interval(0.95)
         return (
-            f"<CountRelease: {what} of {self.domain.words} = {self.value:.6g}, {level:.0%} interval "
+            f"<CountRelease: {what} of {self.domain.words} = {self.value:.6g}, 95 % interval "
             f"[{low:.6g}, {high:.6g}]; {self.privacy.short}>"
         )
 

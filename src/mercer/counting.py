@@ -18,9 +18,9 @@ from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse
 from mercer.statements import Statement
-from mercer.summaries.cell_counts import count_cells
+from mercer.summaries.cell_counts import count_cells, count_persons
 
-__all__ = ["count", "proportion"]
+__all__ = ["count", "counted", "proportion"]
 
 
 def count(
@@ -33,7 +33,6 @@ def count(
     columns: str | None = None,
     counts: str | None = None,
     unit: str | None = None,
-    rows_per_person: int = 1,
     insist: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
@@ -58,7 +57,10 @@ def count(
         least risk for this n, for small n.
     columns
         The column of truths, where the data have several.
-    counts, unit, rows_per_person, insist, rng, ledger, dataset, progress
+    unit
+        Column that names the person: then persons are counted for whom it holds in any row, and
+        the promise is about persons (M16).
+    counts, insist, rng, ledger, dataset, progress
         As in `mercer.histogram`.
 
     Examples
@@ -71,8 +73,8 @@ def count(
 
     """
     return _released(
-        data, False, where, epsilon, delta, mechanism, columns, counts, unit, rows_per_person,
-        insist, rng, ledger, dataset, progress,
+        data, False, where, epsilon, delta, mechanism, columns, counts, unit, insist,
+        rng, ledger, dataset, progress,
     )  # fmt: skip
 
 
@@ -86,7 +88,6 @@ def proportion(
     columns: str | None = None,
     counts: str | None = None,
     unit: str | None = None,
-    rows_per_person: int = 1,
     insist: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
@@ -104,8 +105,8 @@ def proportion(
 
     """
     return _released(
-        data, True, where, epsilon, delta, mechanism, columns, counts, unit, rows_per_person,
-        insist, rng, ledger, dataset, progress,
+        data, True, where, epsilon, delta, mechanism, columns, counts, unit, insist,
+        rng, ledger, dataset, progress,
     )  # fmt: skip
 
 
@@ -113,7 +114,7 @@ def proportion(
 def _released(
     data: object, share: bool, where: Mapping[str, Any] | None, epsilon: object, delta: object,
     mechanism: object, columns: str | None, counts: str | None, unit: str | None,
-    rows_per_person: int, insist: bool, rng: object, ledger: LedgerLike, dataset: str | None,
+    insist: bool, rng: object, ledger: LedgerLike, dataset: str | None,
     progress: Callable[[int], None] | None,
 ) -> CountRelease:  # fmt: skip
     if where is None:
@@ -124,18 +125,14 @@ def _released(
             raise ValueError("columns names a column of truths; where names its columns itself")
         axes, words = axes_of_condition(where), words_of(where)
     ask = Question.of(
-        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
+        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=1,
         counts=counts, missing="zero", insist=insist,
     )  # fmt: skip
     chosen = _mechanism(mechanism, ask)
     purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=data, unit=unit)
-    one = Sensitivity(float(ask.most), norm="l1")  # a record comes to fulfil it, or ceases to
-    noise = calibrate_counts(
-        one, Sensitivity(float(ask.most), norm="l2"), epsilon=ask.epsilon, delta=ask.delta
-    )
-    tally = count_cells(ask.open(data, progress), axes, most=ask.most, counts=ask.counts)
-    n = ask.n(tally)
-    number = tally.complete if where is not None else int(tally.dense()[1])
+    one = Sensitivity(1.0, norm="l1")  # a record, or person, comes to fulfil it or ceases to
+    noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon, delta=ask.delta)
+    number, n = counted(ask, data, truths=where is None, progress=progress)
     what = f"{'proportion' if share else 'count'} of {words}"
     terms: dict[str, Any] = {"n": n, "unit": ask.unit or "row", "what": what}
     if chosen is not None:
@@ -153,6 +150,19 @@ def _released(
     )  # fmt: skip
 
 
+def counted(
+    ask: Question, data: object, *, truths: bool, progress: Callable[[int], None] | None
+) -> tuple[int, int]:
+    """How many records or persons, of how many.  `truths`: the last cell alone counts."""
+    records, last = ask.open(data, progress), ask.axes.cells - 1
+    if ask.unit is not None:
+        number, persons = count_persons(records, ask.axes, last if truths else 0)
+        return number, ask.some(persons)
+    tally = count_cells(records, ask.axes, most=1, counts=ask.counts)
+    n = ask.n(tally)
+    return int(tally.dense()[last]) if truths else tally.complete, n
+
+
 def _mechanism(mechanism: object, ask: Question) -> Any:
     """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
     if mechanism == "geometric":
@@ -164,9 +174,6 @@ def _mechanism(mechanism: object, ask: Question) -> Any:
             "mechanism must be 'geometric', 'optimal' or a mercer.optimal_count(...); got "
             f"{mechanism if isinstance(mechanism, str) else type(mechanism).__name__!r}"
         )
-    if ask.delta or ask.most != 1:
-        raise ValueError(
-            "mechanism='optimal' is pure and counts one row of each person: leave out delta and "
-            "rows_per_person"
-        )
+    if ask.delta:
+        raise ValueError("mechanism='optimal' is pure: leave out delta")
     return mechanism

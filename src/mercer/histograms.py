@@ -83,10 +83,13 @@ class Question:
     def n(self, tally: CellCounts | MarginCounts) -> int:
         """Public: the number of rows, of persons, or of complete rows if that is public."""
         if self.unit is not None:
-            n, what = tally.persons, f"different {self.unit!r}"
-        else:
-            n, what = (tally.complete if self.missing == "drop" else tally.rows), "rows"
+            return self.some(tally.persons)
+        return self.some(tally.complete if self.missing == "drop" else tally.rows)
+
+    def some(self, n: int) -> int:
+        """At least one."""
         if n < 1:
+            what = "rows" if self.unit is None else f"different {self.unit!r}"
             raise ValueError(f"there must be at least 1 of {what}, got {n}; nothing was spent")
         return n
 

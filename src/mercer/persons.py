@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.checks import Ints
+from mercer.sensitive import Sensitive
 
-__all__ = ["Named", "identities", "person_weights"]
+__all__ = ["Named", "Persons", "identities", "person_weights"]
 
 
 class Named(Protocol):
@@ -50,6 +51,43 @@ def person_weights(rows: Named, scale: int) -> tuple[int, Callable[[], Iterator[
             yield np.append(share, 0)[place.to_numpy(zero_copy_only=False)].astype(np.int64)
 
     return total.num_rows, weights
+
+
+class Persons(Sensitive):
+    """Numbers of persons as they come up in chunks, and how many rows of each were seen."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._seen = np.zeros(0, dtype=np.int64)
+
+    @property
+    def count(self) -> int:
+        """Different persons so far."""
+        return len(self._numbers)
+
+    def numbers(self, names: Any) -> Ints:
+        """The number of each row's person; -1 of a row without a name, which is nobody's."""
+        coded = identities(names).dictionary_encode()
+        known = self._numbers
+        places = [known.setdefault(name, len(known)) for name in coded.dictionary.to_pylist()]
+        which = coded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
+        return np.array([*places, -1], dtype=np.int64)[which]
+
+    def ranks(self, names: Any) -> Ints:
+        """How many rows of the same person stand before each row; very many if it is nobody's."""
+        person = self.numbers(names)
+        more = self.count - len(self._seen)
+        self._seen = np.append(self._seen, np.zeros(more, dtype=np.int64))
+        named = np.flatnonzero(person >= 0)
+        own = person[named]
+        order = np.argsort(own, kind="stable")
+        starts = np.flatnonzero(np.diff(own[order], prepend=-1))
+        lengths = np.diff(np.append(starts, len(own)))
+        rank = np.full(len(person), np.iinfo(np.int64).max)
+        within = np.arange(len(own)) - np.repeat(starts, lengths)
+        rank[named[order]] = self._seen[own[order]] + within
+        np.add.at(self._seen, own, 1)
+        return rank
 
 
 def identities(column: Any) -> Any:

@@ -52,6 +52,9 @@ class Records(Rows):
             self._tick(batch.num_rows)
             for start in range(0, batch.num_rows, self._step):
                 part = batch.slice(start, self._step)
+                if self.domain.dimension == 1:
+                    yield self._readers[0].codes(part.column(self.names[0]))[:, None]
+                    continue
                 codes = np.empty((self.domain.dimension, part.num_rows))
                 for place, (name, reader) in enumerate(zip(self.names, self._readers, strict=True)):
                     codes[place] = reader.codes(part.column(name))

@@ -13,22 +13,25 @@ from typing import Any, NoReturn
 
 from mercer.bases import Moments, basis_from_dict
 from mercer.bases.base import covariance_of, matrix_of
+from mercer.cell_storage import histogram_from
+from mercer.count_releases import count_from
 from mercer.curves import CurveRelease
 from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
-from mercer.cell_storage import histogram_from
-from mercer.count_releases import count_from
 from mercer.fields import Fields, finite, numbers
 from mercer.laws import OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
+from mercer.margin_storage import margins_from
 from mercer.modes import Filter
 from mercer.polynomials import Polynomials
 from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
+from mercer.random_statements import RandomStatement, random_statement_from
 from mercer.release import Release
 from mercer.statements import Statement
+from mercer.statistic_releases import statistic_from
 from mercer.table_storage import records_from, table_from
 
 __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
@@ -196,11 +199,19 @@ def _records(top: Fields) -> Release:
 
 
 def _histogram(top: Fields) -> Release:
-    return histogram_from(top, _statement(top.part("privacy")))
+    return histogram_from(top, _promise(top.part("privacy")))
 
 
 def _count(top: Fields) -> Release:
-    return count_from(top, _statement(top.part("privacy")))
+    return count_from(top, _promise(top.part("privacy")))
+
+
+def _statistic(top: Fields) -> Release:
+    return statistic_from(top, random_statement_from(top.part("privacy")))
+
+
+def _margins(top: Fields) -> Release:
+    return margins_from(top, _statement(top.part("privacy")))
 
 
 _KINDS: dict[str, Callable[[Fields], Release]] = {
@@ -212,6 +223,8 @@ _KINDS: dict[str, Callable[[Fields], Release]] = {
     "synthetic-records": _records,
     "histogram": _histogram,
     "count": _count,
+    "margins": _margins,
+    "statistic": _statistic,
 }
 
 
@@ -220,7 +233,14 @@ def statement_from(fields: object) -> Statement:
     return _statement(Fields(fields, "the statement"))
 
 
+def _promise(fields: Fields) -> Statement | RandomStatement:
+    """Differential privacy, or the weaker promise that a field names (M14)."""
+    return random_statement_from(fields) if fields.has("promise") else _statement(fields)
+
+
 def _statement(fields: Fields) -> Statement:
+    if fields.has("promise"):
+        raise ValueError("a release of this kind cannot be under a weaker promise")
     delta = finite(fields.get("delta", float | int), "delta")
     if not 0 <= delta < 1:
         raise ValueError("delta must be in [0, 1)")

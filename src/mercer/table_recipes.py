@@ -172,6 +172,7 @@ class TableRecipe:
 
 
 def domain_given(domain: object) -> TableDomain:
+    """A domain as callers write it: of Mercer, a mapping, or the path of a file."""
     if isinstance(domain, TableDomain):
         return domain
     if domain is None:

@@ -15,13 +15,13 @@ import numpy as np
 from mercer.axes import Axes
 from mercer.checks import Floats, Ints
 from mercer.folding import fold
-from mercer.persons import identities
+from mercer.persons import Persons
 from mercer.privacy import Sensitivity
 from mercer.record_data import Records
 from mercer.sensitive import Sensitive
-from mercer.summaries.cell_places import places_of
+from mercer.summaries.cell_places import count_equal, places_of
 
-__all__ = ["CellCounts", "MarginCounts", "count_cells", "count_margins"]
+__all__ = ["CellCounts", "MarginCounts", "count_cells", "count_margins", "count_persons"]
 
 _DENSE = 1 << 22  # cells of a table that is counted cell by cell
 _KEPT = 1 << 20  # keys kept apart before they are merged
@@ -40,6 +40,10 @@ class CellCounts(Sensitive):
 
     def add(self, chunk: Floats) -> Self:
         """With a chunk of records more."""
+        if self._dense is not None and self.axes.dimension == 1 and self.axes.columns[0].equal:
+            self.rows += len(chunk)
+            self._dense += count_equal(self.axes.columns[0], chunk[:, 0])
+            return self
         return self.put(places_of(self.axes, chunk), len(chunk))
 
     def put(self, places: Ints, rows: int, weights: Ints | None = None) -> Self:
@@ -171,15 +175,26 @@ def count_margins(
     return _counted(records, first, lambda: MarginCounts(axes, sets, most), most, counts)
 
 
+def count_persons(records: Records, axes: Axes, least: int) -> tuple[int, int]:
+    """Persons with a row in a cell of at least this key, and all persons."""
+    seen, found = Persons(), np.zeros(0, dtype=bool)
+    for chunk, names in zip(records.chunks(), records.persons(), strict=True):
+        here = axes.keys(places_of(axes, chunk)) >= least
+        person = seen.numbers(names)
+        found = np.append(found, np.zeros(seen.count - len(found), dtype=bool))
+        found[person[here & (person >= 0)]] = True
+    return int(found.sum()), seen.count
+
+
 def _counted(records: Records, tally: Any, zero: Any, most: int, counts: str | None) -> Any:
     if counts is not None:
         return _weighed(records, tally)
     if records.unit is None:
         return fold(records.parts(), zero, workers=records.workers)
-    seen = _Persons(most)
+    seen = Persons()
     for chunk, names in zip(records.chunks(), records.persons(), strict=True):
         places = places_of(tally.axes, chunk)
-        tally.put(np.where(seen.first(names), places, -1), len(chunk))
+        tally.put(np.where(seen.ranks(names) < most, places, -1), len(chunk))
     tally.persons = seen.count
     return tally
 
@@ -199,41 +214,6 @@ def _weighed(records: Records, tally: Any) -> Any:
         weights = numbers.astype(np.int64)
         tally.put(places_of(tally.axes, chunk[:, :-1]), len(chunk), weights)
     return tally
-
-
-class _Persons:
-    """Which rows are among the first few of their person."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._numbers: dict[Any, int] = {}
-        self._seen = np.zeros(0, dtype=np.int64)
-
-    @property
-    def count(self) -> int:
-        """Different persons."""
-        return len(self._numbers)
-
-    def first(self, names: Any) -> Any:
-        """Whether each row counts; one without a name belongs to nobody and does not."""
-        coded = identities(names).dictionary_encode()
-        numbers, places = self._numbers, []
-        for name in coded.dictionary.to_pylist():
-            places.append(numbers.setdefault(name, len(numbers)))
-        if len(numbers) > len(self._seen):
-            self._seen = np.append(self._seen, np.zeros(2 * len(numbers) - len(self._seen), np.int64))  # fmt: skip  # noqa: E501
-        which = coded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
-        person = np.array([*places, -1], dtype=np.int64)[which]
-        rank = np.full(len(person), self._most, dtype=np.int64)
-        named = np.flatnonzero(person >= 0)
-        own = person[named]
-        order = np.argsort(own, kind="stable")
-        starts = np.flatnonzero(np.diff(own[order], prepend=-1))
-        lengths = np.diff(np.append(starts, len(own)))
-        within = np.arange(len(own)) - np.repeat(starts, lengths)
-        rank[named[order]] = self._seen[own[order]] + within
-        np.add.at(self._seen, own, 1)
-        return rank < self._most
 
 
 def _united(keys: Ints, counts: Ints) -> tuple[Ints, Ints]:

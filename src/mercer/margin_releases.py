@@ -1,0 +1,198 @@
+"""Released margins of a table.  Layer 4, right of the door: never sees a record.  M13, M15.
+
+Noisy whole counts of several sets of columns, released together.  They are made to agree with
+each other, without negative counts, when they are first asked for; the noisy counts stay in the
+release.  docs/proofs/margins.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer.axes import Axes
+from mercer.cell_questions import vectors
+from mercer.cell_releases import Margin
+from mercer.checks import Floats, Ints
+from mercer.count_laws import CountLaw
+from mercer.margin_fits import MarginFit
+from mercer.release import Release
+from mercer.weighted import Interval
+
+__all__ = ["MarginsAccuracy", "MarginsRelease"]
+
+_LEAST = 1e-12  # variance of noise that is all but none
+_LISTED = 20  # margins that an error names
+
+
+@dataclass(frozen=True)
+class MarginsAccuracy:
+    """Expected sum over cells of the absolute error of each margin.  Known beforehand."""
+
+    margins: tuple[tuple[str, ...], ...]
+    raw: tuple[float, ...]  # of the noisy counts
+    unbiased: tuple[float, ...]  # of the best unbiased estimate from all of them together
+
+    def __str__(self) -> str:
+        raw, fitted = sum(self.raw) / len(self.raw), sum(self.unbiased) / len(self.unbiased)
+        return (
+            f"{len(self.margins)} margins: the absolute errors of one margin's counts add up to "
+            f"{fitted:.4g} expected, {raw:.4g} before the margins are used together."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginsRelease(Release):
+    """Counts of several sets of columns that anyone may ask and keep for ever."""
+
+    domain: Axes  # type: ignore[assignment]
+    noise: CountLaw  # of every count
+    sets: tuple[tuple[int, ...], ...]  # places of the columns of each margin, rising
+    raw: tuple[Ints, ...]  # noisy counts as they came out, an axis for each column
+    complete: bool = False  # every record is in a cell: their number is n
+
+    kind = "margins"
+
+    def __post_init__(self) -> None:
+        places = range(self.domain.dimension)
+        if not self.sets or len(set(self.sets)) < len(self.sets):
+            raise ValueError("sets must be one or more different margins")
+        for chosen in self.sets:
+            if list(chosen) != sorted(set(chosen)) or not set(chosen) <= set(places):
+                raise ValueError("sets must be rising places of columns of the table")
+        shapes = [tuple(self.domain.sizes[place] for place in chosen) for chosen in self.sets]
+        fixed = tuple(np.array(counts, dtype=np.int64) for counts in self.raw)
+        if [counts.shape for counts in fixed] != shapes:
+            raise ValueError("raw must be counts of each margin, in the shape of its columns")
+        for counts in fixed:
+            counts.setflags(write=False)
+        object.__setattr__(self, "raw", fixed)
+
+    @property
+    def n(self) -> int:
+        """Number of records or persons: public."""
+        return self.privacy.n
+
+    @property
+    def margins(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns of each margin."""
+        return tuple(tuple(self.domain.names[place] for place in chosen) for chosen in self.sets)
+
+    @cached_property
+    def fit(self) -> MarginFit:
+        """All margins together; see `mercer.margin_fits`."""
+        variance = max(self.noise.variance, _LEAST)
+        raw = [counts.astype(np.float64) for counts in self.raw]
+        total = float(self.n) if self.complete else None
+        return MarginFit.of(self.domain.sizes, self.sets, raw, [variance] * len(raw), total)
+
+    def margin(self, *names: str, level: float = 0.95) -> Margin:
+        """Counts of columns that are together in a released margin, with an interval for each.
+
+        Counts are not negative and agree with those of all other margins.  Each interval covers
+        the true count with this probability, as in `query`.
+        """
+        _check_level(level)
+        places = [self.domain.index(name) for name in names]
+        if not places or len(set(places)) < len(places):
+            raise ValueError("margin needs the names of one or more different columns")
+        self._check_together(places)
+        corner = [np.eye(1, self.domain.sizes[place])[0] for place in places]
+        counts, middle = self.fit.margin(places), self.fit.unbiased(places)
+        ends = self._ends(counts, middle, self._width(places, corner, level))
+        return Margin(self.domain.only(places), counts, *ends, level)
+
+    def one_way(self, *, level: float = 0.95) -> dict[str, Margin]:
+        """The margin of every column that is in a released one."""
+        held = set().union(*self.sets)
+        return {
+            name: self.margin(name, level=level)
+            for place, name in enumerate(self.domain.names)
+            if place in held
+        }
+
+    def query(self, where: Mapping[str, Any], *, level: float = 0.95) -> Interval:
+        """How many records fulfil a condition: `query({"age": (20, 40), "sex": "f"})`.
+
+        A bin that is cut counts by its width.  The estimate agrees with `margin`.  The interval
+        has the exact variance of the noise in the best unbiased answer; its level is by the
+        normal law, widened as for a sum of few noises where few counts decide.
+        """
+        _check_level(level)
+        weights = {k: w for k, w in enumerate(vectors(self.domain, where)) if w is not None}
+        places, shares = list(weights), list(weights.values())
+        self._check_together(places)
+        middle, estimate = self.fit.answer(places, shares)
+        width = self._width(places, shares, level)
+        low, high = self._ends(np.array(estimate), np.array(middle), width)
+        return Interval(estimate, float(low), float(high), level)
+
+    @cached_property
+    def accuracy(self) -> MarginsAccuracy:
+        """Expected error due to privacy of every margin."""
+        normal, one = math.sqrt(2 / math.pi), self.noise.mean_error
+        single = one / self.noise.deviation if self.noise.deviation else 0.0
+        unbiased = []
+        for chosen, counts in zip(self.sets, self.raw, strict=True):
+            corner = [np.eye(1, self.domain.sizes[place])[0] for place in chosen]
+            share = 1 / self.fit.terms(chosen, corner)  # E|.| over the deviation is between both
+            ratio = normal + share * (single - normal)
+            unbiased.append(ratio * counts.size * self.fit.cell_deviation(chosen))
+        raw = tuple(one * counts.size for counts in self.raw)
+        return MarginsAccuracy(self.margins, raw, tuple(unbiased))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "privacy": self.privacy.to_dict(),
+            "domain": self.domain.to_dict(),
+            "noise": self.noise.to_dict(),
+            "sets": [list(chosen) for chosen in self.sets],
+            "values": [counts.reshape(-1).tolist() for counts in self.raw],
+            "complete": self.complete,
+        }
+
+    def __repr__(self) -> str:
+        cells = sum(counts.size for counts in self.raw)
+        return (
+            f"<MarginsRelease of {len(self.sets)} margins, {cells} cells, "
+            f"{self.domain.describe()}: {self.privacy.short}>"
+        )
+
+    def _width(self, places: list[int], shares: list[Floats], level: float) -> float:
+        """Half width of an interval for the noise in an answer."""
+        spread = self.fit.deviation(places, shares)
+        ratio = float(ndtri((1 + level) / 2))
+        terms = max(math.floor(min(self.fit.terms(places, shares), 1e4)), 1)
+        if self.noise.deviation and terms < 1e4:
+            sum_of = self.noise.half_width(terms, level)
+            ratio = max(ratio, sum_of / (self.noise.deviation * math.sqrt(terms)))
+        return ratio * spread
+
+    def _ends(self, counts: Floats, middle: Floats, width: float) -> tuple[Floats, Floats]:
+        """Around the unbiased estimate, within what a count can be; the count is between them."""
+        most = self.n if self.privacy.unit == "row" else math.inf  # a person may have more rows
+        low = np.clip(middle - width, 0, most)
+        high = np.clip(middle + width, 0, most)
+        return np.minimum(low, counts), np.maximum(high, counts)
+
+    def _check_together(self, places: list[int]) -> None:
+        if not self.fit.covers(places):
+            asked = ", ".join(repr(self.domain.names[place]) for place in places)
+            there = "; ".join(", ".join(names) or "the total" for names in self.margins[:_LISTED])
+            more = f"; and {len(self.sets) - _LISTED} more" if len(self.sets) > _LISTED else ""
+            raise ValueError(
+                f"the columns {asked} are not together in any released margin; there are {there}"
+                f"{more}; ask about columns of one of them"
+            )
+
+
+def _check_level(level: object) -> None:
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")

@@ -1,0 +1,194 @@
+"""Cells of columns: places, keys, bins and categories as callers write them, conditions."""
+
+import math
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mercer.axes import FAR, Axes, Axis
+from mercer.binning import axes_of, axis_of, axis_of_column
+from mercer.cell_questions import shares, vectors
+from mercer.clauses import axes_of_condition, words_of
+from mercer.columns import Boolean, Categorical, Integer, Numeric
+from mercer.summaries.cell_places import count_equal, places_of
+from mercer.table_domain import TableDomain
+
+
+def one(**given_):
+    usual = {"bins": None, "bounds": None, "categories": None, "other": None, "outside": "clip"}
+    return axis_of("x", **(usual | given_))
+
+
+def test_bins_hold_their_lower_edge_and_the_last_its_upper():
+    axis = one(bins=[0, 1, 2, 4])
+    codes = np.array([-5.0, 0.0, 0.999, 1.0, 2.0, 3.9, 4.0, 7.0, np.nan, np.inf, -np.inf])
+    assert axis.places(codes).tolist() == [0, 0, 0, 1, 2, 2, 2, 2, -1, -1, -1]
+    dropped = one(bins=[0, 1, 2, 4], outside="drop")
+    assert dropped.places(codes).tolist() == [-1, 0, 0, 1, 2, 2, 2, -1, -1, -1, -1]
+    assert axis.labels() == ["[0, 1)", "[1, 2)", "[2, 4]"]
+    assert axis.describe() == "x in 3 bins of [0, 4]"
+
+
+def test_categories_and_other():
+    axis = one(categories=["a", "b"], other="else")
+    assert axis.size == 3
+    assert axis.labels() == ["a", "b", "else"]
+    assert axis.places(np.array([0.0, 2.0, np.nan])).tolist() == [0, 2, -1]
+
+
+def test_whole_numbers_and_dates():
+    axis = one(bins=range(3, 6))
+    assert axis.labels() == ["3", "4", "5"]
+    days = one(bins=4, bounds=("2020-01-01", "2020-01-28"))
+    assert days.size == 4
+    assert days.labels()[0] == "2020-01-01..2020-01-07"
+    assert axis_of_column(Integer("k", 0, 999), None).size == 10
+    assert axis_of_column(Integer("k", 0, 99), None).size == 100
+    assert axis_of_column(Integer("k", 0, 9), 4).labels() == ["0..1", "2..4", "5..6", "7..9"]
+    assert axis_of_column(Integer("k", 0, 9), 40).size == 10
+    cut = one(bins=["2020-01-01", "2020-02-01", "2020-03-01"])
+    assert cut.size == 2
+
+
+EDGES = st.tuples(
+    st.floats(-1e6, 1e6, allow_nan=False), st.floats(1e-3, 1e6), st.integers(1, 300)
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(EDGES, st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=20), st.booleans())
+def test_equal_bins_are_found_exactly(shape, values, drop):
+    """The quick way finds what the search finds: at edges, beside them, and anywhere."""
+    low, width, size = shape
+    axis = axis_of(
+        "x", bins=size, bounds=(low, low + width), categories=None, other=None,
+        outside="drop" if drop else "clip",
+    )  # fmt: skip
+    edges = np.array(axis.edges)
+    codes = np.concatenate(
+        [values, edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), [FAR, -FAR]]
+    )
+    with np.errstate(all="ignore"):
+        slow, quick = axis.places(codes), places_of(Axes((axis,)), codes[:, None])[0]
+        counts = count_equal(axis, codes) if axis.equal else None
+    assert quick.tolist() == slow.tolist()
+    assert counts is None or counts.tolist() == np.bincount(slow[slow >= 0], minlength=size).tolist()
+
+
+def test_keys_and_places_are_inverse(rng):
+    axes = Axes((one(bins=[0, 1, 2]), Axis(Boolean("b")), Axis(Categorical("c", ("u", "v", "w")))))
+    keys = np.arange(axes.cells)
+    assert axes.keys(axes.places(keys)).tolist() == keys.tolist()
+    places = axes.places(keys)
+    places[1, 3] = -1
+    assert axes.keys(places)[3] == -1
+    large = Axes(tuple(Axis(Boolean(f"b{i}")) for i in range(62)))
+    some = rng.integers(0, 1 << 62, 50)
+    assert large.keys(large.places(some)).tolist() == some.tolist()
+    with pytest.raises(ValueError, match="2\\^62"):
+        Axes(tuple(Axis(Boolean(f"b{i}")) for i in range(63)))
+
+
+def test_axes_as_files():
+    axes = Axes((one(bins=[0, 1, 2], outside="drop"), Axis(Categorical("c", ("u", "v"), "z"))))
+    assert Axes.from_dict(axes.to_dict()) == axes
+    for wrong in ({}, {"axes": [1]}, {"axes": [{"column": 3}]}, {"axes": []}):
+        with pytest.raises(ValueError, match="ax|column"):
+            Axes.from_dict(wrong)
+    fields = axes.to_dict()
+    fields["axes"][0]["edges"] = [0, 0]
+    with pytest.raises(ValueError, match="rise"):
+        Axes.from_dict(fields)
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        ({}, "either bins"),
+        ({"bins": 3, "categories": ["a"]}, "either bins"),
+        ({"bins": 3}, "bounds is missing"),
+        ({"bins": 0, "bounds": (0, 1)}, "bins must be in"),
+        ({"bins": [0, 2, 1]}, "edge 3 \\(1\\) is not above edge 2"),
+        ({"bins": [0, 1, 1]}, "must rise"),
+        ({"bins": [0, math.inf]}, "finite"),
+        ({"bins": [0]}, "two or more edges"),
+        ({"bins": [(0, 10), (5, 15)]}, "bins 1 and 2 overlap"),
+        ({"bins": [(0, 10), (12, 15)]}, "leave a gap"),
+        ({"bins": [0, 1], "bounds": (0, 1)}, "bounds go with a number"),
+        ({"categories": ["a"], "bounds": (0, 1)}, "bounds go with bins"),
+        ({"bins": [0, 1], "other": "z"}, "other goes with categories"),
+        ({"categories": ["a", "a"]}, "x"),
+        ({"bins": [0, 1], "outside": "raise"}, "outside must be one of"),
+        ({"bins": range(0)}, "range"),
+    ],
+)
+def test_errors_name_the_way_out(given_, words):
+    with pytest.raises(ValueError, match=words):
+        one(**given_)
+
+
+def test_odd_types_are_refused():
+    with pytest.raises(TypeError, match="bins must be a number"):
+        one(bins="ten")
+    with pytest.raises(TypeError, match="categories must be a list"):
+        one(categories="abc")
+
+
+def test_columns_of_a_table():
+    domain = TableDomain({"age": (0, 100), "sex": ["f", "m"], "k": range(5)})
+    axes = axes_of(domain, ["sex", "age"], {"age": [0, 18, 65, 100]})
+    assert axes.sizes == (2, 3)
+    assert axes_of(domain, None, None).sizes == (10, 2, 5)
+    for columns, bins, words in (
+        (["sex", "city"], None, "city"),
+        (None, {"city": 3}, "no column 'city'"),
+        (None, {"sex": 3}, "without an order"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            axes_of(domain, columns, bins)
+    with pytest.raises(TypeError, match="by column"):
+        axes_of(domain, None, 10)
+
+
+def test_shares_of_cut_bins():
+    axis = one(bins=[0, 10, 20])
+    assert shares(axis, (5, 12)).tolist() == [0.5, 0.2]
+    assert shares(axis, (None, 10)).tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="released in bins"):
+        shares(axis, 5)
+    with pytest.raises(ValueError, match="other way round"):
+        shares(axis, (12, 5))
+    whole = axis_of_column(Integer("k", 0, 9), 5)
+    assert shares(whole, (2, 3)).tolist() == [0, 1, 0, 0, 0]
+    axes = Axes((axis, Axis(Categorical("c", ("u", "v")))))
+    assert vectors(axes, {"c": ["u"]})[0] is None
+    with pytest.raises(ValueError, match="no column 'd'"):
+        vectors(axes, {"d": 1})
+    with pytest.raises(TypeError, match="by columns"):
+        vectors(axes, [1])
+
+
+def test_conditions_as_cells():
+    axes = axes_of_condition({"age": (60, None), "sex": "f", "ok": True, "k": [1, 2]})
+    assert axes.sizes == (1, 1, 1, 2)
+    age = axes.columns[0]
+    assert age.places(np.array([59.9, 60.0, 1e9, np.nan])).tolist() == [-1, 0, 0, -1]
+    point = axes_of_condition({"x": 0.5}).columns[0]
+    assert point.places(np.array([0.5, 0.50001, 0.4999])).tolist() == [0, -1, -1]
+    day = axes_of_condition({"d": (date(2020, 1, 1), date(2020, 1, 1))}).columns[0]
+    assert day.size == 1
+    words = words_of({"age": (60, None), "k": [1, 2], "sex": "f", "z": (None, None)})
+    assert words == "age >= 60 and k in {1, 2} and sex = f and z is there"
+    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):  # fmt: skip  # noqa: E501
+        with pytest.raises(ValueError, match="age|x"):
+            axes_of_condition(wrong)
+    with pytest.raises(TypeError, match="by column"):
+        axes_of_condition([1])
+
+
+def test_continuous_columns_need_bins():
+    with pytest.raises(ValueError, match="give bins"):
+        Axis(Numeric("x", 0, 1))

@@ -1,0 +1,91 @@
+"""Laws of counts: closed forms, tails, sums."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mercer.count_laws import COUNT_LAWS, GeometricLaw, RoundedNormalLaw, count_law_from_dict
+from mercer.exact import working
+
+LAWS = [GeometricLaw(0.5), GeometricLaw(2.0), GeometricLaw(40.0), RoundedNormalLaw(0.6), RoundedNormalLaw(6.0), RoundedNormalLaw(50.0)]  # fmt: skip  # noqa: E501
+
+
+def masses(law, top=4000):
+    k = np.arange(-top, top + 1)
+    return k, np.array([law.above(int(i) - 1) - law.above(int(i)) for i in k])
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_moments_and_transform(law):
+    k, p = masses(law)
+    assert np.isclose(p.sum(), 1)
+    assert np.isclose((p * k).sum(), 0, atol=1e-9)
+    assert np.isclose((p * k**2).sum(), law.variance, rtol=1e-6)
+    assert np.isclose((p * np.abs(k)).sum(), law.mean_error, rtol=1e-6)
+    t = np.array([0.0, 0.3, 1.7])
+    assert np.allclose(law.transform(t), np.cos(np.outer(t, k)) @ p, atol=1e-9)
+    s, few = 0.1 * min(law.reach, 1.0), np.abs(k) < 600
+    # an upper bound, exact for the geometric law
+    assert law.log_moment(s) >= math.log((p * np.exp(s * k * few)).sum()) - 1e-9
+
+
+def test_geometric_values():
+    law = GeometricLaw(2.0)  # P(k) proportional to exp(-|k| / 2), epsilon = 1, sensitivity 2
+    ratio = math.exp(-0.5)
+    assert np.isclose(law.above(0), ratio / (1 + ratio))
+    assert np.isclose(law.above(-1), 1 / (1 + ratio))
+    assert np.isclose(law.mean_error, 2 * ratio / (1 - ratio**2))
+    assert abs(law.mean_error / 2.0 - 1) < 0.05  # within 4 % of Laplace's 2 / epsilon (M13)
+    assert np.isclose(law.threshold(1 / (2 * 64)), 2 * math.log(64))  # (2 / epsilon) ln p
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+def test_tails_as_balls(law):
+    with working(200):
+        for k in (0, 3, 17):
+            assert np.isclose(float(law.above_ball(k)), law.above(k), rtol=1e-12, atol=1e-300)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=str)
+@pytest.mark.parametrize("terms", [1, 2, 7])
+def test_half_width_is_the_least(law, terms):
+    _, p = masses(law, 600)
+    total = np.ones(1)
+    for _ in range(terms):
+        total = np.convolve(total, p)
+    reach = (len(total) - 1) // 2
+    inside = total[reach] + 2 * np.cumsum(total[reach + 1 :])
+    for level in (0.5, 0.95, 0.999):
+        w = int(law.half_width(terms, level))
+        covered = total[reach] if w == 0 else inside[w - 1]
+        before = 0.0 if w == 0 else total[reach] if w == 1 else inside[w - 2]
+        assert covered >= level - 1e-6
+        assert before < level + 1e-6
+
+
+def test_wide_sums_are_normal():
+    law = GeometricLaw(1e5)
+    assert np.isclose(law.half_width(400, 0.95), 1.96 * 20 * law.deviation, rtol=0.01)
+    assert law.half_width(0, 0.95) == 0
+
+
+@pytest.mark.parametrize("law", [GeometricLaw(4.0), RoundedNormalLaw(5.0)], ids=str)
+def test_chosen_width_holds_for_the_worst_choice(law, rng):
+    """The sum of the m largest of p noises: exceeded in less than one run of twenty."""
+    noise = np.sort(law.simulate((400, 300), rng), axis=1)[:, -20:].sum(axis=1)
+    assert np.mean(noise > law.chosen_width(20, 300, 0.95)) < 0.05  # by far: Chernoff's bound
+
+
+def test_files():
+    for law in LAWS:
+        assert count_law_from_dict(law.to_dict()) == law
+    for wrong in (
+        {},
+        {"law": "x", "scale": 1},
+        {"law": next(iter(COUNT_LAWS)), "scale": -1},
+        {"law": next(iter(COUNT_LAWS)), "scale": True},
+        {"law": next(iter(COUNT_LAWS)), "scale": 1e-300},
+    ):
+        with pytest.raises(ValueError, match="law|scale"):
+            count_law_from_dict(wrong)
