@@ -101,6 +101,7 @@ LAYERS = {
         "margin_fits",
         "margin_releases",
         "margin_storage",
+        "margin_accuracy",
         "machines",
         "predictors",
         "smoothing",
@@ -288,7 +289,7 @@ SAME_LAYER = {
     ("margin_fits", "margin_parts"), ("margin_releases", "cell_questions"), ("margin_releases", "cell_releases"),
     ("margin_releases", "margin_fits"), ("margin_releases", "release"), ("margin_releases", "weighted"),
     ("margin_storage", "cell_storage"), ("margin_storage", "margin_parts"), ("margin_storage", "margin_releases"),
-    ("storage", "margin_storage"),
+    ("storage", "margin_storage"), ("margin_releases", "margin_accuracy"), ("margin_accuracy", "margin_releases"),
 }  # fmt: skip
 
 
