@@ -107,7 +107,7 @@ def cells_given(
         return {"bins": [_end("edges", word) for word in edges]}
     if whole:
         if len(whole) != 2 or whole[0] > whole[1]:
-            raise ValueError("whole must be LO HI, two whole numbers that rise, such as --whole 0 50")
+            raise ValueError("whole must be LO HI, two rising whole numbers, such as --whole 0 50")
         return {"bins": range(whole[0], whole[1] + 1)}
     assert bins is not None
     if len(bins) != 1:
@@ -207,7 +207,8 @@ def promised(
 _SPELT = {
     "insist=True": "--insist", "sparse=True": "--sparse", "margins=2": "--margins 2",
     "bounds=(low, high)": "--bounds LO HI", "weaker_promise=True": "--weaker-promise",
-    "with columns=…": "with --column", "mechanism='optimal'": "--mechanism optimal",
+    "with columns=…": "with --column", "mercer.proportion": "mercer count --proportion",
+    "mercer.histogram": "mercer histogram", "mechanism='optimal'": "--mechanism optimal",
     "missing='drop'": "--missing drop",
 }  # fmt: skip
 

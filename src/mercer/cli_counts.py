@@ -32,6 +32,7 @@ from mercer.cli_plan import Delta, Json
 
 __all__ = ["count_command", "histogram_command", "table_command"]
 
+
 def histogram_command(
     file: File,
     column: Annotated[
@@ -39,9 +40,7 @@ def histogram_command(
     ] = None,
     bins: Annotated[
         list[int] | None,
-        typer.Option(
-            metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=CELLS
-        ),
+        typer.Option(metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=CELLS),
     ] = None,
     bounds: Annotated[
         list[str] | None,
@@ -117,22 +116,25 @@ def histogram_command(
     places = places_of(output, plot, overwrite)
     chosen: dict[str, Any] = {
         **cells_given(bins, bounds, edges, whole, categories, other), "outside": outside,
-        "columns": column, "epsilon": one_epsilon(epsilon), "unit": unit,
-        "rows_per_person": rows_per_person, "counts": counts, "missing": missing, "rng": seed,
+        "columns": column, "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts,
+        "missing": missing, "insist": insist, "rng": seed,
     }  # fmt: skip
     with worded(), terminal.progress(not as_json) as tick:
         if promised(weaker_promise, gamma, ledger, dataset, delta):
             from mercer.weaker import random_histogram as make
 
-            if sparse or occupied is not None:
-                raise ValueError("sparse releases keep the full promise: leave --weaker-promise out")
+            if sparse or occupied is not None or rows_per_person != 1:
+                raise ValueError(
+                    "--sparse, --occupied and --rows-per-person go with the full promise: leave "
+                    "--weaker-promise out"
+                )
             chosen |= {"gamma": gamma, "weaker_promise": True}
         else:
             from mercer.histograms import histogram as make  # type: ignore[assignment]
 
             chosen |= {
                 "delta": delta, "sparse": sparse or occupied is not None, "occupied": occupied,
-                "insist": insist, "ledger": ledger, "dataset": dataset,
+                "rows_per_person": rows_per_person, "ledger": ledger, "dataset": dataset,
             }  # fmt: skip
         release = make(file, **chosen, progress=tick)
     tell(release, places, file, as_json=as_json)
@@ -147,7 +149,10 @@ def table_command(
     columns: Annotated[
         list[str] | None,
         typer.Option(
-            "--columns", "-c", metavar="NAME…", help="Which of them, in which order. All, unless given."
+            "--columns",
+            "-c",
+            metavar="NAME…",
+            help="Which of them, in order. Unless given: all.",
         ),
     ] = None,
     margins: Annotated[
@@ -208,10 +213,10 @@ def table_command(
         )
     with worded(), terminal.progress(not as_json) as tick:
         release = table(
-            file, domain=TableDomain.read(domain), columns=columns or None, margins=margins_of(margins),
-            bins=bins_of(bins), epsilon=one_epsilon(epsilon), delta=delta,
-            sparse="auto" if sparse is None else sparse, occupied=occupied, counts=counts,
-            unit=unit, rows_per_person=rows_per_person, missing=missing, insist=insist, rng=seed,
+            file, domain=TableDomain.read(domain), columns=columns or None,
+            margins=margins_of(margins), bins=bins_of(bins), epsilon=one_epsilon(epsilon),
+            delta=delta, sparse="auto" if sparse is None else sparse, occupied=occupied,
+            counts=counts, unit=unit, rows_per_person=rows_per_person, missing=missing, insist=insist, rng=seed,
             ledger=ledger, dataset=dataset, progress=tick,
         )  # fmt: skip
     tell(release, places, file, as_json=as_json)
@@ -243,7 +248,6 @@ def count_command(
         Path | None, typer.Option("--output", "-o", help="Release file to write.")
     ] = None,
     unit: Unit = None,
-    rows_per_person: RowsPerPerson = 1,
     counts: Counts = None,
     insist: Insist = False,
     plot: Picture = None,
@@ -259,7 +263,8 @@ def count_command(
 
     [bold]Example:[/bold] mercer count survey.csv --where 'age>=65' --where sex=f --epsilon 1
 
-    Put < and > and | in quotes, or the shell takes them. A missing cell fulfils no condition.
+    Put < and > and | in quotes, or the shell takes them. A missing cell fulfils no condition; with
+    --unit, persons are counted for whom it holds in any row.
     Nothing is spent if an argument is wrong.
     """
     from mercer import counting
@@ -272,8 +277,8 @@ def count_command(
         )
     chosen: dict[str, Any] = {
         "where": conditions(where) if where else None, "columns": column,
-        "epsilon": one_epsilon(epsilon), "unit": unit, "rows_per_person": rows_per_person,
-        "counts": counts, "rng": seed,
+        "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts, "insist": insist,
+        "rng": seed,
     }  # fmt: skip
     with worded(), terminal.progress(not as_json) as tick:
         if promised(weaker_promise, gamma, ledger, dataset, delta):
@@ -283,10 +288,9 @@ def count_command(
                 raise ValueError("--weaker-promise releases a share: add --proportion alone")
             chosen |= {"gamma": gamma, "weaker_promise": True}
         else:
-            make = counting.proportion if proportion else counting.count
+            make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
             chosen |= {
-                "delta": delta, "mechanism": mechanism, "insist": insist, "ledger": ledger,
-                "dataset": dataset,
+                "delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset,
             }  # fmt: skip
         release = make(file, **chosen, progress=tick)
     tell(release, places, file, as_json=as_json)

@@ -191,7 +191,6 @@ def plan_histogram(
 
     A count alone has half the deviation: nobody leaves one cell for another.
     """
-    from mercer import terminal_counts
     from mercer.histogram_plans import histogram_plan
 
     many = terminal.required("cells", cells)
@@ -213,9 +212,36 @@ def plan_histogram(
             ]
         })  # fmt: skip
         return
-    terminal_counts.show_plans(plans, few)
+    _show_histograms(plans, few)
     if output is not None:
         print(f"Picture written to {output}")
+
+
+def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
+    pure = not plans[0].delta
+    heads = [f"sparse, {q} held" for q in occupied] + ["best"] * pure
+    table = terminal.table("epsilon", "one sd", "95% ±", "threshold", "dense", *heads)
+    for p in plans:
+        table.add_row(
+            f"{p.epsilon:g}", f"{p.deviation:.3g}", f"{p.half_width:g}", f"{p.threshold}",
+            f"{p.privacy_error:.4g}", *(f"{p.sparse_error(q):.4g}" for q in occupied),
+            *([f"{p.best():.4g}"] if pure else []),
+        )  # fmt: skip
+    terminal.console().print(table)
+    one = plans[0]
+    print(
+        "one sd, 95% ±: standard deviation and interval of the noise of one count. dense, sparse: "
+        f"expected\nerror of all {one.cells} counts together, at most; of a sparse release if so "
+        "many cells hold something."
+    )
+    if pure:
+        print("best: no pure release of this epsilon can promise less, whatever the data.")
+    print(f"Other records of the same distribution would make {one.sampling_error:.4g}, at most.")
+    if one.worth:
+        print(f"A sparse release is the better one up to about {one.worth} occupied cells.")
+    for p in plans:
+        if p.half_width >= p.n:
+            print(f"At epsilon = {p.epsilon:g} everything would be noise: it will be refused.")
 
 
 def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) -> None:

@@ -14,7 +14,7 @@ from mercer.cli_plan import Json
 
 __all__ = ["eval_command", "inspect_command", "plot_command"]
 
-_COUNTS = ("count", "histogram", "margins")
+_COUNTS = ("count", "histogram", "margins", "statistic")
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 Derivative = Annotated[
@@ -95,8 +95,7 @@ def eval_command(
         return
     if expect or where:
         raise ValueError(
-            "--expect and --where are for synthetic tables and counts; this is a "
-            f"{loaded.kind}"
+            f"--expect and --where are for synthetic tables and counts; this is a {loaded.kind}"
         )
     d, order = loaded.domain.dimension, terminal.order_of(loaded, derivative)
     if (at is None) == (grid is None):

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-from scipy.special import ndtr
 
 from mercer.axes import MOST_CELLS
+from mercer.cell_accuracy import sparse_error
 from mercer.cell_draws import threshold_of
 from mercer.checks import check_count, check_delta, check_epsilon
-from mercer.count_laws import CountLaw, GeometricLaw
+from mercer.count_laws import CountLaw
+from mercer.lower_bounds import histogram_bound, sparse_bound
 from mercer.mechanisms.base import no_delta
 from mercer.mechanisms.counts import CountNoise, calibrate_counts
 from mercer.privacy import Sensitivity
@@ -51,24 +52,29 @@ class HistogramPlan:
         return (self.cells + self._held(occupied)) / 2 * self.law.mean_error
 
     def sparse_error(self, occupied: int) -> float:
-        """Cells above the threshold released, so many of them occupied: at most.
+        """Cells above the threshold released, so many of them occupied: at most."""
+        return sparse_error(self.law, self.cells, self._held(occupied), self.threshold)
 
-        An occupied cell errs by the threshold and one noise more at most, an empty one by the
-        noise that passes (thesis, Proposition 2.4.3, with the noise that is really used).
+    def best(self, occupied: int | None = None) -> float | None:
+        """No pure release of this epsilon can promise less, on its worst data.
+
+        Of all cells, or of data in which so many are occupied; not known with a delta.
         """
+        if self.delta:
+            return None
+        if occupied is None:
+            return histogram_bound(self.n, self.cells, self.epsilon)
         held = self._held(occupied)
-        empty = (self.cells - held) * beyond(self.law, self.threshold)
-        return held * (self.threshold + self.law.mean_error) + empty
+        return sparse_bound(self.n, self.cells, held, self.epsilon) if held else 0.0
 
     @property
     def worth(self) -> int:
         """Up to so many occupied cells a sparse release has the smaller bound."""
         most = min(self.cells, self.n * self.rows_per_person)
-        if self.sparse_error(0) >= self.dense_error(0):
+        first, last = (self.sparse_error(q) - self.dense_error(q) for q in (0, most))
+        if first >= 0:
             return 0
-        slope = self.threshold + self.law.mean_error / 2 - beyond(self.law, self.threshold)
-        gap = self.dense_error(0) - self.sparse_error(0)
-        return most if slope <= 0 else min(most, int(gap / slope))
+        return most if last < 0 else int(most * first / (first - last))  # both are straight lines
 
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
@@ -78,7 +84,7 @@ class HistogramPlan:
             "noise": self.law.to_dict(), "deviation": self.deviation,
             "half_width": self.half_width, "level": 0.95, "threshold": self.threshold,
             "privacy_error": self.privacy_error, "sampling_error": self.sampling_error,
-            "sparse_up_to": self.worth,
+            "sparse_up_to": self.worth, "best": self.best(),
         }  # fmt: skip
 
     def _held(self, occupied: object) -> int:
@@ -133,19 +139,25 @@ def histogram_plan(
     if isinstance(epsilon, (list, tuple, np.ndarray)):
         if not len(epsilon):
             raise ValueError("epsilon must be one number or more, got an empty list")
-        return tuple(
-            histogram_plan(n, cells, epsilon=float(value) if isinstance(value, np.generic) else value,
-                           delta=delta, occupied=occupied, rows_per_person=rows_per_person)
-            for value in epsilon
-        )  # fmt: skip
+        return tuple(_plan(n, cells, value, delta, occupied, rows_per_person) for value in epsilon)
+    return _plan(n, cells, epsilon, delta, occupied, rows_per_person)
+
+
+def _plan(
+    n: object, cells: object, epsilon: object, delta: object, occupied: object,
+    rows_per_person: object,
+) -> HistogramPlan:  # fmt: skip
     many = check_count("n", n, least=1, most=10**15, hint="the public number of records")
     size = check_count("cells", cells, least=1, most=MOST_CELLS, hint="bins times categories")
     most = check_count(
         "rows_per_person", rows_per_person, least=1, most=1 << 20,
         hint="rows of one person that count; noise grows with it",
     )  # fmt: skip
+    known = None
     if occupied is not None:
-        check_count("occupied", occupied, least=1, most=size, hint="cells known to hold something")
+        known = check_count(
+            "occupied", occupied, least=1, most=size, hint="cells known to hold something"
+        )
     number = check_epsilon(epsilon)
     small = 0.0 if no_delta(delta) else check_delta(delta)
     noise = _noise(most, number, small)
@@ -155,28 +167,14 @@ def histogram_plan(
         epsilon=number,
         delta=small,
         rows_per_person=most,
-        occupied=occupied,
+        occupied=known,
         deviation=noise.law.deviation,
         half_width=noise.law.half_width(1, 0.95),
-        threshold=threshold_of(noise, size, occupied),
+        threshold=threshold_of(noise, size, known),
         privacy_error=size * noise.law.mean_error,
         sampling_error=math.sqrt(many * most * (size - 1)),
         law=noise.law,
     )
-
-
-def beyond(law: CountLaw, threshold: int) -> float:
-    """E[noise; noise > threshold], exact for geometric noise and at most for a rounded normal.
-
-    Summation by parts: t P(noise > t) + sum of P(noise > k) over k >= t.  Of the normal the sum
-    is at most the integral of the tail from t on, since the tail is convex there.
-    """
-    first = threshold * law.above(threshold)
-    if isinstance(law, GeometricLaw):
-        return first + law.above(threshold) / -math.expm1(-1 / law.scale)
-    a = threshold / law.scale
-    peak = math.exp(-0.5 * a * a) / math.sqrt(2 * math.pi)
-    return first + law.scale * max(peak - a * float(ndtr(-a)), 0.0)
 
 
 def _noise(most: int, epsilon: float, delta: float) -> CountNoise:

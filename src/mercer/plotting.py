@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cell_releases import HistogramRelease
-from mercer.count_releases import CountRelease
 from mercer.densities import DensityRelease
 from mercer.machines import MachineRelease
 from mercer.noisy_curves import NoisyCurve
@@ -45,7 +43,7 @@ def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.9
     Of a mean curve, `derivative=1` is drawn instead.  Of a table, synthetic or of counts,
     `columns=` are drawn.
     """
-    if isinstance(release, (HistogramRelease, CountRelease)):
+    if isinstance(release, AnyCounts):
         _check_path(path)
         return _counts(release, path, level if band else None, title, **options)
     if isinstance(release, TableRelease):

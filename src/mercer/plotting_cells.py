@@ -59,7 +59,9 @@ class Cells:
 
 def names(axis: Axis) -> list[str]:
     """Cells of a column in words."""
-    return labels_of(axis.column) if axis.edges is None and labels_of(axis.column) else axis.labels()
+    return (
+        labels_of(axis.column) if axis.edges is None and labels_of(axis.column) else axis.labels()
+    )
 
 
 def upright(axis: Axis) -> bool:

@@ -17,12 +17,16 @@ from mercer.axes import MOST_LISTED
 from mercer.cell_releases import HistogramRelease, Margin
 from mercer.checks import Bools, Floats
 from mercer.count_releases import CountRelease
+from mercer.margin_releases import MarginsRelease
 from mercer.marginals import labels_of
 from mercer.plotting_cells import MOST_BARS, Cells, bars, bins, heat, names, upright
+from mercer.statistic_releases import StatisticRelease
 
 __all__ = ["CountPage", "draw_counts"]
 
-AnyCounts = HistogramRelease | CountRelease
+AnyNumber = CountRelease | StatisticRelease
+AnyTable = HistogramRelease | MarginsRelease
+AnyCounts = AnyTable | AnyNumber
 
 MOST_MAP = 4096  # cells of a heat map
 MOST_PANELS = 12
@@ -42,18 +46,19 @@ class CountPage:
     @classmethod
     def of(cls, release: AnyCounts, columns: Sequence[str] | str | None) -> CountPage:
         """The picture of a release, or of some of its columns."""
-        if isinstance(release, CountRelease):
+        if isinstance(release, AnyNumber):
             if columns is not None:
-                raise ValueError("columns: a count has none to choose from")
+                raise ValueError(f"columns: a {release.kind} has none to choose from")
             return cls("point", (), (7, 2.3))
         chosen = [columns] if isinstance(columns, str) else columns
         if chosen is not None and not chosen:
             raise ValueError("columns must be one or more columns of the table")
         wanted = release.domain.names if chosen is None else tuple(chosen)
+        sparse = isinstance(release, HistogramRelease) and release.sparse
         places = [release.domain.index(name) for name in wanted]
         if len(set(places)) < len(places):
             raise ValueError("columns must be different ones")
-        if release.sparse and set(wanted) != set(release.domain.names):
+        if sparse and set(wanted) != set(release.domain.names):
             raise ValueError(
                 "columns: margins of a sparse release would miss the cells left out; draw all of "
                 "it, or release the margins themselves: mercer.table(..., margins=…)"
@@ -64,11 +69,12 @@ class CountPage:
             many = min(axis.size, MOST_BARS)
             size = (7, 4.2) if upright(axis) else (7, 1.7 + 0.27 * many)
             return cls("one", wanted, size)
-        if axes.dimension == 2 and axes.cells <= MOST_MAP:
+        apart = isinstance(release, MarginsRelease) and not release.fit.covers(places)
+        if axes.dimension == 2 and axes.cells <= MOST_MAP and not (chosen is None and apart):
             wide = min(max(6.4, 2.2 + 0.42 * axes.sizes[0]), 12.0)
             high = min(max(4.2, 1.9 + 0.36 * axes.sizes[1]), 9.0)
             return cls("map", wanted, (wide, high))
-        if release.sparse:
+        if isinstance(release, HistogramRelease) and release.sparse:
             many = min(max(len(release.values), 1), MOST_BARS)
             return cls("list", wanted, (8, 1.8 + 0.27 * many))
         shown = min(len(wanted), MOST_PANELS)
@@ -87,13 +93,13 @@ def draw_counts(
         "constrained", rect=(0.01, _BOTTOM / high, 0.98, 1 - (_TOP + _BOTTOM) / high),
         h_pad=0.06, w_pad=0.08,
     )  # fmt: skip
-    if isinstance(release, CountRelease):
+    if isinstance(release, AnyNumber):
         caption = _point(release, figure.add_subplot(), level)
     elif page.form == "one":
         caption = _one(release, page, figure.add_subplot(), level)
     elif page.form == "map":
         caption = _map(release, page, figure, level)
-    elif page.form == "list":
+    elif page.form == "list" and isinstance(release, HistogramRelease):
         caption = _list(release, figure.add_subplot(), level)
     else:
         caption = _panels(release, page, figure, level)
@@ -106,24 +112,33 @@ def draw_counts(
     figure.text(0.16 / wide, 0.12 / high, words, fontsize=7.5, color=_GREY)
 
 
-def _point(release: CountRelease, axes: Any, level: float | None) -> str:
+def _point(release: AnyNumber, axes: Any, level: float | None) -> str:
     """One number with its interval, and as much of the scale as shows it."""
-    most, value = 1.0 if release.share else float(release.n), float(release.value)
-    found = release.interval(0.95 if level is None else level)
-    around = 4 * max(found.upper - value, value - found.lower, most / release.n)
-    axes.set(xlim=(max(value - around, 0), min(value + around, most)), ylim=(-1, 1), yticks=[])
+    value, most = float(release.value), math.inf
+    if isinstance(release, CountRelease):
+        most = 1.0 if release.share else float(release.n)
+        words = f"{value:.4g}" if release.share else f"{release.count} of {release.n}"
+        what = "share of all records" if release.share else "count"
+        least, step = 0.0, most / release.n
+    else:
+        words, what, least, step = f"{value:.5g}", release.domain.words, -math.inf, abs(value) / 50
+    known = isinstance(release, CountRelease) or release.scale is not None
+    low = high = value
+    if known:
+        _, low, high, _ = release.interval(0.95 if level is None else level)
+    around = 4 * max(high - value, value - low, step, 1e-9)
+    axes.set(xlim=(max(value - around, least), min(value + around, most)), ylim=(-1, 1), yticks=[])
     if level is not None:
-        axes.plot([found.lower, found.upper], [0, 0], color=_INK, linewidth=3, solid_capstyle="butt")
+        axes.plot([low, high], [0, 0], color=_INK, linewidth=3, solid_capstyle="butt")
     axes.plot([value], [0], "o", color=_INK, markersize=7, clip_on=False)
-    words = f"{value:.4g}" if release.share else f"{release.count} of {release.n}"
     axes.annotate(words, (value, 0), (0, 10), textcoords="offset points", fontsize=12, ha="center")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(labelsize=8)
-    axes.set_xlabel("share of all records" if release.share else "count", size=9)
-    return "" if level is None else f"line: {level:.0%} interval for the noise of privacy"
+    axes.set_xlabel(what, size=9)
+    return f"line: {level:.0%} interval for the noise of privacy" if level and known else ""
 
 
-def _one(release: HistogramRelease, page: CountPage, axes: Any, level: float | None) -> str:
+def _one(release: AnyTable, page: CountPage, axes: Any, level: float | None) -> str:
     """One column: bins to scale, or a bar for each value."""
     margin, held = _margin(release, page.columns, level)
     axis, words = margin.axes.columns[0], names(margin.axes.columns[0])
@@ -137,20 +152,24 @@ def _one(release: HistogramRelease, page: CountPage, axes: Any, level: float | N
             words = [words[place] for place in places]
         bars(axes, words, cells, standing=upright(axis))
         (axes.set_xlabel if upright(axis) else axes.set_ylabel)(axis.name)
-    if release.threshold is not None and (axis.edges is None or axis.equal):
+    threshold = release.threshold if isinstance(release, HistogramRelease) else None
+    if threshold is not None and (axis.edges is None or axis.equal):
         line = axes.axhline if upright(axis) else axes.axvline
-        line(release.threshold, color=_GREY, linestyle=":", linewidth=1)
+        line(threshold, color=_GREY, linestyle=":", linewidth=1)
     return _caption(release, level) + more
 
 
-def _map(release: HistogramRelease, page: CountPage, figure: Any, level: float | None) -> str:
+def _map(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
     margin, held = _margin(release, page.columns, level)
     heat(figure.add_subplot(), figure, margin, held)
-    widths = (margin.upper - margin.lower) / 2 if held is None else release.noise.half_width(1, margin.level)  # fmt: skip  # noqa: E501
     if level is None:
         return _caption(release, level)
-    left = "" if held is None else f"; grey: cells at or below the public threshold {release.threshold}"  # fmt: skip  # noqa: E501
-    return f"each count ± {float(np.max(widths)):.3g}: {level:.0%} interval for the noise of privacy{left}"
+    widths, left = (margin.upper - margin.lower) / 2, ""
+    if isinstance(release, HistogramRelease) and held is not None:
+        widths = np.array(release.noise.half_width(1, level))
+        left = f"; grey: cells at or below the public threshold {release.threshold}"
+    wide = f"each count ± {float(np.max(widths)):.3g}"
+    return f"{wide}: {level:.0%} interval for the noise of privacy{left}"
 
 
 def _list(release: HistogramRelease, axes: Any, level: float | None) -> str:
@@ -177,9 +196,13 @@ def _label(release: HistogramRelease, places: Any) -> str:
     return ", ".join(parts) or "all false"
 
 
-def _panels(release: HistogramRelease, page: CountPage, figure: Any, level: float | None) -> str:
+def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
     """Every column by itself, all others added up."""
-    shown = page.columns[:MOST_PANELS]
+    held = (
+        set().union(*release.margins) if isinstance(release, MarginsRelease) else set(page.columns)
+    )
+    columns = [name for name in page.columns if name in held]
+    shown = columns[:MOST_PANELS]
     across = round(page.size[0] / 4.0)
     for place, name in enumerate(shown):
         axes = figure.add_subplot(math.ceil(len(shown) / across), across, place + 1)
@@ -191,16 +214,18 @@ def _panels(release: HistogramRelease, page: CountPage, figure: Any, level: floa
             some, places = cells.largest(12)
             bars(axes, [names(axis)[p] for p in places], some, standing=False)
             axes.set_ylabel(name)
-    left = len(page.columns) - len(shown)
+    left = len(columns) - len(shown)
     more = f"; {left} more columns: columns=…" if left else ""
     return "each column by itself; " + _caption(release, level) + more
 
 
 def _margin(
-    release: HistogramRelease, columns: Sequence[str], level: float | None
+    release: AnyTable, columns: Sequence[str], level: float | None
 ) -> tuple[Margin, Bools | None]:
     """Counts of some columns; of a sparse release also which cells it holds."""
     sure = 0.95 if level is None else level
+    if isinstance(release, MarginsRelease):
+        return release.margin(*columns, level=sure), None
     if release.keys is None:
         return _coarser(release, release.margin(*columns, level=sure), sure), None
     assert release.domain.cells <= MOST_LISTED
@@ -235,16 +260,21 @@ def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
 
 
 def _heading(release: AnyCounts, page: CountPage) -> str:
+    if isinstance(release, StatisticRelease):
+        return release.domain.words
     if isinstance(release, CountRelease):
         return f"Private {'proportion' if release.share else 'count'} of {release.domain.words}"
     listed = " and ".join(filter(None, [", ".join(page.columns[:-1]), page.columns[-1]]))
-    return f"Private {'histogram' if release.domain.dimension == 1 else 'table'} of {listed}"
+    what = "histogram" if release.domain.dimension == 1 else "table"
+    return f"Private {'margins' if isinstance(release, MarginsRelease) else what} of {listed}"
 
 
-def _caption(release: HistogramRelease, level: float | None) -> str:
+def _caption(release: AnyTable, level: float | None) -> str:
     words = "noisy counts, none below 0"
     if level is not None:
         words = f"error bars: {level:.0%} intervals for the noise of privacy, each for itself"
+    if isinstance(release, MarginsRelease):
+        return words
     if release.exact is not None:
         words += f"; {int(release.exact.sum())} counts have no noise, under the weaker promise"
     if release.threshold is not None:

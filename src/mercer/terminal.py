@@ -49,7 +49,8 @@ _LISTS = (
     "--whole",
 )  # options that take several numbers
 _WORDS = (
-    "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories", "--margin",
+    "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
+    "--margin",
 )  # … words  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
-    if bandwidth and release.kind in ("histogram", "margins", "count"):
+    if bandwidth and release.kind in ("histogram", "margins", "count", "statistic"):
         raise ValueError(f"bandwidth is for densities; this is a {release.kind}")
     if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
         raise ValueError(
