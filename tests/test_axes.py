@@ -75,7 +75,9 @@ def test_equal_bins_are_found_exactly(shape, values, drop):
         slow, quick = axis.places(codes), places_of(Axes((axis,)), codes[:, None])[0]
         counts = count_equal(axis, codes) if axis.equal else None
     assert quick.tolist() == slow.tolist()
-    assert counts is None or counts.tolist() == np.bincount(slow[slow >= 0], minlength=size).tolist()
+    assert (
+        counts is None or counts.tolist() == np.bincount(slow[slow >= 0], minlength=size).tolist()
+    )
 
 
 def test_keys_and_places_are_inverse(rng):
@@ -182,7 +184,7 @@ def test_conditions_as_cells():
     assert day.size == 1
     words = words_of({"age": (60, None), "k": [1, 2], "sex": "f", "z": (None, None)})
     assert words == "age >= 60 and k in {1, 2} and sex = f and z is there"
-    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):  # fmt: skip  # noqa: E501
+    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):  # fmt: skip
         with pytest.raises(ValueError, match="age|x"):
             axes_of_condition(wrong)
     with pytest.raises(TypeError, match="by column"):

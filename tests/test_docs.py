@@ -84,7 +84,7 @@ def patients(admissions, rng):
     return admissions
 
 
-@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables"])
+@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables", "weaker"])
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.S):
@@ -182,10 +182,12 @@ MODULES += [
 ]
 MODULES += ["mercer.averaging", "mercer.curve_bounds", "mercer.curve_estimators", "mercer.plotting"]
 MODULES += [
+    "mercer.random_statements",
     "mercer.record_kernels",
     "mercer.synthesis",
     "mercer.synthesizers",
     "mercer.table_domain",
+    "mercer.weaker",
 ]
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
     from mercer.estimators import PrivateKernelDensity
+    from mercer.histogram_plans import HistogramPlan, histogram_plan
     from mercer.histograms import histogram, table
     from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
@@ -34,15 +35,18 @@ if TYPE_CHECKING:
     from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
     from mercer.plotting import plot_curves
     from mercer.predictors import ClassifierRelease, RegressionRelease
+    from mercer.random_statements import RandomStatement
     from mercer.record_kernels import OwnKernel
     from mercer.release import Release
     from mercer.replays import Replay, replay
     from mercer.selection import iqr, quantiles, select, select_function
+    from mercer.statistic_releases import StatisticRelease
     from mercer.storage import load
     from mercer.synthesis import synthetic
     from mercer.synthesizers import PrivateSynthesizer
     from mercer.table_domain import Domain
     from mercer.table_releases import TableRelease
+    from mercer.weaker import random_histogram, random_proportion, random_statistic
 
 __all__ = [
     "Audit",
@@ -54,6 +58,7 @@ __all__ = [
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "HistogramPlan",
     "HistogramRelease",
     "Ledger",
     "LedgerError",
@@ -69,10 +74,12 @@ __all__ = [
     "PrivateKernelRegressor",
     "PrivateMeanCurve",
     "PrivateSynthesizer",
+    "RandomStatement",
     "Receipt",
     "RegressionRelease",
     "Release",
     "Replay",
+    "StatisticRelease",
     "TableRelease",
     "__version__",
     "audit",
@@ -83,6 +90,7 @@ __all__ = [
     "density",
     "density_plan",
     "histogram",
+    "histogram_plan",
     "iqr",
     "live",
     "live_names",
@@ -94,6 +102,9 @@ __all__ = [
     "plot_curves",
     "proportion",
     "quantiles",
+    "random_histogram",
+    "random_proportion",
+    "random_statistic",
     "regression",
     "replay",
     "risk_body",
@@ -154,11 +165,18 @@ _HOMES = {
     "TableRelease": "table_releases",
     "synthetic": "synthesis",
     "CountRelease": "count_releases",
+    "HistogramPlan": "histogram_plans",
     "HistogramRelease": "cell_releases",
     "count": "counting",
     "histogram": "histograms",
+    "histogram_plan": "histogram_plans",
     "proportion": "counting",
     "table": "histograms",
+    "RandomStatement": "random_statements",
+    "StatisticRelease": "statistic_releases",
+    "random_histogram": "weaker",
+    "random_proportion": "weaker",
+    "random_statistic": "weaker",
 }
 
 

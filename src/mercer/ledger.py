@@ -21,6 +21,7 @@ from mercer.ledger_rows import (
     Charge,
     Dataset,
     Receipt,
+    accountable,
     charges_in,
     datasets_in,
     digest_of,
@@ -195,7 +196,7 @@ class Ledger:
         only after it: whatever happens then, the release is paid for.
         """
         _check_words("what", what)
-        cost = Cost(check_epsilon(epsilon), _check_delta(delta), tuple(events))
+        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
         cost.check()
         with self._store.transaction(lock=name) as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)

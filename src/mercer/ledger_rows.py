@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from mercer.filters import Cost
 from mercer.ledger_store import VERSION, LedgerError, Run
-from mercer.privacy import Event, event_from_dict, event_to_dict
+from mercer.privacy import Event, RandomEvent, event_from_dict, event_to_dict
+from mercer.random_statements import RandomStatement
 
 __all__ = [
     "Charge",
     "Dataset",
     "Receipt",
+    "accountable",
     "charges_in",
     "datasets_in",
     "digest_of",
@@ -152,3 +155,15 @@ def charges_in(run: Run, identity: str, dataset: Dataset, where: str) -> list[Ch
 def digest_of(previous: str, *row: object) -> str:
     """Of a row and the row before it."""
     return hashlib.sha256(json.dumps([previous, *row], default=repr).encode()).hexdigest()
+
+
+def accountable(events: Iterable[Event] | RandomStatement) -> tuple[Event, ...]:
+    """The events of a release; LedgerError if they are under the weaker promise (M14)."""
+    listed = events.events if isinstance(events, RandomStatement) else tuple(events)
+    if any(isinstance(event, RandomEvent | RandomStatement) for event in listed):
+        raise LedgerError(
+            "a random-DP release cannot be charged: its promise fails for a share gamma of data "
+            "sets, and the total of a ledger must hold for all of them; publish it without "
+            "ledger=, and never count it as differential privacy"
+        )
+    return listed

@@ -20,7 +20,7 @@ from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
 from mercer.fields import Fields, finite, numbers
-from mercer.laws import OrbitopeLaw, law_from_dict
+from mercer.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
 from mercer.margin_storage import margins_from
@@ -28,8 +28,10 @@ from mercer.modes import Filter
 from mercer.polynomials import Polynomials
 from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.privacy import ApproximateEvent, Event, event_from_dict
+from mercer.random_statements import RandomStatement, random_statement_from
 from mercer.release import Release
 from mercer.statements import Statement
+from mercer.statistic_releases import statistic_from
 from mercer.table_storage import records_from, table_from
 
 __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
@@ -107,7 +109,7 @@ def _density(top: Fields) -> Release:
     if len(covariance) != domain.dimension:
         raise ValueError("smoothing and domain differ in dimension")
     law = law_from_dict(top.get("noise", dict))
-    if isinstance(law, OrbitopeLaw) and not (isinstance(basis, Moments) and basis.real == law.real):
+    if law.moments and not (isinstance(basis, Moments) and _fits(law, basis)):
         raise ValueError(f"the noise law {law.name!r} does not fit the basis {basis.name!r}")
     return DensityRelease(
         domain=domain,
@@ -122,10 +124,16 @@ def _density(top: Fields) -> Release:
     )
 
 
+def _fits(law: Law, basis: Moments) -> bool:
+    if isinstance(law, BinnedLaplace):
+        return basis.real and basis.size <= law.cells
+    return isinstance(law, OrbitopeLaw) and basis.real == law.real
+
+
 def _machine(top: Fields) -> dict[str, Any]:
     """What classifiers and regressions share."""
     law, machine = law_from_dict(top.get("noise", dict)), top.part("machine")
-    if isinstance(law, OrbitopeLaw):
+    if law.moments:
         raise ValueError(f"the noise law {law.name!r} does not fit a machine")
     losses = tuple(loss_from_dict(loss) for loss in top.get("losses", list))
     return {
@@ -197,11 +205,15 @@ def _records(top: Fields) -> Release:
 
 
 def _histogram(top: Fields) -> Release:
-    return histogram_from(top, _statement(top.part("privacy")))
+    return histogram_from(top, _promise(top.part("privacy")))
 
 
 def _count(top: Fields) -> Release:
-    return count_from(top, _statement(top.part("privacy")))
+    return count_from(top, _promise(top.part("privacy")))
+
+
+def _statistic(top: Fields) -> Release:
+    return statistic_from(top, random_statement_from(top.part("privacy")))
 
 
 def _margins(top: Fields) -> Release:
@@ -218,6 +230,7 @@ _KINDS: dict[str, Callable[[Fields], Release]] = {
     "histogram": _histogram,
     "count": _count,
     "margins": _margins,
+    "statistic": _statistic,
 }
 
 
@@ -226,7 +239,14 @@ def statement_from(fields: object) -> Statement:
     return _statement(Fields(fields, "the statement"))
 
 
+def _promise(fields: Fields) -> Statement | RandomStatement:
+    """Differential privacy, or the weaker promise that a field names (M14)."""
+    return random_statement_from(fields) if fields.has("promise") else _statement(fields)
+
+
 def _statement(fields: Fields) -> Statement:
+    if fields.has("promise"):
+        raise ValueError("a release of this kind cannot be under a weaker promise")
     delta = finite(fields.get("delta", float | int), "delta")
     if not 0 <= delta < 1:
         raise ValueError("delta must be in [0, 1)")
