@@ -327,6 +327,7 @@ SAME_LAYER = {
     ("storage", "count_releases"), ("terminal_cells", "terminal"), ("terminal_conditions", "terminal"), ("terminal_counts", "terminal"),
     ("terminal_counts", "terminal_cells"), ("terminal_counts", "terminal_conditions"), ("terminal_tables", "terminal_conditions"),
     ("whole_draws", "exact"),
+    ("cell_releases", "count_smoothing"), ("cell_releases", "histogram_densities"),
 }  # fmt: skip
 
 
