@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ __all__ = [
     "draw",
     "half_width",
     "peer_logistic",
+    "peer_module",
     "provenance",
 ]
 
@@ -179,21 +181,29 @@ def draw(name: str, seed: int) -> Split:
 # --- a peer, an interval, a source ---------------------------------------------------------------
 
 
-@cache
-def _path() -> Callable[..., Any]:
-    """Diffprivlib's own solver of its logistic regression.
+def peer_module(name: str) -> Any:
+    """A module of diffprivlib.
 
-    Its package does not load with scikit-learn 1.9, because of its forests, and its solver hands
-    SciPy an option that newer versions have no more: both are put right here, and nothing else.
+    The package does not load with scikit-learn 1.9, because of its forests: they are left out.
     """
     forest: Any = types.ModuleType("diffprivlib.models.forest")
     forest.RandomForestClassifier = forest.DecisionTreeClassifier = None
     sys.modules.setdefault("diffprivlib.models.forest", forest)
     try:
-        from diffprivlib.models import logistic_regression as module
+        return import_module(f"diffprivlib.{name}")
     except ModuleNotFoundError:
         hint = "diffprivlib is missing: python -m pip install -e '.[peers]'"
         raise ModuleNotFoundError(hint) from None
+
+
+@cache
+def _path() -> Callable[..., Any]:
+    """Diffprivlib's own solver of its logistic regression.
+
+    The solver hands SciPy an option that newer versions have no more: that is put right here, and
+    nothing else.
+    """
+    module = peer_module("models.logistic_regression")
     solve = module.optimize.fmin_l_bfgs_b
 
     def solver(*values: Any, iprint: int = -1, **named: Any) -> Any:

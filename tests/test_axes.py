@@ -184,7 +184,7 @@ def test_conditions_as_cells():
     assert day.size == 1
     words = words_of({"age": (60, None), "k": [1, 2], "sex": "f", "z": (None, None)})
     assert words == "age >= 60 and k in {1, 2} and sex = f and z is there"
-    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):  # fmt: skip  # noqa: E501
+    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):  # fmt: skip
         with pytest.raises(ValueError, match="age|x"):
             axes_of_condition(wrong)
     with pytest.raises(TypeError, match="by column"):

@@ -263,7 +263,7 @@ def test_other_releases_have_no_conditions(folder, capsys):
     mercer.density([0.5, 0.6, 0.7], bounds=(0, 1), epsilon=1).save("d.json")
     code, _, err = run(capsys, "eval", "d.json", "--expect", "x")
     assert code == 2
-    assert "--expect and --where are for synthetic tables; this is a density" in err
+    assert "--expect and --where are for synthetic tables and counts; this is a density" in err
 
 
 def test_inspect_and_plot(folder, capsys):

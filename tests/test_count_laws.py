@@ -8,7 +8,7 @@ import pytest
 from mercer.count_laws import COUNT_LAWS, GeometricLaw, RoundedNormalLaw, count_law_from_dict
 from mercer.exact import working
 
-LAWS = [GeometricLaw(0.5), GeometricLaw(2.0), GeometricLaw(40.0), RoundedNormalLaw(0.6), RoundedNormalLaw(6.0), RoundedNormalLaw(50.0)]  # fmt: skip  # noqa: E501
+LAWS = [GeometricLaw(0.5), GeometricLaw(2.0), GeometricLaw(40.0), RoundedNormalLaw(0.6), RoundedNormalLaw(6.0), RoundedNormalLaw(50.0)]  # fmt: skip
 
 
 def masses(law, top=4000):

@@ -147,7 +147,7 @@ def test_exchanged_weights_would_be_seen(rng):
 
 def test_deviation_is_that_of_simulated_noise(rng):
     """Answers are linear in normal noise: their squares over the variance are chi-square, exactly."""
-    sizes, sets, variances, runs = (2, 3, 2), ((0, 1), (1, 2), (1,)), [1.0, 16.0, 4.0], 1500
+    sizes, sets, variances, runs = (2, 3, 2), ((0, 1), (1, 2), (1,)), [1.0, 16.0, 4.0], 800
     exact = [
         np.full([sizes[a] for a in s], 10.0 * 12 / math.prod(sizes[a] for a in s)) for s in sets
     ]
@@ -168,7 +168,7 @@ def test_deviation_is_that_of_simulated_noise(rng):
     assert p_value(fit.deviation((1, 2), vectors)) > ALPHA
     exchanged = MarginFit.of(sizes, sets, noisy, [16.0, 1.0, 4.0])
     assert p_value(exchanged.deviation((1, 2), vectors)) < ALPHA
-    assert p_value(1.2 * fit.deviation((1, 2), vectors)) < ALPHA
+    assert p_value(1.4 * fit.deviation((1, 2), vectors)) < ALPHA
 
 
 def plain_projections(dense, noisy, sweeps=20_000):
@@ -226,9 +226,8 @@ def check_family(fit, total):
         for part in subsets(axes):
             rest = tuple(k for k, axis in enumerate(axes) if axis not in part)
             below = margin.sum(axis=rest)
-            np.testing.assert_allclose(
-                below, seen.setdefault(part, below), atol=1e-8 * max(total, 1)
-            )
+            gap = np.max(np.abs(below - seen.setdefault(part, below)), initial=0.0)
+            assert gap <= 1e-9 * max(total, 1)
 
 
 @pytest.mark.parametrize("noise", [30.0, 3000.0])

@@ -1,6 +1,7 @@
 """Whole-number noise: the law of every sampler, and the balls behind the doubles."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,7 +41,7 @@ def law_p_value(draws, above):
             k += 1
         edges.append(k)
     chances = [1 - above(edges[0])]
-    chances += [above(a) - above(b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    chances += [above(a) - above(b) for a, b in pairwise(edges)]
     chances.append(above(edges[-1]))
     places = np.searchsorted(np.array(edges), draws, side="left")
     counts = np.bincount(places, minlength=len(chances))

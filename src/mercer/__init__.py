@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mercer.curves import CurveRelease
     from mercer.densities import DensityRelease
     from mercer.estimators import PrivateKernelDensity
+    from mercer.histogram_plans import HistogramPlan, histogram_plan
     from mercer.histograms import histogram, table
     from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
@@ -57,6 +58,7 @@ __all__ = [
     "DensityPlan",
     "DensityRelease",
     "Domain",
+    "HistogramPlan",
     "HistogramRelease",
     "Ledger",
     "LedgerError",
@@ -88,6 +90,7 @@ __all__ = [
     "density",
     "density_plan",
     "histogram",
+    "histogram_plan",
     "iqr",
     "live",
     "live_names",
@@ -162,9 +165,11 @@ _HOMES = {
     "TableRelease": "table_releases",
     "synthetic": "synthesis",
     "CountRelease": "count_releases",
+    "HistogramPlan": "histogram_plans",
     "HistogramRelease": "cell_releases",
     "count": "counting",
     "histogram": "histograms",
+    "histogram_plan": "histogram_plans",
     "proportion": "counting",
     "table": "histograms",
     "RandomStatement": "random_statements",

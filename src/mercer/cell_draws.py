@@ -58,7 +58,8 @@ def publish_cells(
     else:
         keys, values = noise.sparse(*counts.occupied(), counts.axes.cells, threshold, purse.entropy)
     return HistogramRelease(
-        counts.axes, statement, noise.law, keys, values, threshold, complete
+        counts.axes, statement, noise.law, keys, values, threshold, complete,
+        rows_each=counts.most,
     )  # fmt: skip
 
 

@@ -57,6 +57,7 @@ class HistogramRelease(Release):
     threshold: int | None = None  # a sparse release holds counts above it
     complete: bool = False  # every record is in a cell: their number is n
     exact: Bools | None = None  # cells without noise, under the weaker promise (M14)
+    rows_each: int = 1  # rows of one person that count
     _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
     kind = "histogram"
@@ -85,6 +86,11 @@ class HistogramRelease(Release):
     def n(self) -> int:
         """Number of records or persons: public."""
         return self.privacy.n
+
+    @property
+    def most(self) -> int:
+        """No count can be larger: public."""
+        return self.n * self.rows_each
 
     @property
     def sparse(self) -> bool:
@@ -164,7 +170,7 @@ class HistogramRelease(Release):
             left_out[self.keys] = False
             empty = left_out.reshape(width.shape)
             low[empty], high[empty] = 0.0, self.threshold + wide
-        return np.clip(low, 0, self.n), np.clip(high, 0, self.n)
+        return np.clip(low, 0, self.most), np.clip(high, 0, self.most)
 
     def query(self, *question: Any, level: float = 0.95) -> Interval:
         """How many records: `query(20, 40)`, `query("a")` or `query({"age": (20, 40), …})`.
@@ -181,7 +187,7 @@ class HistogramRelease(Release):
         value = float(np.sum(share * self.raw.reshape(-1)))
         noisy = share if self.exact is None else share * ~self.exact
         width = _width(self.noise, noisy, level)
-        return clipped(value, (width, width), self.n, level)
+        return clipped(value, (width, width), self.most, level)
 
     def margin(self, *names: str, level: float = 0.95) -> Margin:
         """Counts of some of the columns, all others added up, with an interval for each cell."""
@@ -201,7 +207,7 @@ class HistogramRelease(Release):
         terms = np.transpose(noisy.sum(axis=others), [kept.index(i) for i in places])
         width = np.array([self.noise.half_width(int(t), level) for t in terms.reshape(-1)])
         width = width.reshape(terms.shape)
-        ends = (np.clip(counts + shift, 0, self.n).astype(float) for shift in (0 * width, -width, width))  # fmt: skip  # noqa: E501
+        ends = (np.clip(counts + shift, 0, self.most).astype(float) for shift in (0 * width, -width, width))  # fmt: skip  # noqa: E501
         return Margin(self.domain.only(places), *ends, level)
 
     def __call__(self, x: object) -> Floats:
@@ -265,8 +271,8 @@ class HistogramRelease(Release):
         cells, half = self.domain.cells, (1 + level) / 2
         low = inside - self.noise.chosen_width(terms[0], cells, half)
         rest = outside - self.noise.chosen_width(terms[1], cells, half)
-        high = max(self.n - max(rest, 0.0), inside)
-        return clipped(inside, (inside - low, high - inside), self.n, level)
+        high = max(self.most - max(rest, 0.0), inside)
+        return clipped(inside, (inside - low, high - inside), self.most, level)
 
 
 def _rising(keys: Ints, cells: int) -> bool:
@@ -285,9 +291,9 @@ def _width(noise: CountLaw, share: Floats, level: float) -> float:
     """Half width of an interval for the noise of a weighted sum."""
     whole = np.all((share == 0) | (share == 1))
     terms = int(np.count_nonzero(share))
-    if whole or not terms:
+    if whole or not terms or not noise.deviation:
         return noise.half_width(terms, level)
-    relative = noise.half_width(1, level) / noise.deviation if noise.deviation else 0.0
+    relative = noise.half_width(1, level) / noise.deviation
     many = noise.half_width(terms, level) / np.sqrt(terms * noise.variance)
     return float(max(relative, many) * noise.deviation * np.sqrt(np.sum(share**2)))
 

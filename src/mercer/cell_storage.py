@@ -12,7 +12,7 @@ from mercer.checks import Ints
 from mercer.count_laws import count_law_from_dict
 from mercer.fields import Fields
 
-__all__ = ["histogram_from", "to_dict", "whole_numbers"]
+__all__ = ["histogram_from", "rows_each", "to_dict", "whole_numbers"]
 
 _MOST = 1 << 62
 
@@ -28,6 +28,7 @@ def to_dict(release: HistogramRelease) -> dict[str, Any]:
         "values": release.values.tolist(),
         "threshold": release.threshold,
         "complete": release.complete,
+        "rows_each": release.rows_each,
         "exact": None if release.exact is None else np.flatnonzero(release.exact).tolist(),
     }
 
@@ -56,7 +57,16 @@ def histogram_from(top: Fields, privacy: Any) -> HistogramRelease:
         threshold=threshold,
         complete=top.get("complete", bool),
         exact=exact,
+        rows_each=rows_each(top),
     )
+
+
+def rows_each(top: Fields) -> int:
+    """Rows of one person that count."""
+    number: int = top.get("rows_each", int)
+    if not 1 <= number <= 1 << 20:
+        raise ValueError("rows_each must be a whole number from 1")
+    return number
 
 
 def whole_numbers(values: list[Any], what: str) -> Ints:

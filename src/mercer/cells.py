@@ -178,7 +178,7 @@ class _OfLevels(Reader):
         found = pc.fill_null(pc.index_in(texts, value_set=known), len(known))
         codes = places[found.to_numpy(zero_copy_only=False)]
         strange = pc.equal(found, len(known))
-        if self._whole.keys.size and pc.any(strange).as_py():  # "1.0" is the level 1
+        if self._whole.keys.size:  # "1.0" is the level 1
             numbers = numbers_of(texts.filter(strange), self._column.name)
             codes[strange.to_numpy(zero_copy_only=False)] = self._whole.of(numbers, self._other)
         missing = pc.is_null(texts).to_numpy(zero_copy_only=False)

@@ -11,6 +11,7 @@ import typer
 
 from mercer import cli_choices, terminal
 from mercer.cli_audit import audit_command
+from mercer.cli_counts import count_command, histogram_command, table_command
 from mercer.cli_curves import curve_command
 from mercer.cli_ledger import ledger_app
 from mercer.cli_live import ask_command, live_command
@@ -26,8 +27,9 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="mercer",
-    help="Release functions with differential privacy: a density, a classifier, a regression, "
-    "a mean curve or a synthetic table from a file of records, that anyone may use for ever.",
+    help="Release functions and counts with differential privacy: a density, a histogram, a table, "
+    "a classifier, a regression, a mean curve or a synthetic table from a file of records, that "
+    "anyone may use for ever.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -44,6 +46,9 @@ app.command("classify", no_args_is_help=True)(classify_command)
 app.command("regress", no_args_is_help=True)(regress_command)
 app.command("predict", no_args_is_help=True)(predict_command)
 app.command("synthesize", no_args_is_help=True)(synthesize_command)
+app.command("count", no_args_is_help=True)(count_command)
+app.command("histogram", no_args_is_help=True)(histogram_command)
+app.command("table", no_args_is_help=True)(table_command)
 app.command("eval", no_args_is_help=True)(eval_command)
 app.command("plot", no_args_is_help=True)(plot_command)
 app.command("inspect", no_args_is_help=True)(inspect_command)

@@ -163,6 +163,87 @@ def plan_curve(
         print(f"Picture written to {output}")
 
 
+@plan_app.command("histogram", no_args_is_help=True)
+def plan_histogram(
+    n: Annotated[
+        int | None, typer.Option("--n", help="Number of records, or of persons. Required.")
+    ] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="Number of bins, categories or combinations. Required.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
+    ] = None,
+    delta: Delta = None,
+    occupied: Annotated[
+        int | None,
+        typer.Option(help="Cells known in public to hold something: for the threshold."),
+    ] = None,
+    rows_per_person: Annotated[int, typer.Option(help="Rows of a person that count.")] = 1,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How accurate a histogram or table will be, for each epsilon: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan histogram --n 20000 --cells 20 --epsilon 0.1 0.5 1
+
+    A count alone has half the deviation: nobody leaves one cell for another.
+    """
+    from mercer.histogram_plans import histogram_plan
+
+    many = terminal.required("cells", cells)
+    plans = [
+        histogram_plan(
+            terminal.required("n", n), many, epsilon=value, delta=delta, occupied=occupied,
+            rows_per_person=rows_per_person,
+        )
+        for value in (epsilon or [None])  # type: ignore[list-item]
+    ]  # fmt: skip
+    _draw(plans, f"{many} counts of {n} records", output, quantity="error of all counts together")
+    most = min(many, plans[0].n * rows_per_person)
+    few = [occupied] if occupied else sorted({-(-most // 100), -(-most // 10)})
+    if as_json:
+        terminal.print_json({
+            "plans": [
+                plan.to_dict() | {"sparse_error": {str(q): plan.sparse_error(q) for q in few}}
+                for plan in plans
+            ]
+        })  # fmt: skip
+        return
+    _show_histograms(plans, few)
+    if output is not None:
+        print(f"Picture written to {output}")
+
+
+def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
+    pure = not plans[0].delta
+    heads = [f"sparse, {q} held" for q in occupied] + ["best"] * pure
+    table = terminal.table("epsilon", "one sd", "95% ±", "threshold", "dense", *heads)
+    for p in plans:
+        table.add_row(
+            f"{p.epsilon:g}", f"{p.deviation:.3g}", f"{p.half_width:g}", f"{p.threshold}",
+            f"{p.privacy_error:.4g}", *(f"{p.sparse_error(q):.4g}" for q in occupied),
+            *([f"{p.best():.4g}"] if pure else []),
+        )  # fmt: skip
+    terminal.console().print(table)
+    one = plans[0]
+    print(
+        "one sd, 95% ±: standard deviation and interval of the noise of one count. dense, sparse: "
+        f"expected\nerror of all {one.cells} counts together, at most; of a sparse release if so "
+        "many cells hold something."
+    )
+    if pure:
+        print("best: no pure release of this epsilon can promise less, whatever the data.")
+    print(f"Other records of the same distribution would make {one.sampling_error:.4g}, at most.")
+    if one.worth:
+        print(f"A sparse release is the better one up to about {one.worth} occupied cells.")
+    for p in plans:
+        if p.half_width >= p.n:
+            print(f"At epsilon = {p.epsilon:g} everything would be noise: it will be refused.")
+
+
 def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) -> None:
     """A picture of what privacy costs, where one is asked for."""
     if output is None:

@@ -14,6 +14,8 @@ from mercer.cli_plan import Json
 
 __all__ = ["eval_command", "inspect_command", "plot_command"]
 
+_COUNTS = ("count", "histogram", "margins", "statistic")
+
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 Derivative = Annotated[
     list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")
@@ -43,9 +45,13 @@ def eval_command(
         list[str] | None,
         typer.Option(
             metavar="COLUMN=VALUE…",
-            help="Synthetic tables: where this holds; age=60:80, sex=f, ward=a,b. Alone: its "
-            "probability.",
+            help="Tables and histograms: where this holds; age=60..80, sex=f, 'ward=a|b', "
+            "'age>=60'. Alone: its probability, or the count.",
         ),
+    ] = None,
+    margin: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN…", help="Tables of counts: the counts of these columns."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -53,11 +59,28 @@ def eval_command(
 
     [bold]Example:[/bold] mercer eval ages.json --at 20 40 60
 
-    A synthetic table: mercer eval table.json --expect age --where sex=f stage=II:IV
+    A synthetic table: mercer eval table.json --expect age --where sex=f stage=II..IV
+
+    A histogram or table of counts: mercer eval ages.json --where age=20..40
     """
     import numpy as np
 
     loaded = terminal.load_release(release, bandwidth)
+    if loaded.kind in _COUNTS:
+        if grid is not None or raw or derivative or expect:
+            raise ValueError(
+                f"a {loaded.kind} is asked with --where COLUMN=FROM..TO, --margin COLUMN… or --at "
+                "X…; it has no --grid, --raw, --derivative or --expect"
+            )
+        from mercer import terminal_counts
+
+        terminal_counts.show_values(
+            loaded, at=at or [], where=where or [], margin=margin or [], level=level,
+            as_json=as_json,
+        )  # fmt: skip
+        return
+    if margin:
+        raise ValueError(f"--margin is for tables of counts; this is a {loaded.kind}")
     if loaded.kind.startswith("synthetic"):
         if at or grid is not None or raw or derivative:
             raise ValueError(
@@ -71,7 +94,9 @@ def eval_command(
         terminal_tables.show_values(loaded, expect or [], where or [], level, as_json=as_json)
         return
     if expect or where:
-        raise ValueError(f"--expect and --where are for synthetic tables; this is a {loaded.kind}")
+        raise ValueError(
+            f"--expect and --where are for synthetic tables and counts; this is a {loaded.kind}"
+        )
     d, order = loaded.domain.dimension, terminal.order_of(loaded, derivative)
     if (at is None) == (grid is None):
         raise ValueError("give the points either with --at X… or with --grid N, not both or none")
@@ -137,7 +162,7 @@ def plot_command(
     derivative: Derivative = None,
     as_json: Json = False,
 ) -> None:
-    """Draw a release: a curve with its band, a map of two columns, a table's columns and pairs.
+    """Draw a release: a curve with its band, a map, bars with error bars, a table's columns.
 
     [bold]Example:[/bold] mercer plot ages.json -o ages.png
 
@@ -189,8 +214,10 @@ def _words(release: Any) -> ModuleType:
     """What describes a kind of release."""
     if release.kind == "density":
         return terminal
-    from mercer import terminal_curves, terminal_machines, terminal_tables
+    from mercer import terminal_counts, terminal_curves, terminal_machines, terminal_tables
 
+    if release.kind in _COUNTS:
+        return terminal_counts
     if release.kind.startswith("synthetic"):
         return terminal_tables
     return terminal_curves if release.kind == "mean-curve" else terminal_machines

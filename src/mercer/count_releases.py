@@ -12,7 +12,7 @@ from mercer.release import Release
 from mercer.weighted import Interval
 
 if TYPE_CHECKING:
-    from mercer.counting_programs import OptimalCount
+    from mercer.optimal_counts import OptimalCount
 
 __all__ = ["Condition", "CountRelease", "count_from"]
 
@@ -120,7 +120,7 @@ def count_from(top: Fields, privacy: Any) -> CountRelease:
     if given is not None and "law" in given:
         noise = count_law_from_dict(given)
     elif given is not None:
-        from mercer.counting_programs import OptimalCount
+        from mercer.optimal_counts import OptimalCount
 
         noise = OptimalCount.from_dict(given)
         if noise.n != privacy.n:

@@ -167,7 +167,7 @@ def _mechanism(mechanism: object, ask: Question) -> Any:
     """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
     if mechanism == "geometric":
         return None
-    from mercer.counting_programs import OptimalCount
+    from mercer.optimal_counts import OptimalCount
 
     if not isinstance(mechanism, OptimalCount) and mechanism != "optimal":
         raise ValueError(

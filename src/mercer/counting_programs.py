@@ -47,7 +47,7 @@ def optimal_count(
 
     >>> best = optimal_count(10, 0.5)
     >>> round(best.risk, 3), round(best.geometric_risk, 3)
-    (1.671, 1.895)
+    (1.479, 1.762)
     """
     n, epsilon = _check_size(n, MOST), _check_rate(epsilon, LIMITS[1])
     name, values = loss_matrix(loss, n)

@@ -23,7 +23,7 @@ from mercer.curve_smoothing import (
     unit_scales,
 )
 from mercer.domain import Domain
-from mercer.laws import Law, Normal, OrbitopeLaw
+from mercer.laws import Law, Normal
 from mercer.modes import CURVE_KERNELS, DUST, Filter
 from mercer.noisy_curves import CurveNoise, NoisyCurve
 from mercer.polynomials import Polynomials
@@ -117,7 +117,7 @@ class CurveRelease(Release, NoisyCurve):
         for array, shape in shapes:
             if array is not None and (array.shape != shape or not np.all(np.isfinite(array))):
                 raise ValueError(f"numbers of the curve must be finite, in shape {shape}")
-        if self.polynomials.dimension != self.domain.dimension or isinstance(self.law, OrbitopeLaw):
+        if self.polynomials.dimension != self.domain.dimension or self.law.moments:
             raise ValueError("functions, domain and noise of the curve do not fit together")
         if len(self.smoothing.scales) != self.domain.dimension or not self.bound > 0:
             raise ValueError("smoothing and bound of the curve do not fit its domain")

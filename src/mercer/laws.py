@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.fft import dct
 from scipy.special import gammaincinv
 
 from mercer import entropy
@@ -20,6 +21,8 @@ from mercer.orbitope import RUNS, cone_draws, public_draws
 
 __all__ = [
     "LAWS",
+    "MOST_BINS",
+    "BinnedLaplace",
     "Euclidean",
     "Laplace",
     "Law",
@@ -27,6 +30,8 @@ __all__ = [
     "OrbitopeLaw",
     "law_from_dict",
 ]
+
+MOST_BINS = 1 << 12  # whose noise is simulated bin by bin
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,7 @@ class Law(ABC):
 
     name: ClassVar[str]
     white: ClassVar[bool] = True  # coordinates are uncorrelated, with one standard deviation
+    moments: ClassVar[bool] = False  # for trigonometric moments alone
 
     @abstractmethod
     def deviations(self, size: int) -> Floats:
@@ -133,6 +139,7 @@ class OrbitopeLaw(Law):
 
     name = "orbitope"
     white = False
+    moments = True
 
     def degree(self, size: int) -> int:
         """m, from the number of coordinates."""
@@ -156,7 +163,41 @@ class OrbitopeLaw(Law):
         return super().to_dict() | {"real": self.real}
 
 
-LAWS: dict[str, type[Law]] = {law.name: law for law in (Normal, Laplace, Euclidean, OrbitopeLaw)}
+@dataclass(frozen=True)
+class BinnedLaplace(Law):
+    """Cosine moments of equal bins, P(k step) proportional to exp(-|k| step / scale) in each bin.
+
+    Moments 1 and above are uncorrelated; they reach further than normal ones where few bins make
+    a value.  The constant moment is known, and no noise of it is told.
+    """
+
+    cells: int  # bins; more than there are moments
+
+    name = "binned-laplace"
+    moments = True
+
+    def deviations(self, size: int) -> Floats:
+        one = float(Laplace(self.scale, self.step).deviations(1)[0])
+        return np.full(size, one * math.sqrt(self.cells / 2))
+
+    def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
+        law, out = Laplace(self.scale, self.step), np.empty((runs, size))
+        rows = max(1, (1 << 20) // self.cells)
+        for first in range(0, runs, rows):
+            part = out[first : first + rows]
+            part[:] = dct(law.simulate(self.cells, len(part), rng), type=2)[:, :size] / 2
+        return out
+
+    def draws(self, size: int, kept: Ints) -> Floats:
+        return self.simulate(size, RUNS, entropy.simulation(1))[:, kept]
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"cells": self.cells}
+
+
+LAWS: dict[str, type[Law]] = {
+    law.name: law for law in (Normal, Laplace, Euclidean, OrbitopeLaw, BinnedLaplace)
+}
 
 
 def law_from_dict(fields: dict[str, Any]) -> Law:
@@ -177,4 +218,9 @@ def law_from_dict(fields: dict[str, Any]) -> Law:
         if not isinstance(fields.get("real"), bool):
             raise ValueError("real of the noise must be true or false")
         return OrbitopeLaw(float(numbers["scale"]), float(numbers["step"]), fields["real"])
+    if name == BinnedLaplace.name:
+        cells = fields.get("cells")
+        if isinstance(cells, bool) or not isinstance(cells, int) or not 2 <= cells <= MOST_BINS:
+            raise ValueError(f"cells of the noise must be a whole number in [2, {MOST_BINS}]")
+        return BinnedLaplace(float(numbers["scale"]), float(numbers["step"]), cells)
     return LAWS[name](float(numbers["scale"]), float(numbers["step"]))

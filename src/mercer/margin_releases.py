@@ -8,7 +8,7 @@ release.  docs/proofs/margins.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,31 +20,15 @@ from mercer.axes import Axes
 from mercer.cell_questions import vectors
 from mercer.cell_releases import Margin
 from mercer.checks import Floats, Ints
-from mercer.count_laws import CountLaw
+from mercer.count_laws import CountLaw, RoundedNormalLaw
 from mercer.margin_fits import MarginFit
 from mercer.release import Release
 from mercer.weighted import Interval
 
-__all__ = ["MarginsAccuracy", "MarginsRelease"]
+__all__ = ["MarginsRelease"]
 
 _LEAST = 1e-12  # variance of noise that is all but none
 _LISTED = 20  # margins that an error names
-
-
-@dataclass(frozen=True)
-class MarginsAccuracy:
-    """Expected sum over cells of the absolute error of each margin.  Known beforehand."""
-
-    margins: tuple[tuple[str, ...], ...]
-    raw: tuple[float, ...]  # of the noisy counts
-    unbiased: tuple[float, ...]  # of the best unbiased estimate from all of them together
-
-    def __str__(self) -> str:
-        raw, fitted = sum(self.raw) / len(self.raw), sum(self.unbiased) / len(self.unbiased)
-        return (
-            f"{len(self.margins)} margins: the absolute errors of one margin's counts add up to "
-            f"{fitted:.4g} expected, {raw:.4g} before the margins are used together."
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,10 +36,12 @@ class MarginsRelease(Release):
     """Counts of several sets of columns that anyone may ask and keep for ever."""
 
     domain: Axes  # type: ignore[assignment]
-    noise: CountLaw  # of every count
     sets: tuple[tuple[int, ...], ...]  # places of the columns of each margin, rising
     raw: tuple[Ints, ...]  # noisy counts as they came out, an axis for each column
+    noise: CountLaw  # of every count
+    single: tuple[bool, ...] = ()  # margins of two cells where one is what the other leaves of n
     complete: bool = False  # every record is in a cell: their number is n
+    rows_each: int = 1  # rows of one person that count
 
     kind = "margins"
 
@@ -73,11 +59,25 @@ class MarginsRelease(Release):
         for counts in fixed:
             counts.setflags(write=False)
         object.__setattr__(self, "raw", fixed)
+        single = self.single or (False,) * len(fixed)
+        object.__setattr__(self, "single", single)
+        if self.complete and self.rows_each != 1:
+            raise ValueError("complete records are one row each")
+        if len(single) != len(fixed) or (any(single) and not self.complete):
+            raise ValueError("single must be one for each margin, of complete records")
+        for counts, alone in zip(fixed, single, strict=True):
+            if alone and (counts.size != 2 or int(counts.sum()) != self.n):
+                raise ValueError("a margin with a single noisy count must have two, of sum n")
 
     @property
     def n(self) -> int:
         """Number of records or persons: public."""
         return self.privacy.n
+
+    @property
+    def most(self) -> int:
+        """No count can be larger: public."""
+        return self.n * self.rows_each
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
@@ -87,10 +87,11 @@ class MarginsRelease(Release):
     @cached_property
     def fit(self) -> MarginFit:
         """All margins together; see `mercer.margin_fits`."""
-        variance = max(self.noise.variance, _LEAST)
+        one = max(self.noise.variance, _LEAST)
+        variances = [2 * one if alone else one for alone in self.single]  # proof, section 2
         raw = [counts.astype(np.float64) for counts in self.raw]
         total = float(self.n) if self.complete else None
-        return MarginFit.of(self.domain.sizes, self.sets, raw, [variance] * len(raw), total)
+        return MarginFit.of(self.domain.sizes, self.sets, raw, variances, total)
 
     def margin(self, *names: str, level: float = 0.95) -> Margin:
         """Counts of columns that are together in a released margin, with an interval for each.
@@ -133,19 +134,17 @@ class MarginsRelease(Release):
         low, high = self._ends(np.array(estimate), np.array(middle), width)
         return Interval(estimate, float(low), float(high), level)
 
+    def terms(self, places: Sequence[int], shares: Sequence[Floats]) -> float:
+        """How many equal noises have a sum as near to a normal as that in an answer, at least."""
+        found = self.fit.terms(places, shares)
+        return max(found / 2 if any(self.single) else found, 1.0)  # a pair of cells has one noise
+
     @cached_property
-    def accuracy(self) -> MarginsAccuracy:
+    def accuracy(self) -> Any:
         """Expected error due to privacy of every margin."""
-        normal, one = math.sqrt(2 / math.pi), self.noise.mean_error
-        single = one / self.noise.deviation if self.noise.deviation else 0.0
-        unbiased = []
-        for chosen, counts in zip(self.sets, self.raw, strict=True):
-            corner = [np.eye(1, self.domain.sizes[place])[0] for place in chosen]
-            share = 1 / self.fit.terms(chosen, corner)  # E|.| over the deviation is between both
-            ratio = normal + share * (single - normal)
-            unbiased.append(ratio * counts.size * self.fit.cell_deviation(chosen))
-        raw = tuple(one * counts.size for counts in self.raw)
-        return MarginsAccuracy(self.margins, raw, tuple(unbiased))
+        from mercer.margin_accuracy import accuracy_of_margins
+
+        return accuracy_of_margins(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -155,7 +154,9 @@ class MarginsRelease(Release):
             "noise": self.noise.to_dict(),
             "sets": [list(chosen) for chosen in self.sets],
             "values": [counts.reshape(-1).tolist() for counts in self.raw],
+            "single": list(self.single),
             "complete": self.complete,
+            "rows_each": self.rows_each,
         }
 
     def __repr__(self) -> str:
@@ -169,17 +170,17 @@ class MarginsRelease(Release):
         """Half width of an interval for the noise in an answer."""
         spread = self.fit.deviation(places, shares)
         ratio = float(ndtri((1 + level) / 2))
-        terms = max(math.floor(min(self.fit.terms(places, shares), 1e4)), 1)
-        if self.noise.deviation and terms < 1e4:
+        terms = math.floor(min(self.terms(places, shares), 1e4))
+        normal = isinstance(self.noise, RoundedNormalLaw) and self.noise.scale > 2
+        if self.noise.deviation and terms < 1e4 and not normal:
             sum_of = self.noise.half_width(terms, level)
             ratio = max(ratio, sum_of / (self.noise.deviation * math.sqrt(terms)))
         return ratio * spread
 
     def _ends(self, counts: Floats, middle: Floats, width: float) -> tuple[Floats, Floats]:
         """Around the unbiased estimate, within what a count can be; the count is between them."""
-        most = self.n if self.privacy.unit == "row" else math.inf  # a person may have more rows
-        low = np.clip(middle - width, 0, most)
-        high = np.clip(middle + width, 0, most)
+        low = np.clip(middle - width, 0, self.most)
+        high = np.clip(middle + width, 0, self.most)
         return np.minimum(low, counts), np.maximum(high, counts)
 
     def _check_together(self, places: list[int]) -> None:

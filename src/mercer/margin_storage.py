@@ -31,13 +31,21 @@ def margins_from(top: Fields, privacy: Statement) -> MarginsRelease:
         if not isinstance(counts, list) or len(counts) != math.prod(shape):
             raise ValueError("values must be one count for each cell of a margin")
         raw.append(whole_numbers(counts, "values").reshape(shape))
+    single = tuple(top.get("single", list))
+    if len(single) != len(sets) or not all(isinstance(alone, bool) for alone in single):
+        raise ValueError("single must be true or false for each of the sets")
+    each = top.get("rows_each", int)
+    if not 1 <= each <= 1 << 20:
+        raise ValueError("rows_each must be a whole number from 1")
     return MarginsRelease(
         domain=axes,
         privacy=privacy,
-        noise=count_law_from_dict(top.get("noise", dict)),
         sets=sets,
         raw=tuple(raw),
+        noise=count_law_from_dict(top.get("noise", dict)),
+        single=single,
         complete=top.get("complete", bool),
+        rows_each=each,
     )
 
 

@@ -54,7 +54,9 @@ def released_margins(
         np.asarray(part).reshape([axes.sizes[place] for place in places])
         for part, places in zip(raw, sets, strict=True)
     )
-    return MarginsRelease(axes, statement, sets, shaped, noise.law, single, complete)
+    return MarginsRelease(
+        axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most
+    )
 
 
 def sets_of(margins: object, axes: Axes) -> tuple[tuple[int, ...], ...]:

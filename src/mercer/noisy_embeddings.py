@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.checks import Floats
 from mercer.embedding_smoothing import Shrink, choose_shrink
-from mercer.laws import Law, OrbitopeLaw
+from mercer.laws import Law
 from mercer.record_spans import LandmarkSpan, WaveSpan
 
 __all__ = ["LandmarkEmbedding", "NoisyEmbedding", "WaveEmbedding"]
@@ -67,7 +67,7 @@ class NoisyEmbedding(ABC):
         object.__setattr__(self, "raw", fixed)
         if fixed.shape != (size,) or not np.all(np.isfinite(fixed)):
             raise ValueError(f"coordinates must be {size} finite numbers, got shape {fixed.shape}")
-        if isinstance(self.law, OrbitopeLaw):
+        if self.law.moments:
             raise ValueError("the noise does not fit an embedding")
 
 

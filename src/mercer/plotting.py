@@ -15,6 +15,7 @@ import numpy as np
 from mercer.densities import DensityRelease
 from mercer.machines import MachineRelease
 from mercer.noisy_curves import NoisyCurve
+from mercer.plotting_counts import AnyCounts, CountPage, draw_counts
 from mercer.plotting_curves import (
     check_overlay,
     curve_heading,
@@ -39,8 +40,12 @@ def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.9
     """A figure of the release; written to `path` if one is given.
 
     A machine's picture can be cut: `columns=` one or two to show, `at=` where the others stand.
-    Of a mean curve, `derivative=1` is drawn instead.  Of a synthetic table, `columns=` are drawn.
+    Of a mean curve, `derivative=1` is drawn instead.  Of a table, synthetic or of counts,
+    `columns=` are drawn.
     """
+    if isinstance(release, AnyCounts):
+        _check_path(path)
+        return _counts(release, path, level if band else None, title, **options)
     if isinstance(release, TableRelease):
         _check_path(path)
         return _table(release, path, level if band else None, title, **options)
@@ -81,6 +86,18 @@ def _table(
     sheet = Sheet.of(release, columns)
     figure = _figure(sheet.size)
     draw_table(release, sheet, figure, level=level, title=title)
+    return _finish(figure, path)
+
+
+def _counts(
+    release: AnyCounts, path: Path | None, level: float | None, title: str | None,
+    columns: Sequence[str] | str | None = None, **others: Any,
+) -> Any:  # fmt: skip
+    if others:
+        raise TypeError(f"a picture of counts has no option {next(iter(others))!r}")
+    page = CountPage.of(release, columns)
+    figure = _figure(page.size)
+    draw_counts(release, page, figure, level=level, title=title)
     return _finish(figure, path)
 
 

@@ -20,7 +20,7 @@ from mercer.densities import DensityRelease
 from mercer.disk import replace_text
 from mercer.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
 from mercer.fields import Fields, finite, numbers
-from mercer.laws import OrbitopeLaw, law_from_dict
+from mercer.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.losses import loss_from_dict
 from mercer.maps import map_from_dict
 from mercer.margin_storage import margins_from
@@ -109,7 +109,7 @@ def _density(top: Fields) -> Release:
     if len(covariance) != domain.dimension:
         raise ValueError("smoothing and domain differ in dimension")
     law = law_from_dict(top.get("noise", dict))
-    if isinstance(law, OrbitopeLaw) and not (isinstance(basis, Moments) and basis.real == law.real):
+    if law.moments and not (isinstance(basis, Moments) and _fits(law, basis)):
         raise ValueError(f"the noise law {law.name!r} does not fit the basis {basis.name!r}")
     return DensityRelease(
         domain=domain,
@@ -124,10 +124,16 @@ def _density(top: Fields) -> Release:
     )
 
 
+def _fits(law: Law, basis: Moments) -> bool:
+    if isinstance(law, BinnedLaplace):
+        return basis.real and basis.size <= law.cells
+    return isinstance(law, OrbitopeLaw) and basis.real == law.real
+
+
 def _machine(top: Fields) -> dict[str, Any]:
     """What classifiers and regressions share."""
     law, machine = law_from_dict(top.get("noise", dict)), top.part("machine")
-    if isinstance(law, OrbitopeLaw):
+    if law.moments:
         raise ValueError(f"the noise law {law.name!r} does not fit a machine")
     losses = tuple(loss_from_dict(loss) for loss in top.get("losses", list))
     return {

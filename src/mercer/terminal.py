@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -44,8 +45,13 @@ _LISTS = (
     "--q",
     "--grid",
     "--derivative",
+    "--edges",
+    "--whole",
 )  # options that take several numbers
-_WORDS = ("--columns", "--classes", "--groups", "--long", "--expect", "--where")  # … words
+_WORDS = (
+    "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
+    "--margin",
+)  # … words  # fmt: skip
 
 
 def spread(argv: list[str]) -> list[str]:
@@ -68,6 +74,10 @@ def _belongs(option: str, token: str) -> bool:
         return is_number(token) or not token.startswith("-")
     if option == "--at" and "=" in token:  # age=42
         token = token.rpartition("=")[2]
+    if option == "--bins":  # 20, or age=10 income=0,1e4,1e5
+        return is_number(token.rpartition("=")[2].partition(",")[0])
+    if option in ("--bounds", "--edges") and re.fullmatch(r"\d{4}-\d{2}-\d{2}", token):
+        return True
     return option in _LISTS and is_number(token)
 
 
@@ -146,6 +156,8 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
+    if bandwidth and release.kind in ("histogram", "margins", "count", "statistic"):
+        raise ValueError(f"bandwidth is for densities; this is a {release.kind}")
     if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
         raise ValueError(
             f"bandwidth is for densities; a {release.kind} is smoothed again in Python, by "

@@ -13,19 +13,19 @@ from datetime import date
 from typing import Any
 
 from mercer import terminal
-from mercer.columns import Boolean, Categorical, Column, Date, Ordered
+from mercer.columns import Categorical, Column, Date
 from mercer.marginals import estimate, labels_of, marginal
 from mercer.record_releases import RecordsRelease
 from mercer.table_domain import TableDomain
 from mercer.table_plans import TablePlan
 from mercer.table_releases import TableRelease
+from mercer.terminal_conditions import conditions
 from mercer.weighted import Interval
 
-__all__ = ["conditions", "describe", "progress", "show", "show_plan", "show_values", "summary"]
+__all__ = ["describe", "progress", "show", "show_plan", "show_values", "summary"]
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _SHOWN = 6  # columns, or levels, in a line
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 Tick = Callable[[int], None]
 
@@ -144,7 +144,7 @@ def show_values(
     """`mercer eval` of a table: means of columns, or the probability of a condition."""
     if isinstance(release, RecordsRelease):
         raise ValueError("records of any kind are asked in Python: release.expect(h)")
-    rules = conditions(where, release.domain)
+    rules = conditions(where, release.domain.column)
     asked: list[str | None] = list(expect) if expect else [None]
     found = [estimate(release, name, rules if where else None, level=level) for name in asked]
     columns = [None if name is None else release.domain.column(name) for name in asked]
@@ -165,42 +165,6 @@ def show_values(
         ends = f"{_value(column, value.lower)} to {_value(column, value.upper)}"
         table.add_row(what, _value(column, value.estimate), ends if value.lower == value.lower else "not known")  # fmt: skip  # noqa: E501
     terminal.console().print(table)
-
-
-def conditions(words: Sequence[str], domain: TableDomain) -> dict[str, Any]:
-    """`age=60:80`, `age=60:`, `sex=f`, `ward=a,b` as a condition by columns."""
-    rules: dict[str, Any] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals or not text:
-            raise ValueError(
-                "--where must be COLUMN=VALUE, COLUMN=VALUE,VALUE or COLUMN=FROM:TO, for example "
-                f"--where age=60:80; got {word!r}"
-            )
-        column = domain.column(name)
-        if name in rules:
-            raise ValueError(f"--where: {name!r} stands twice; all conditions must hold")
-        rules[name] = _rule(column, text)
-    return rules
-
-
-def _rule(column: Column, text: str) -> Any:
-    if text in labels_of(column):
-        return _written(column, text)
-    if ":" in text and not isinstance(column, (Boolean, Categorical)):
-        low, _, high = text.partition(":")
-        return tuple(_written(column, end) if end else None for end in (low, high))
-    if "," in text:
-        return [_written(column, part) for part in text.split(",")]
-    return _written(column, text)
-
-
-def _written(column: Column, text: str) -> Any:
-    if isinstance(column, Boolean):
-        return _TRUTH.get(text.lower(), text)
-    if isinstance(column, (Categorical, Ordered, Date)):
-        return text
-    return terminal.number_or_word(text)
 
 
 def show_plan(plan: TablePlan) -> None:

@@ -1,0 +1,261 @@
+"""What `mercer histogram`, `table` and `count` share: options, places, words.  Layer 6."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer import terminal
+
+__all__ = [
+    "CELLS", "Counts", "Gamma", "Insist", "Missing", "Occupied", "Picture", "RowsPerPerson",
+    "WeakerPromise", "bins_of", "cells_given", "margins_of", "one_epsilon", "places_of", "promised",
+    "tell", "worded",
+]  # fmt: skip
+
+CELLS = "Which cells there are: public, never read from the data"
+_FINER = "Finer choices, all public"
+_WEAKER = "A weaker promise"
+_PICTURES = (".png", ".svg", ".pdf")
+
+Occupied = Annotated[
+    int | None,
+    typer.Option(
+        help="Sparse: so many cells are known in public to hold something.", rich_help_panel=_FINER
+    ),
+]
+Counts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The data are counts already: this column says how many records a row stands for.",
+        rich_help_panel=_FINER,
+    ),
+]
+RowsPerPerson = Annotated[
+    int,
+    typer.Option(
+        help="With --unit: so many rows of a person count, the first ones. Noise grows with it.",
+        rich_help_panel=_FINER,
+    ),
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="zero: rows in no cell still count in n. drop: the number of the others is public.",
+        rich_help_panel=_FINER,
+    ),
+]
+Insist = Annotated[
+    bool,
+    typer.Option(
+        "--insist", help="Release even where noise drowns every count.", rich_help_panel=_FINER
+    ),
+]
+Picture = Annotated[Path | None, typer.Option(help="Also a picture: .png, .svg or .pdf.")]
+WeakerPromise = Annotated[
+    bool,
+    typer.Option(
+        "--weaker-promise",
+        help="Random differential privacy: people with rare values may be seen exactly.",
+        rich_help_panel=_WEAKER,
+    ),
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option(
+        help="With it: the chance, over the drawing of all records, that the promise fails.",
+        rich_help_panel=_WEAKER,
+    ),
+]
+
+
+def one_epsilon(epsilon: list[float] | None) -> float | None:
+    """The one epsilon."""
+    if epsilon is not None and len(epsilon) != 1:
+        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
+    return None if epsilon is None else epsilon[0]
+
+
+def cells_given(
+    bins: list[int] | None, bounds: list[str] | None, edges: list[str] | None,
+    whole: list[int] | None, categories: list[str] | None, other: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """`bins`, `bounds` or `categories` of `mercer.histogram`."""
+    ways = {"--bins": bins, "--edges": edges, "--whole": whole, "--categories": categories}
+    given = [name for name, value in ways.items() if value]
+    if len(given) != 1:
+        raise ValueError(
+            "say which cells there are, in one way: --bins N --bounds LO HI, --edges X…, --whole "
+            "LO HI or --categories VALUE…; they are public and cannot be read from the data"
+            + (f"; got {' and '.join(given)}" if given else "")
+        )
+    if bounds and not bins:
+        raise ValueError(f"--bounds go with --bins; {given[0]} says where the cells are already")
+    if other is not None and not categories:
+        raise ValueError("--other goes with --categories: it names whatever is not among them")
+    if categories:
+        return {"categories": categories, "other": other}
+    if edges:
+        return {"bins": [_end("edges", word) for word in edges]}
+    if whole:
+        if len(whole) != 2 or whole[0] > whole[1]:
+            raise ValueError("whole must be LO HI, two rising whole numbers, such as --whole 0 50")
+        return {"bins": range(whole[0], whole[1] + 1)}
+    assert bins is not None
+    if len(bins) != 1:
+        raise ValueError(f"bins must be one number, got {len(bins)}; edges are given with --edges")
+    if len(bounds or []) != 2:
+        raise ValueError(
+            "bounds must be LO HI, public bounds that the bins divide, such as --bounds 0 100"
+        )
+    return {"bins": bins[0], "bounds": tuple(_end("bounds", word) for word in bounds or [])}
+
+
+def _end(name: str, word: str) -> float | str:
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word):
+        return word
+    if not terminal.is_number(word):
+        raise ValueError(f"{name} must be numbers, or dates such as 2024-12-31; got {word!r}")
+    return float(word)
+
+
+def bins_of(words: list[str] | None) -> dict[str, Any] | None:
+    """`age=10` or `income=0,1e4,1e5` by column."""
+    found: dict[str, Any] = {}
+    for word in words or []:
+        name, _, text = word.rpartition("=")
+        parts = [part for part in re.split(r"[,|]", text) if part]
+        if not name or not parts or not all(terminal.is_number(p) or "-" in p for p in parts):
+            raise ValueError(
+                "bins must be COLUMN=NUMBER or COLUMN=EDGE,EDGE,…, for example --bins age=10 "
+                f"income=0,10000,50000; got {word!r}"
+            )
+        if len(parts) > 1:
+            found[name] = [_end("bins", part) for part in parts]
+        elif re.fullmatch(r"\d+", parts[0]):
+            found[name] = int(parts[0])
+        else:
+            raise ValueError(f"bins of {name!r} must be a whole number, or edges: {name}=0,10,20")
+    return found or None
+
+
+def margins_of(word: str) -> Any:
+    """`all`, a number of columns, or `a,b;b,c`."""
+    text = word.strip()
+    if text == "all":
+        return text
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";")]  # fmt: skip  # noqa: E501
+    found = [names for names in sets if names]
+    if not found:
+        raise ValueError("margins must be all, a number of columns, or names such as 'a,b;b,c'")
+    return found
+
+
+def places_of(output: Path | None, plot: Path | None, overwrite: bool, *, needed: bool = True) -> dict[str, Path]:  # fmt: skip  # noqa: E501
+    """Where the release and its picture go, checked before anything is spent."""
+    found = {"file": terminal.target(output, overwrite)} if needed or output is not None else {}
+    if plot is None:
+        return found
+    if plot.suffix not in _PICTURES:
+        raise ValueError(f"plot must end in {' or '.join(_PICTURES)}, got {plot.name!r}")
+    if not plot.resolve().parent.is_dir():
+        raise ValueError(f"plot: there is no folder {str(plot.parent)!r}; create it first")
+    if not os.access(plot.resolve().parent, os.W_OK):
+        raise ValueError(f"plot: the folder {str(plot.parent)!r} cannot be written to")
+    if plot.exists() and not overwrite:
+        raise ValueError(f"plot {str(plot)!r} exists; choose another name, or --overwrite")
+    return found | {"plot": plot}
+
+
+def promised(
+    weaker: bool, gamma: float | None, ledger: str | None, dataset: str | None, delta: float | None
+) -> bool:
+    """Whether the weaker promise is asked for, in so many words."""
+    if not weaker:
+        if gamma is not None:
+            raise ValueError(
+                "gamma belongs to a weaker promise than differential privacy: it may fail with "
+                "that chance over the drawing of the records, and people with rare values may be "
+                "seen exactly; if that is meant, say --weaker-promise, otherwise leave --gamma out"
+            )
+        return False
+    if gamma is None:
+        raise ValueError(
+            "gamma is missing: with --weaker-promise, say with which chance the promise may fail, "
+            "for example --gamma 0.05"
+        )
+    if ledger is not None or dataset is not None:
+        raise ValueError(
+            "--ledger counts differential privacy, and --weaker-promise is not: its cost cannot be "
+            "added to a total there; leave --ledger and --dataset out"
+        )
+    if delta is not None:
+        raise ValueError("delta: the weaker promise has a gamma instead; leave --delta out")
+    return True
+
+
+_SPELT = {
+    "insist=True": "--insist", "sparse=True": "--sparse", "margins=2": "--margins 2",
+    "bounds=(low, high)": "--bounds LO HI", "weaker_promise=True": "--weaker-promise",
+    "with columns=…": "with --column", "mercer.proportion": "mercer count --proportion",
+    "mercer.histogram": "mercer histogram", "mechanism='optimal'": "--mechanism optimal",
+    "missing='drop'": "--missing drop",
+}  # fmt: skip
+
+
+@contextmanager
+def worded() -> Iterator[None]:
+    """Errors name options as they are typed."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        said = str(error)
+        for python, option in _SPELT.items():
+            said = said.replace(python, option)
+        if "everything would be noise" in said:
+            said += "; mercer plan histogram --n N --cells P --epsilon E… says what to expect"
+        if said == str(error):
+            raise
+        raise type(error)(said) from None
+
+
+def tell(release: Any, places: dict[str, Path], file: Path, *, as_json: bool) -> None:
+    """Write the release first, then its picture; then say what was released."""
+    from mercer import terminal_counts as words
+
+    if "file" in places:
+        release.save(places["file"])
+    if "plot" in places:
+        release.plot(places["plot"])
+    if as_json:
+        terminal.print_json(words.summary(release) | {k: str(v) for k, v in places.items()})
+        return
+    words.show(release, f"Released the {words.describe(release)}")
+    if not file.name.endswith((".parquet", ".pq")):
+        print(
+            "Values of a CSV file that fit nowhere are not counted, and stay in n: check the names "
+            "of columns and the spelling of values."
+        )
+    if not places:
+        print("Nothing was written: keep these numbers, or name a file with -o next time.")
+        return
+    print(f"Written to {', '.join(map(str, places.values()))}." + _next(release, places))
+
+
+def _next(release: Any, places: dict[str, Path]) -> str:
+    if "file" not in places or release.kind == "count":
+        return ""
+    name, axis = places["file"], release.domain.columns[0]
+    first = axis.labels()[0] if axis.edges is None else "..".join(map(axis.end, axis.edges[:2]))
+    column = shlex.quote(f"{axis.name}={first}")
+    return f" Look at it: mercer plot {name}, or\nmercer eval {name} --where {column}"

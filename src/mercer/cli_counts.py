@@ -1,0 +1,296 @@
+"""`mercer histogram`, `mercer table` and `mercer count`: parse, call, render.  Layer 6."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer import terminal
+from mercer.cli_cells import (
+    CELLS,
+    Counts,
+    Gamma,
+    Insist,
+    Missing,
+    Occupied,
+    Picture,
+    RowsPerPerson,
+    WeakerPromise,
+    bins_of,
+    cells_given,
+    margins_of,
+    one_epsilon,
+    places_of,
+    promised,
+    tell,
+    worded,
+)
+from mercer.cli_machines import Dataset, Epsilon, File, LedgerName, Output, Overwrite, Seed, Unit
+from mercer.cli_plan import Delta, Json
+
+__all__ = ["count_command", "histogram_command", "table_command"]
+
+
+def histogram_command(
+    file: File,
+    column: Annotated[
+        str | None, typer.Option("--column", "-c", help="Column to count. Required.")
+    ] = None,
+    bins: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=CELLS),
+    ] = None,
+    bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LO HI",
+            help="Public bounds that the bins divide: numbers or dates.",
+            rich_help_panel=CELLS,
+        ),
+    ] = None,
+    edges: Annotated[
+        list[str] | None,
+        typer.Option(metavar="X…", help="Or the edges of the bins.", rich_help_panel=CELLS),
+    ] = None,
+    whole: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="LO HI",
+            help="Or each whole number from LO to HI.",
+            rich_help_panel=CELLS,
+        ),
+    ] = None,
+    categories: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VALUE…", help="Or these values.", rich_help_panel=CELLS),
+    ] = None,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of one more cell: whatever is not among the categories.",
+            rich_help_panel=CELLS,
+        ),
+    ] = None,
+    outside: Annotated[
+        str,
+        typer.Option(
+            help="Values beyond the edges: clip (into the nearest bin) or drop (into none).",
+            rich_help_panel=CELLS,
+        ),
+    ] = "clip",
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    sparse: Annotated[
+        bool,
+        typer.Option("--sparse", help="Keep cells above a public threshold: most are empty."),
+    ] = False,
+    occupied: Occupied = None,
+    unit: Unit = None,
+    rows_per_person: RowsPerPerson = 1,
+    counts: Counts = None,
+    missing: Missing = "zero",
+    insist: Insist = False,
+    plot: Picture = None,
+    weaker_promise: WeakerPromise = False,
+    gamma: Gamma = None,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release a histogram of one column: noisy counts of bins, values or categories.
+
+    [bold]Example:[/bold] mercer histogram admissions.csv --column age --bins 20 --bounds 0 100
+    --epsilon 1 -o ages.json
+
+    Categories: mercer histogram patients.csv --column ward --categories north south
+    --other elsewhere --epsilon 1 -o wards.json
+
+    Values beyond the edges go to the nearest bin; rows that fit no cell count in n alone. Nothing
+    is spent if an argument is wrong.
+    """
+    places = places_of(output, plot, overwrite)
+    chosen: dict[str, Any] = {
+        **cells_given(bins, bounds, edges, whole, categories, other), "outside": outside,
+        "columns": column, "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts,
+        "missing": missing, "insist": insist, "rng": seed,
+    }  # fmt: skip
+    with worded(), terminal.progress(not as_json) as tick:
+        if promised(weaker_promise, gamma, ledger, dataset, delta):
+            from mercer.weaker import random_histogram as make
+
+            if sparse or occupied is not None or rows_per_person != 1:
+                raise ValueError(
+                    "--sparse, --occupied and --rows-per-person go with the full promise: leave "
+                    "--weaker-promise out"
+                )
+            chosen |= {"gamma": gamma, "weaker_promise": True}
+        else:
+            from mercer.histograms import histogram as make  # type: ignore[assignment]
+
+            chosen |= {
+                "delta": delta, "sparse": sparse or occupied is not None, "occupied": occupied,
+                "rows_per_person": rows_per_person, "ledger": ledger, "dataset": dataset,
+            }  # fmt: skip
+        release = make(file, **chosen, progress=tick)
+    tell(release, places, file, as_json=as_json)
+
+
+def table_command(
+    file: File,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "-c",
+            metavar="NAME…",
+            help="Which of them, in order. Unless given: all.",
+        ),
+    ] = None,
+    margins: Annotated[
+        str,
+        typer.Option(
+            help="all: the table itself. 2: all pairs of columns, and so on. 'a,b;b,c': these."
+        ),
+    ] = "all",
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=N…",
+            help="Bins of a column: a number, or edges: age=0,18,65,100.",
+            rich_help_panel=CELLS,
+        ),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    sparse: Annotated[
+        bool | None,
+        typer.Option(
+            "--sparse/--dense",
+            help="Keep cells above a public threshold, or all of them. Unless given: sparse where "
+            "n and the number of cells alone say that it is better.",
+        ),
+    ] = None,
+    occupied: Occupied = None,
+    unit: Unit = None,
+    rows_per_person: RowsPerPerson = 1,
+    counts: Counts = None,
+    missing: Missing = "zero",
+    insist: Insist = False,
+    plot: Picture = None,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release a contingency table of several columns, or margins of it.
+
+    [bold]Example:[/bold] mercer table survey.csv --domain domain.yaml --columns age sex city
+    --margins 2 --bins age=10 --epsilon 1 -o table.json
+
+    Margins share epsilon, agree with each other and have no negative counts. A table of too many
+    cells to list is released sparse. A first domain file: mercer synthesize survey.csv
+    --example-domain. Nothing is spent if an argument is wrong.
+    """
+    from mercer.histograms import table
+    from mercer.table_domain import TableDomain
+
+    places = places_of(output, plot, overwrite)
+    if domain is None:
+        raise ValueError(
+            "domain is missing: columns with their bounds and levels are public and cannot be read "
+            f"from the data; start with mercer synthesize {file} --example-domain > domain.yaml"
+        )
+    with worded(), terminal.progress(not as_json) as tick:
+        release = table(
+            file, domain=TableDomain.read(domain), columns=columns or None,
+            margins=margins_of(margins), bins=bins_of(bins), epsilon=one_epsilon(epsilon),
+            delta=delta, sparse="auto" if sparse is None else sparse, occupied=occupied,
+            counts=counts, unit=unit, rows_per_person=rows_per_person, missing=missing, insist=insist, rng=seed,
+            ledger=ledger, dataset=dataset, progress=tick,
+        )  # fmt: skip
+    tell(release, places, file, as_json=as_json)
+
+
+def count_command(
+    file: File,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION…",
+            help="'age>=65', 'age<=17', age=20..40, sex=f, 'city=a|b'; all must hold.",
+        ),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option("--column", "-c", help="Instead: a column of true and false."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    proportion: Annotated[
+        bool, typer.Option("--proportion", help="The share of all records, not their number.")
+    ] = False,
+    mechanism: Annotated[
+        str,
+        typer.Option(help="geometric; or optimal: of least risk for this number of records."),
+    ] = "geometric",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Release file to write.")
+    ] = None,
+    unit: Unit = None,
+    counts: Counts = None,
+    insist: Insist = False,
+    plot: Picture = None,
+    weaker_promise: WeakerPromise = False,
+    gamma: Gamma = None,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release how many records a condition holds for, or which share of them.
+
+    [bold]Example:[/bold] mercer count survey.csv --where 'age>=65' --where sex=f --epsilon 1
+
+    Put < and > and | in quotes, or the shell takes them. A missing cell fulfils no condition; with
+    --unit, persons are counted for whom it holds in any row.
+    Nothing is spent if an argument is wrong.
+    """
+    from mercer import counting
+    from mercer.terminal_conditions import conditions
+
+    places = places_of(output, plot, overwrite, needed=False)
+    if bool(where) == (column is not None):
+        raise ValueError(
+            "say what to count, in one way: --where 'age>=65' …, or --column with true and false"
+        )
+    chosen: dict[str, Any] = {
+        "where": conditions(where) if where else None, "columns": column,
+        "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts, "insist": insist,
+        "rng": seed,
+    }  # fmt: skip
+    with worded(), terminal.progress(not as_json) as tick:
+        if promised(weaker_promise, gamma, ledger, dataset, delta):
+            from mercer.weaker import random_proportion as make
+
+            if not proportion or mechanism != "geometric":
+                raise ValueError("--weaker-promise releases a share: add --proportion alone")
+            chosen |= {"gamma": gamma, "weaker_promise": True}
+        else:
+            make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
+            chosen |= {
+                "delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset,
+            }  # fmt: skip
+        release = make(file, **chosen, progress=tick)
+    tell(release, places, file, as_json=as_json)

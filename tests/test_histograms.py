@@ -1,0 +1,356 @@
+"""Histograms and tables as their users see them: counts, questions, files, errors."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import binom
+
+import mercer
+from tests.conftest import ALPHA
+
+EDGES = [0, 20, 40, 60, 80, 100]
+AGES = np.array([5.0, 25, 25, 45, 45, 45, 65, 85, 100, 130, -3])
+TRUE = [2, 2, 3, 1, 3]  # beyond the edges: in the nearest bin
+SURE = 1e6  # noise is none but with probability e^-500000
+
+
+def exact(values, **given):
+    return mercer.histogram(values, epsilon=SURE, **({"bins": EDGES} | given))
+
+
+def test_every_source_gives_the_same_counts(tmp_path):
+    frame = pd.DataFrame({"age": AGES, "other": "x"})
+    frame.to_csv(tmp_path / "ages.csv", index=False)
+    pq.write_table(pa.Table.from_pandas(frame), tmp_path / "ages.parquet")
+    assert exact(AGES).raw.tolist() == TRUE
+    assert exact(AGES.tolist()).raw.tolist() == TRUE
+    assert exact(frame["age"]).raw.tolist() == TRUE
+    assert exact(pa.array(AGES)).raw.tolist() == TRUE
+    assert exact(AGES.astype(int)).raw.tolist() == TRUE
+    for data in (frame, pa.Table.from_pandas(frame), tmp_path / "ages.csv", str(tmp_path / "ages.parquet")):  # fmt: skip
+        assert exact(data, columns="age").raw.tolist() == TRUE
+    rows = [{"age": a} for a in AGES]
+    assert exact(rows, columns="age").raw.tolist() == TRUE
+
+
+def test_values_that_do_not_fit_count_in_n_alone():
+    values = [*AGES.tolist(), None, float("nan"), float("inf"), "many", [1, 2]]
+    release = exact(values)
+    assert release.raw.tolist() == TRUE
+    assert release.n == len(values)
+    assert exact(values, outside="drop").raw.tolist() == [1, 2, 3, 1, 2]
+    dropped = exact(values, missing="drop")
+    assert dropped.n == len(AGES)
+    assert dropped.complete
+
+
+def test_categories():
+    words = ["a", "b", "a", None, "z", " a ", 3]
+    release = mercer.histogram(words, categories=["a", "b"], epsilon=SURE)
+    assert release.counts.tolist() == [3, 1]
+    assert release.n == 7
+    assert release.categories == ["a", "b"]
+    other = mercer.histogram(words, categories=["a", "b"], other="else", epsilon=SURE)
+    assert other.counts.tolist() == [3, 1, 2]
+    assert other.query("else").estimate == 2
+    assert other.query(["a", "b"]).estimate == 4
+    with pytest.raises(ValueError, match="was cut into bins|no bins but values"):
+        _ = other.edges
+
+
+def test_counts_that_are_counts_already():
+    rows = pd.DataFrame({"bin": [0, 1, 2, 3], "many": [5, 0, 7, 100]})
+    release = mercer.histogram(rows, columns="bin", bins=range(4), counts="many", epsilon=SURE)
+    assert release.raw.tolist() == [5, 0, 7, 100]
+    assert release.n == 112
+    for wrong in (-1, 0.5, np.nan, np.inf):
+        bad = rows.assign(many=[5, 0, wrong, 1])
+        with pytest.raises(ValueError, match="'many' must hold whole numbers >= 0") as error:
+            mercer.histogram(bad, columns="bin", bins=range(4), counts="many", epsilon=1)
+        assert "nothing was spent" in str(error.value)
+    for wrong, words in ((3, "name a column"), ("bin", "another column")):
+        with pytest.raises((ValueError, TypeError), match=words):
+            mercer.histogram(rows, columns="bin", bins=range(4), counts=wrong, epsilon=1)
+
+
+def test_persons():
+    rows = pd.DataFrame({"who": ["a", "a", "a", "b", "b", None], "x": [1, 2, 3, 3, 3, 1]})
+    first = mercer.histogram(rows, columns="x", bins=range(1, 4), unit="who", epsilon=SURE)
+    assert first.raw.tolist() == [1, 0, 1]  # the first row of each; a row of nobody counts not
+    assert first.n == 2
+    two = mercer.histogram(
+        rows, columns="x", bins=range(1, 4), unit="who", rows_per_person=2, epsilon=SURE
+    )
+    assert two.raw.tolist() == [1, 1, 2]
+    assert two.most == 4
+    assert two.query(3, 3).estimate == 2
+    assert two.noise.scale == pytest.approx(2 * first.noise.scale)
+    with pytest.raises(ValueError, match="goes with unit"):
+        mercer.histogram(rows, columns="x", bins=range(1, 4), rows_per_person=2, epsilon=1)
+    with pytest.raises(ValueError, match="cannot be combined with unit"):
+        mercer.histogram(rows, columns="x", bins=range(1, 4), unit="who", missing="drop", epsilon=1)
+
+
+def test_persons_across_chunks(monkeypatch):
+    import mercer.record_data as reading
+
+    monkeypatch.setattr(reading, "_CELLS", 3)
+    who = np.repeat(np.arange(20), 5)
+    rows = pd.DataFrame({"who": who, "x": np.tile([0, 1, 1, 1, 1], 20)})
+    release = mercer.histogram(rows, columns="x", bins=range(2), unit="who", rows_per_person=3, epsilon=SURE)  # fmt: skip
+    assert release.raw.tolist() == [20, 40]
+
+
+def test_questions_and_intervals():
+    release = exact(np.repeat([10.0, 30.0, 50.0], [10, 20, 30]))
+    assert release.query(0, 40).estimate == 30
+    assert release.query(30, 60).estimate == 40  # half of a bin that is cut
+    assert release.query(None, 20).estimate == 10
+    assert release.query({"x": (0, 100)}).estimate == 60
+    assert release([10, 30, 99, 100, 101, -1]).tolist() == pytest.approx([1 / 120, 2 / 120, 0, 0, 0, 0])  # fmt: skip
+    for wrong, words in (((1, 2, 3), "query needs"), (((5, 1)), "other way"), ((3,), "in bins")):
+        with pytest.raises(ValueError, match=words):
+            release.query(*wrong)
+    with pytest.raises(ValueError, match="level"):
+        release.query(0, 1, level=95)
+
+
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_intervals_cover(rng, delta):
+    """Single cells and sums: not less often than they say, at the level of an exact test."""
+    values = rng.integers(0, 8, 4000)
+    true = np.bincount(values, minlength=8)
+    runs, level, hits, sums = 400, 0.9, 0, 0
+    for _ in range(runs):
+        release = mercer.histogram(values, bins=range(8), epsilon=0.5, delta=delta)
+        low, high = release.interval(level)
+        hits += int(low[3] <= true[3] <= high[3])
+        _, low, high, _ = release.query(1, 5, level=level)
+        sums += int(low <= true[1:6].sum() <= high)
+    for found in (hits, sums):
+        assert binom.cdf(found, runs, level) > ALPHA
+
+
+def test_sparse_intervals_cover(rng):
+    keys = np.repeat([3, 700, 4000], [300, 30, 1])
+    runs, low_miss = 200, 0
+    for _ in range(runs):
+        release = mercer.histogram(keys, bins=range(4096), epsilon=1, sparse=True)
+        for question, true in (((0, 100), 300), ((0, 800), 330), ((3000, 4095), 1)):
+            _, low, high, _ = release.query(*question, level=0.9)
+            low_miss += not low <= true <= high
+    assert binom.sf(low_miss - 1, 3 * runs, 0.1) > ALPHA
+    assert release.query(0, 4095).upper == 331
+
+
+def test_files_give_the_same_release_back(tmp_path, rng):
+    kinds = [
+        mercer.histogram(rng.normal(50, 20, 500), bins=20, bounds=(0, 100), epsilon=1),
+        mercer.histogram(
+            rng.normal(50, 20, 500), bins=200, bounds=(0, 100), epsilon=1, sparse=True
+        ),
+        mercer.histogram(["a", "b"] * 50, categories=["a", "b"], epsilon=1, delta=1e-5),
+    ]
+    for release in kinds:
+        back = mercer.load(release.save(tmp_path / "r.json"))
+        assert back.raw.tolist() == release.raw.tolist()
+        assert back.domain == release.domain
+        assert back.privacy == release.privacy
+        assert back.noise == release.noise
+        assert (back.threshold, back.complete, back.rows_each) == (release.threshold, release.complete, release.rows_each)  # fmt: skip
+        assert json.dumps(back.to_dict()) == json.dumps(release.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"values": [1.5] * 5}, "whole numbers"),
+        ({"values": [1, 2]}, "5 counts"),
+        ({"keys": [3, 1]}, "keys and a threshold"),
+        ({"keys": [0, 9], "values": [9, 9], "threshold": 3}, "rising cells"),
+        ({"keys": [0, 1], "values": [9, 2], "threshold": 3}, "above its threshold"),
+        ({"threshold": -1}, "threshold"),
+        ({"noise": {"law": "cauchy", "scale": 1}}, "unknown law"),
+        ({"exact": [7]}, "places of values"),
+        ({"rows_each": 0}, "rows_each"),
+        ({"domain": {"axes": []}}, "one or more columns"),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path, change, words):
+    release = mercer.histogram(AGES, bins=EDGES, epsilon=1)
+    path = release.save(tmp_path / "r.json")
+    fields = json.loads(path.read_text()) | change
+    path.write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=words):
+        mercer.load(path)
+
+
+def test_tables(tmp_path):
+    rows = [{"age": 30 + i % 40, "smoker": i % 3 == 0, "junk": object()} for i in range(2000)]
+    domain = {"age": (0, 100), "smoker": bool}
+    release = mercer.table(rows, domain=domain, bins={"age": 5}, epsilon=SURE)
+    assert release.counts.sum() == 2000
+    assert release.counts.shape == (5, 2)
+    true = sum(40 <= r["age"] < 60 and r["smoker"] for r in rows)
+    assert release.query({"age": (40, 60), "smoker": True}).estimate == true
+    margin = release.margin("smoker")
+    assert margin.counts.tolist() == release.counts.sum(axis=0).tolist()
+    assert release.margin("smoker", "age").counts.tolist() == release.counts.T.tolist()
+    assert list(margin.to_frame().columns) == ["smoker", "count", "lower", "upper"]
+    frame = release.cells()
+    assert frame["count"].sum() == 2000
+    assert list(frame.columns) == ["age", "smoker", "count"]
+    back = mercer.load(release.save(tmp_path / "t.json"))
+    assert back.raw.tolist() == release.raw.tolist()
+    for wrong in ((), ("smoker", "smoker")):
+        with pytest.raises(ValueError, match="different columns"):
+            release.margin(*wrong)
+    with pytest.raises(ValueError, match="no column 'city'"):
+        release.margin("city")
+    with pytest.raises(ValueError, match="one column"):
+        release.query(3, 4)
+
+
+def test_tables_too_large_to_list(rng):
+    names = [f"b{i}" for i in range(40)]
+    rows = np.zeros((500, 40), dtype=bool)
+    rows[:200] = rng.integers(0, 2, 40).astype(bool)  # one cell of 200
+    domain = dict.fromkeys(names, bool)
+    release = mercer.table(rows, domain=domain, epsilon=1)
+    assert release.sparse
+    assert release.threshold == int(2 * 40 * np.log(2))
+    assert len(release.values) >= 2  # of 200 and 300 records: lost with probability e^-72
+    assert release.cells()["count"].max() > 100
+    everything = release.query(dict(zip(names, rows[0].tolist(), strict=True)))
+    assert 100 < everything.estimate < 500
+    assert release.accuracy.error > 0
+    with pytest.raises(ValueError, match="too many to list; see cells"):
+        _ = release.raw
+    with pytest.raises(ValueError, match="sparse=True, fewer columns"):
+        mercer.table(rows, domain=domain, epsilon=1, sparse=False)
+    with pytest.raises(ValueError, match="margins of a sparse release"):
+        release.margin("b1")
+
+
+def test_sparse_where_the_numbers_alone_say_so():
+    few = np.zeros((30, 12), dtype=bool)
+    domain = {f"b{i}": bool for i in range(12)}
+    assert mercer.table(few, domain=domain, epsilon=5).sparse
+    assert not mercer.table(few[:, :3], domain={f"b{i}": bool for i in range(3)}, epsilon=5).sparse
+
+
+def test_known_number_of_occupied_cells():
+    values = np.repeat(np.arange(10), 100)
+    usual = mercer.histogram(values, bins=range(1000), epsilon=1, sparse=True)
+    known = mercer.histogram(values, bins=range(1000), epsilon=1, sparse=True, occupied=10)
+    assert usual.threshold == int(2 * np.log(1000))
+    assert known.threshold == int(2 * np.log(100))
+    with pytest.raises(ValueError, match="occupied must be in"):
+        mercer.histogram(values, bins=range(5), epsilon=1, sparse=True, occupied=6)
+    with pytest.raises(ValueError, match="goes with sparse"):
+        mercer.histogram(values, bins=range(10), epsilon=1, occupied=6)
+
+
+def test_accuracy_is_beside_the_best_possible():
+    release = mercer.histogram(np.arange(5000) % 20, bins=range(20), epsilon=0.5)
+    accuracy = release.accuracy
+    assert accuracy.best < accuracy.error < 2.2 * accuracy.best
+    assert "times the best possible" in str(accuracy)
+    assert accuracy.to_dict()["ratio"] == accuracy.ratio
+    loose = mercer.histogram(np.arange(5000) % 20, bins=range(20), epsilon=0.5, delta=1e-6)
+    assert "this one has a delta" in str(loose.accuracy)
+
+
+def test_noise_that_drowns_everything_is_said_before_it_is_paid(tmp_path):
+    ledger = mercer.Ledger.create(tmp_path / "l.db")
+    ledger.register("ages", epsilon=1)
+    options = {"bins": EDGES, "ledger": ledger, "dataset": "ages"}
+    with pytest.raises(ValueError, match="everything would be noise.*nothing was spent"):
+        mercer.histogram(AGES, epsilon=1e-3, **options)
+    with pytest.raises(ValueError, match="threshold of a sparse release"):
+        mercer.histogram(AGES, epsilon=0.5, **(options | {"bins": range(1000), "sparse": True}))
+    assert ledger.remaining("ages").spent_epsilon == 0
+    mercer.histogram(AGES, epsilon=1e-3, insist=True, **options)
+    assert ledger.remaining("ages").spent_epsilon == pytest.approx(1e-3)
+
+
+def test_the_ledger_is_charged_once(tmp_path):
+    ledger = mercer.Ledger.create(tmp_path / "l.db")
+    ledger.register("ages", epsilon=1, delta=1e-5)
+    values = np.arange(1000) % 5
+    mercer.histogram(values, bins=range(5), epsilon=0.25, ledger=ledger, dataset="ages")
+    assert ledger.remaining("ages").spent_epsilon == pytest.approx(0.25)
+    mercer.count(values > 2, epsilon=0.5, ledger=ledger, dataset="ages")
+    assert ledger.remaining("ages").spent_epsilon == pytest.approx(0.75)
+    with pytest.raises(mercer.BudgetExceeded):
+        mercer.histogram(values, bins=range(5), epsilon=0.5, ledger=ledger, dataset="ages")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "epsilon is missing"),
+        ({"epsilon": 0}, "epsilon must be"),
+        ({"epsilon": 1, "delta": 2}, "delta must be in"),
+        ({"epsilon": 1, "missing": "skip"}, "missing must be one of"),
+        ({"epsilon": 1, "sparse": "maybe"}, "sparse must be"),
+        ({"epsilon": 1, "unit": "who"}, "unit names a column"),
+        ({"epsilon": 1, "rows_per_person": 0}, "rows_per_person must be in"),
+        ({"epsilon": 1, "counts": "n", "unit": "who"}, "cannot be combined"),
+    ],
+)
+def test_errors(given, words):
+    with pytest.raises(ValueError, match=words):
+        mercer.histogram(AGES, bins=EDGES, **given)
+
+
+def test_more_errors(tmp_path):
+    with pytest.raises(ValueError, match="columns is missing"):
+        mercer.histogram(pd.DataFrame({"a": [1], "b": [2]}), bins=EDGES, epsilon=1)
+    with pytest.raises(ValueError, match="columns is missing"):
+        mercer.histogram(tmp_path / "x.csv", bins=EDGES, epsilon=1)
+    with pytest.raises(ValueError, match="at least 1 of rows"):
+        mercer.histogram(np.zeros(0), bins=EDGES, epsilon=1)
+    with pytest.raises(TypeError, match="insist"):
+        mercer.histogram(AGES, bins=EDGES, epsilon=1, insist="yes")
+    with pytest.raises(ValueError, match="domain is missing"):
+        mercer.table([{"a": 1}], epsilon=1)
+    rows = [{"a": 1, "b": True}] * 30
+    domain = {"a": range(3), "b": bool}
+    for margins, words in (
+        (3, "from 1 to the number of columns"),
+        ([("a", "c")], "no column 'c'; there are 'a', 'b'"),
+        ([], "margins must be"),
+        ("some", "margins must be"),
+        ([("a",), ("a",)], "stands twice"),
+        ([()], "one or more different"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            mercer.table(rows, domain=domain, margins=margins, epsilon=1)
+    with pytest.raises(ValueError, match="not thresholded"):
+        mercer.table(rows, domain=domain, margins=1, sparse=True, epsilon=1)
+
+
+def test_statement_and_seeds():
+    release = mercer.histogram(AGES, bins=EDGES, epsilon=1, rng=3)
+    again = mercer.histogram(AGES, bins=EDGES, epsilon=1, rng=3)
+    assert release.raw.tolist() == again.raw.tolist()
+    assert release.privacy.sentence.startswith("NOT PRIVATE")
+    assert "two-sided geometric" in release.privacy.sentence
+    sparse = mercer.histogram(AGES, bins=EDGES, epsilon=1, sparse=True)
+    assert "public threshold 3" in sparse.privacy.sentence
+    assert "HistogramRelease of 5 cells" in repr(release)
+
+
+def test_progress_and_streaming(tmp_path):
+    pq.write_table(pa.table({"x": np.arange(10_000) % 7}), tmp_path / "x.parquet", row_group_size=1000)  # fmt: skip
+    seen = []
+    release = mercer.histogram(
+        tmp_path / "x.parquet", columns="x", bins=range(7), epsilon=SURE, progress=seen.append
+    )
+    assert sum(seen) == 10_000
+    assert release.raw.tolist() == np.bincount(np.arange(10_000) % 7).tolist()
