@@ -225,11 +225,11 @@ def test_statistics_of_ones_own_and_without_noise():
     assert abs(gaps.value - 0.25) < 30 * gaps.scale  # what is missing counts as 0
     rows = np.sort(np.concatenate([values, [1e9] * 2]))  # sorted rows are paired no worse
     assert random_statistic(rows, **WEAK).scale < 1
-    for wrong in (lambda x: x, lambda x: 1 / 0, lambda x: "a"):
+    for wrong in (lambda x: x, lambda _: 1 / 0, lambda _: "a"):
         with pytest.raises(ValueError, match="statistic .*nothing was released"):
             random_statistic(values, statistic=wrong, change=change, **WEAK)
     with pytest.raises(ValueError, match="change must give one number for each pair"):
-        random_statistic(values, statistic=squares, change=lambda x, y: 1.0, **WEAK)
+        random_statistic(values, statistic=squares, change=lambda _x, _y: 1.0, **WEAK)
     with pytest.raises(ValueError, match="does not tell the scale.*method='exact'"):
         made()["asymptotic"].interval()
 
