@@ -37,7 +37,7 @@ def cells_of(release: HistogramRelease, level: float, most: int) -> tuple[list[L
         low, high = (end.reshape(-1)[keys] for end in release.interval(level))
     else:
         wide = release.noise.half_width(1, level)
-        low, high = (np.clip(release.values + shift, 0, release.n) for shift in (-wide, wide))
+        low, high = (np.clip(release.values + shift, 0, release.most) for shift in (-wide, wide))
     counts = np.maximum(release.values, 0).astype(float)
     order = _largest(release.domain, counts, most)
     lines = _lines(release.domain, keys[order], counts[order], low[order], high[order])
