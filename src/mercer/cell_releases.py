@@ -207,8 +207,10 @@ class HistogramRelease(Release):
         terms = np.transpose(noisy.sum(axis=others), [kept.index(i) for i in places])
         width = np.array([self.noise.half_width(int(t), level) for t in terms.reshape(-1)])
         width = width.reshape(terms.shape)
-        ends = (np.clip(counts + shift, 0, self.most).astype(float) for shift in (0 * width, -width, width))  # fmt: skip  # noqa: E501
-        return Margin(self.domain.only(places), *ends, level)
+        counts, low, high = (
+            np.clip(counts + shift, 0, self.most).astype(float) for shift in (0, -width, width)
+        )
+        return Margin(self.domain.only(places), counts, low, high, level)
 
     def __call__(self, x: object) -> Floats:
         """The histogram as a density at x: share of the bin over its width, 0 outside."""
