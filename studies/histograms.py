@@ -155,11 +155,8 @@ def figure(name: str, which: str, counts: Floats, trials: int, out: Path) -> lis
         "|" + "---|" * (len(WAYS) + 4),
     ]  # fmt: skip
     for alpha, row, mean, top in zip(ALPHAS, errors, means, bounds, strict=True):
-        shown = " | ".join(pair(way) for way in row)
-        gain = mean[0] / mean[2]
-        lines.append(
-            f"| {alpha:g} | {shown} | {gain:.3g} | {number(top)} | {number(2 * p / alpha)} |"
-        )
+        shown = [*map(pair, row), f"{mean[0] / mean[2]:.3g}", number(top), number(2 * p / alpha)]
+        lines.append(f"| {alpha:g} | " + " | ".join(shown) + " |")
     gains, to_one = means[:, 0] / means[:, 2], np.array(ALPHAS) <= 1
     below = bool(np.all(means[:, 2:] <= np.array(bounds)[:, None]))
     lines += ["", (
