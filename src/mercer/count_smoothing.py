@@ -163,38 +163,46 @@ def _halves(
     `seen` is the noisy number there, `deviation` its noise's, `even` the half's share of cells,
     `side` the chance that it has all, if one half has.
     """
-    likelihoods, means = [], []
-    centre, chance = even * nodes, even * (1 - even) * nodes
-    for spread, times in _SPREADS:
-        own = times * chance + (2 * spread * nodes) ** 2 * even * (1 - even)
-        both = own + deviation**2
-        likelihoods.append(-((seen - centre) ** 2) / (2 * both) - np.log(both) / 2)
-        means.append(np.clip(centre + own / both * (seen - centre), 0.0, nodes))
+    kinds = len(_SPREADS) + 2
+    table, means = np.empty((kinds, nodes.size)), np.empty((kinds, nodes.size))  # logs at first
+    centre, chance, variance = even * nodes, even * (1 - even), deviation**2
+    away = seen - centre
+    for k, (spread, times) in enumerate(_SPREADS):
+        own = chance * nodes * (times + (2 * spread) ** 2 * nodes)
+        both = own + variance
+        table[k] = -0.5 * (away**2 / both + np.log(both))
+        np.clip(centre + own / both * away, 0.0, nodes, out=means[k])
     low, top = -seen / deviation, (nodes - seen) / deviation
+    bells = np.exp(-(low**2) / 2), np.exp(-(top**2) / 2)
     behind = low > 0  # upper tails from lower ones, which keep their digits
-    mass = np.where(behind, ndtr(-low) - ndtr(-top), ndtr(top) - ndtr(low))
-    inside = mass > 1e-12
-    mass = np.where(inside, mass, 1.0)
-    root = math.sqrt(2 * math.pi)
-    likelihoods.append(np.where(inside, np.log(mass * root) - np.log(nodes), -np.inf))
-    slope = (np.exp(-(low**2) / 2) - np.exp(-(top**2) / 2)) / (root * mass)
-    nearest = np.clip(seen, 0.0, nodes)
-    means.append(np.where(inside, np.clip(seen + deviation * slope, 0.0, nodes), nearest))
-    ends = [np.log(1 - side) - low**2 / 2, np.log(side) - top**2 / 2]
-    likelihoods.append(np.logaddexp(*ends) - np.log(deviation))
-    means.append(nodes * np.exp(ends[1] - np.logaddexp(*ends)))
-    table = np.stack(likelihoods)
-    table = np.exp(table - np.max(table, axis=0))
+    mass = ndtr(np.where(behind, -low, top)) - ndtr(np.where(behind, -top, low))
+    inside, root = mass > 1e-12, math.sqrt(2 * math.pi)
+    mass = np.where(inside, root * mass, 1.0)
+    table[-2] = np.where(inside, np.log(mass) - np.log(nodes), -np.inf)
+    moved = np.where(inside, deviation * (bells[0] - bells[1]) / mass, 0.0)
+    np.clip(seen + moved, 0.0, nodes, out=means[-2])
+    first, other = np.log(side) - top**2 / 2, np.log(1 - side) - low**2 / 2
+    ratio = np.exp(-np.abs(first - other))
+    table[-1] = np.maximum(first, other) + np.log1p(ratio) - np.log(deviation)
+    means[-1] = nodes * np.where(first > other, 1.0, ratio) / (1 + ratio)
+    table -= np.max(table, axis=0)
+    np.exp(table, out=table)
+    weights = _weights(table, trees)
+    table *= weights[:, None]
+    means *= table
+    return np.clip(np.sum(means, axis=0) / np.sum(table, axis=0), 0.0, nodes)
+
+
+def _weights(table: Floats, trees: int) -> Floats:
+    """How common each kind is: maximum likelihood, with a little of every kind beside it."""
     weights = np.full(len(table), 1 / len(table))
-    step = max(nodes.size // _FITTED, 1)
+    step = max(table.shape[1] // _FITTED, 1)
     fitted = np.ascontiguousarray(table[:, ::step])
     for _ in range(_STEPS):
         found = weights * (fitted @ (1 / (weights @ fitted)))
         weights = found * (step / trees) + _PRIOR  # the trees cut the same cells
         weights /= np.sum(weights)
-    posterior = weights[:, None] * table
-    mean = np.sum(posterior * np.stack(means), axis=0) / np.sum(posterior, axis=0)
-    return np.asarray(np.clip(mean, 0.0, nodes), dtype=float)
+    return weights
 
 
 def _checked(noisy: object) -> Floats:
