@@ -310,9 +310,13 @@ def test_errors_are_one_line_and_come_before_anything_is_spent(folder, capsys, a
     assert code == 2
     assert re.fullmatch(rf"Error: .*{message}.*\n", err), err
     assert {path.name for path in folder.iterdir()} == {"survey.csv", "domain.yaml"}
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, out) == (2, "")
-    assert re.search(message, json.loads(err)["error"])
+
+
+def test_errors_in_json(folder, capsys):
+    for arguments, message in BAD[::15]:
+        code, out, err = run(capsys, *arguments, "--json")
+        assert (code, out) == (2, "")
+        assert re.search(message, json.loads(err)["error"])
 
 
 def test_what_counts_cannot_answer(folder, capsys):

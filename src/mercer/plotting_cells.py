@@ -119,7 +119,7 @@ def bars(axes: Any, words: list[str], cells: Cells, *, standing: bool) -> None:
     reach = cells.reach()
     style = {"color": _FILL, "edgecolor": _INK, "linewidth": 0.7}
     line = {"fmt": "none", "ecolor": _INK, "elinewidth": 1.2, "capsize": 2}
-    short = [word if len(word) <= _MOST_LONG else word[: _MOST_LONG - 1] + "…" for word in words]
+    short = [word if len(word) <= _MOST_LONG else f"{word[:28]}…{word[-14:]}" for word in words]
     if standing:
         axes.bar(places, cells.counts, 0.72, **style)
         if reach is not None:
