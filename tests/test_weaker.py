@@ -42,7 +42,8 @@ def made():
 def test_nobody_gets_it_by_accident(function, said):
     with pytest.raises(ValueError, match="not differential privacy.*unprotected.*no ledger") as error:  # fmt: skip
         function([1, 2], epsilon=1, gamma=0.05, **said)
-    assert "weaker_promise=True" in str(error.value) and "mercer.histogram" in str(error.value)
+    assert "weaker_promise=True" in str(error.value)
+    assert "mercer.histogram" in str(error.value)
 
 
 def test_there_is_no_ledger(tmp_path):
@@ -83,12 +84,15 @@ def test_data_of_a_ledger_are_left_alone(tmp_path):
 def test_statement_says_who_may_be_seen():
     for name, release in made().items():
         privacy, words = release.privacy, str(release.privacy)
-        assert isinstance(privacy, RandomStatement) and not isinstance(privacy, Statement)
+        assert isinstance(privacy, RandomStatement)
+        assert not isinstance(privacy, Statement)
         assert words.startswith("NOT differential privacy but a weaker promise")
-        assert "independent draws from one distribution" in words and "1 - 0.05" in words
+        assert "independent draws from one distribution" in words
+        assert "1 - 0.05" in words
         assert "Outlying individuals may be unprotected" in words
         assert ("asymptotic in n only" in words) == (name == "asymptotic") == privacy.asymptotic
-        assert "all but a share 0.05 of the draws" in privacy.attack and "rare" in privacy.attack
+        assert "all but a share 0.05 of the draws" in privacy.attack
+        assert "rare" in privacy.attack
         assert privacy.short in repr(release)
         assert 0.05 < privacy.power(0.05) <= 0.05 + 0.95 * math.e * 0.05 + 0.05
     assert made()["count"].privacy.short == "WEAKER PROMISE: random DP, epsilon = 1, gamma = 0.05, one row"  # fmt: skip
@@ -102,7 +106,8 @@ def test_seeded_noise_is_marked():
     release = random_proportion([True, False] * 300, rng=3, **WEAK)
     assert release.privacy.short.startswith("NOT PRIVATE (seeded): WEAKER PROMISE")
     assert str(release.privacy).startswith("NOT PRIVATE: the noise came from a seed")
-    assert "seed" in release.privacy.attack and release.privacy.power() == 1.0
+    assert "seed" in release.privacy.attack
+    assert release.privacy.power() == 1.0
     assert release.raw == random_proportion([True, False] * 300, rng=3, **WEAK).raw
 
 
@@ -111,11 +116,13 @@ def test_files(name, tmp_path):
     release = made()[name]
     path = release.save(tmp_path / "r.json")
     again = mercer.load(path)
-    assert again.privacy == release.privacy and again.to_dict() == release.to_dict()
+    assert again.privacy == release.privacy
+    assert again.to_dict() == release.to_dict()
     fields = json.loads(path.read_text())
     assert fields["privacy"]["promise"] == "random"
     assert fields["privacy"]["asymptotic"] is (name == "asymptotic")
-    assert "WEAKER" in repr(again) and "NOT differential privacy" in fields["privacy"]["sentence"]
+    assert "WEAKER" in repr(again)
+    assert "NOT differential privacy" in fields["privacy"]["sentence"]
     for change in (
         {"promise": "other"}, {"promise": None}, {"gamma": 0}, {"gamma": 1.5}, {"gamma": "0.1"},
         {"asymptotic": 0}, {"delta": -1}, {"n": 0}, {"epsilon": 0}, {"unprotected": "x" * 3000},
@@ -152,7 +159,8 @@ def test_exact_parts_have_no_width():
     assert np.all((high - low == 0) == release.exact)
     assert release.query(60, 100)[:3] == (1.0, 1.0, 1.0)
     rare = made()["rare count"]
-    assert rare.noise is None and rare.interval()[:3] == (0.003, 0.003, 0.003)
+    assert rare.noise is None
+    assert rare.interval()[:3] == (0.003, 0.003, 0.003)
 
 
 def test_noise_of_the_other_cells_has_its_law():
@@ -168,7 +176,7 @@ def test_noise_of_the_other_cells_has_its_law():
         chances = [(1 - ratio) / (1 + ratio) * ratio**k * (1 if k == 0 else 2) for k in range(12)]
         chances.append(1 - sum(chances))
         seen = np.bincount(np.minimum(noise, 12), minlength=13)
-        return chi2.sf(np.sum((seen - cells * np.array(chances)) ** 2 / (cells * np.array(chances))), 12)  # fmt: skip  # noqa: E501
+        return chi2.sf(np.sum((seen - cells * np.array(chances)) ** 2 / (cells * np.array(chances))), 12)  # fmt: skip
 
     assert p_value(scale) > ALPHA
     assert p_value(0.8 * scale) < ALPHA
@@ -185,11 +193,13 @@ def test_statistic_has_its_noise():
         return 2 * min(chi2.cdf(2 * total, 800), chi2.sf(2 * total, 800))
 
     assert p_value(total) > ALPHA
-    assert p_value(total / 2) < ALPHA and p_value(total * 2) < ALPHA
+    assert p_value(total / 2) < ALPHA
+    assert p_value(total * 2) < ALPHA
     assert found[0].scale == pytest.approx(6 / 1000, rel=1e-6)  # the largest change of a pair
     estimate, low, high, level = found[0].interval(0.9)
     assert (high - low) / 2 == pytest.approx(found[0].scale * math.log(10), rel=1e-4)
-    assert (estimate, level) == (found[0].value, 0.9) and float(found[0]) == estimate
+    assert (estimate, level) == (found[0].value, 0.9)
+    assert float(found[0]) == estimate
 
 
 def test_statistics_of_ones_own_and_without_noise():
@@ -205,19 +215,21 @@ def test_statistics_of_ones_own_and_without_noise():
     assert abs(release.value - squares(values)) < 60 * release.scale
     assert release.scale == pytest.approx(2400 / 2000, rel=0.1)
     same = random_statistic([2.5] * 995 + [9e9] * 5, **WEAK)  # nearly all pairs change nothing
-    assert same.scale == 0 and same.value == (2.5 * 995 + 9e9 * 5) / 1000
+    assert same.scale == 0
+    assert same.value == (2.5 * 995 + 9e9 * 5) / 1000
     tiny = random_statistic(values * 1e-250, **WEAK)
     huge = random_statistic(values * 1e98, **WEAK)
-    assert math.isfinite(tiny.value) and huge.value == pytest.approx(24.5e98, rel=0.5)
+    assert math.isfinite(tiny.value)
+    assert huge.value == pytest.approx(24.5e98, rel=0.5)
     gaps = random_statistic([1.0, float("nan"), float("inf"), None] * 500, **WEAK)
     assert abs(gaps.value - 0.25) < 30 * gaps.scale  # what is missing counts as 0
     rows = np.sort(np.concatenate([values, [1e9] * 2]))  # sorted rows are paired no worse
     assert random_statistic(rows, **WEAK).scale < 1
-    for wrong in (lambda x: x, lambda x: 1 / 0, lambda x: "a"):
+    for wrong in (lambda x: x, lambda _: 1 / 0, lambda _: "a"):
         with pytest.raises(ValueError, match="statistic .*nothing was released"):
             random_statistic(values, statistic=wrong, change=change, **WEAK)
     with pytest.raises(ValueError, match="change must give one number for each pair"):
-        random_statistic(values, statistic=squares, change=lambda x, y: 1.0, **WEAK)
+        random_statistic(values, statistic=squares, change=lambda _x, _y: 1.0, **WEAK)
     with pytest.raises(ValueError, match="does not tell the scale.*method='exact'"):
         made()["asymptotic"].interval()
 
@@ -246,8 +258,11 @@ def test_persons_are_draws():
     frame = pd.DataFrame({"who": np.repeat(np.arange(500), 3), "age": 30, "ill": False})
     frame.loc[frame.who == 7, ["age", "ill"]] = 99, True
     release = random_histogram(frame, columns="age", unit="who", **BINS, **WEAK)
-    assert release.n == 500 and int(release.counts[4]) == 1 and release.exact[4]
-    assert "500 different 'who'" in str(release.privacy) and "one who" in release.privacy.short
+    assert release.n == 500
+    assert int(release.counts[4]) == 1
+    assert release.exact[4]
+    assert "500 different 'who'" in str(release.privacy)
+    assert "one who" in release.privacy.short
     share = random_proportion(frame, columns="ill", unit="who", **WEAK)
     assert (share.count, share.n) == (1, 500)
     some = random_proportion(frame, where={"age": (90, None)}, unit="who", **WEAK)

@@ -141,7 +141,8 @@ def test_releases_follow_the_rule_that_was_checked(gamma):
         assert 2 / EPSILON <= release.noise.scale <= 2 / EPSILON * (1 + 1e-11)
         ones = mercer.random_proportion([r == "a" for r in records], **promise)
         if counts[0] <= rarest(8, 1, Fraction(gamma)):
-            assert ones.noise is None and ones.raw == counts[0]
+            assert ones.noise is None
+            assert ones.raw == counts[0]
         else:
             assert 1 / EPSILON <= ones.noise.scale <= 1 / EPSILON * (1 + 1e-11)
 
@@ -153,7 +154,8 @@ def test_the_comparison_is_exact():
     assert rarest(100, 1, Fraction(0.3)) == 13  # the double lies below 3/10
     rows = [True] * 14 + [False] * 86
     release = mercer.random_proportion(rows, epsilon=1, gamma=0.3, weaker_promise=True)
-    assert release.noise is None and release.raw == 14
+    assert release.noise is None
+    assert release.raw == 14
     rows[14] = True
     release = mercer.random_proportion(rows, epsilon=1, gamma=0.3, weaker_promise=True)
     assert release.noise is not None
@@ -226,7 +228,8 @@ def test_ranks():
     assert asymptotic_rank(7000, 3500, gamma) is None  # 4 ln(4 / gamma) / gamma^2 = 7011.2
     assert asymptotic_rank(7100, 3550, gamma) <= 3550
     places = np.concatenate(pairs_of(101, simulation(101)))
-    assert sorted({*places.tolist()}) == sorted(places.tolist()) and len(places) == 100
+    assert sorted({*places.tolist()}) == sorted(places.tolist())
+    assert len(places) == 100
 
 
 def test_delta_of_laplace_noise_whose_scale_changes():
@@ -241,5 +244,6 @@ def test_delta_of_laplace_noise_whose_scale_changes():
             q = np.exp(-np.abs(z - 1.0) / other) / (2 * other)
             lost = np.sum(np.maximum(p - math.exp(epsilon) * q, 0)) * (z[1] - z[0])
             assert lost <= delta
-    assert asymptotic_delta(3, 1.0) is None and asymptotic_delta(100, 0.1) is None
+    assert asymptotic_delta(3, 1.0) is None
+    assert asymptotic_delta(100, 0.1) is None
     assert asymptotic_delta(10**6, 1.0) == pytest.approx(math.exp(-500 + 0.75), rel=1e-3)

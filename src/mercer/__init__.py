@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mercer.live_releases import LiveRelease
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
+    from mercer.margin_releases import MarginsRelease
     from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
     from mercer.plotting import plot_curves
     from mercer.predictors import ClassifierRelease, RegressionRelease
@@ -66,6 +67,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "MarginsRelease",
     "OptimalCount",
     "OwnKernel",
     "PrivacyWarning",
@@ -158,6 +160,7 @@ _HOMES = {
     "quantiles": "selection",
     "select": "selection",
     "select_function": "selection",
+    "MarginsRelease": "margin_releases",
     "OptimalCount": "counting_programs",
     "optimal_count": "counting_programs",
     "risk_body": "counting_programs",

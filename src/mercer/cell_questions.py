@@ -13,9 +13,10 @@ import numpy as np
 from mercer.axes import Axes, Axis
 from mercer.checks import Floats
 from mercer.conditions import matches
+from mercer.count_laws import CountLaw
 from mercer.weighted import Interval
 
-__all__ = ["clipped", "shares", "vectors"]
+__all__ = ["clipped", "noise_width", "product", "shares", "vectors"]
 
 
 def vectors(axes: Axes, where: Mapping[str, Any]) -> list[Floats | None]:
@@ -60,6 +61,25 @@ def clipped(value: float, width: tuple[float, float], most: float, level: float)
     low, high = value - width[0], value + width[1]
     ends = (min(max(end, 0.0), most) for end in (value, low, high))
     return Interval(*ends, level)
+
+
+def product(axes: Axes, weights: list[Floats | None]) -> Floats:
+    """The share of every cell of a table, from those along its columns."""
+    share = np.ones(1)
+    for axis, vector in zip(axes.columns, weights, strict=True):
+        share = np.outer(share, np.ones(axis.size) if vector is None else vector).reshape(-1)
+    return share
+
+
+def noise_width(noise: CountLaw, share: Floats, level: float) -> float:
+    """Half width of an interval for the noise of a weighted sum."""
+    whole = np.all((share == 0) | (share == 1))
+    terms = int(np.count_nonzero(share))
+    if whole or not terms or not noise.deviation:
+        return noise.half_width(terms, level)
+    relative = noise.half_width(1, level) / noise.deviation
+    many = noise.half_width(terms, level) / np.sqrt(terms * noise.variance)
+    return float(max(relative, many) * noise.deviation * np.sqrt(np.sum(share**2)))
 
 
 def _code(axis: Axis, end: Any, otherwise: float) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer.axes import MOST_LISTED, Axes, Axis
-from mercer.cell_questions import clipped, vectors
+from mercer.cell_questions import clipped, noise_width, product, vectors
 from mercer.checks import Bools, Floats, Ints
 from mercer.count_laws import CountLaw
 from mercer.release import Release
@@ -183,10 +183,10 @@ class HistogramRelease(Release):
         weights = vectors(self.domain, where)
         if self.keys is not None:
             return self._sparse_query(weights, level)
-        share = _product(self.domain, weights)
+        share = product(self.domain, weights)
         value = float(np.sum(share * self.raw.reshape(-1)))
         noisy = share if self.exact is None else share * ~self.exact
-        width = _width(self.noise, noisy, level)
+        width = noise_width(self.noise, noisy, level)
         return clipped(value, (width, width), self.most, level)
 
     def margin(self, *names: str, level: float = 0.95) -> Margin:
@@ -221,6 +221,29 @@ class HistogramRelease(Release):
         place = np.searchsorted(edges, points, side="right") - 1
         place = np.where(points == edges[-1], axis.size - 1, place)
         return height[np.where((place >= 0) & (place < axis.size), place, axis.size)]
+
+    @cached_property
+    def best(self) -> Floats:
+        """Counts of one column in order, smoothed for sums over ranges: free, not whole.
+
+        Far nearer than the noisy counts where data are sparse or smooth (`count_smoothing`); what
+        they are off by is not known, so they have no interval.
+        """
+        from mercer.count_smoothing import best_counts
+
+        axis = self._single("smoothed counts")
+        if not axis.column.numeric:
+            raise ValueError(f"{axis.name!r} has levels without an order: nothing is near another")
+        total = float(self.n) if self.complete else None
+        found = best_counts(self.raw, max(self.noise.variance, 1e-12), total)
+        found.setflags(write=False)
+        return found
+
+    def density(self, **options: Any) -> Any:
+        """A smooth `DensityRelease` of a histogram in bins: free, and all that densities can do."""
+        from mercer.histogram_densities import histogram_density
+
+        return histogram_density(self, **options)
 
     @property
     def accuracy(self) -> Any:
@@ -278,24 +301,6 @@ class HistogramRelease(Release):
 def _rising(keys: Ints, cells: int) -> bool:
     inside = not len(keys) or (keys[0] >= 0 and keys[-1] < cells)
     return bool(keys.ndim == 1 and inside and np.all(np.diff(keys) > 0))
-
-
-def _product(axes: Axes, weights: list[Floats | None]) -> Floats:
-    share = np.ones(1)
-    for axis, vector in zip(axes.columns, weights, strict=True):
-        share = np.outer(share, np.ones(axis.size) if vector is None else vector).reshape(-1)
-    return share
-
-
-def _width(noise: CountLaw, share: Floats, level: float) -> float:
-    """Half width of an interval for the noise of a weighted sum."""
-    whole = np.all((share == 0) | (share == 1))
-    terms = int(np.count_nonzero(share))
-    if whole or not terms or not noise.deviation:
-        return noise.half_width(terms, level)
-    relative = noise.half_width(1, level) / noise.deviation
-    many = noise.half_width(terms, level) / np.sqrt(terms * noise.variance)
-    return float(max(relative, many) * noise.deviation * np.sqrt(np.sum(share**2)))
 
 
 def _check_level(level: object) -> None:

@@ -176,10 +176,11 @@ class RoundedNormalLaw(CountLaw):
         return max(float(-self.scale * ndtri(chance)) - 0.5, 0.0)
 
     def transform(self, t: Floats) -> Floats:
-        most = max(64, math.ceil(12 * self.scale))
-        k = np.arange(1, most, dtype=float)
-        if most > 4096:  # rounding is all but independent of the noise
-            return np.exp(-0.5 * (self.scale * t) ** 2) * np.sinc(t / (2 * np.pi))
+        if self.scale > 0.5:  # Poisson's sum: the normal's times the rounding's, at t + 2 pi j
+            turns = t[:, None] + 2 * np.pi * np.arange(-5, 6)
+            waves = np.exp(-0.5 * (self.scale * turns) ** 2) * np.sinc(turns / (2 * np.pi))
+            return np.sum(waves, axis=1)
+        k = np.arange(1, 64, dtype=float)
         mass = ndtr((k + 0.5) / self.scale) - ndtr((k - 0.5) / self.scale)
         return 1 - 2 * ((1 - np.cos(np.outer(t, k))) @ mass)
 
@@ -220,6 +221,10 @@ def _half_width(law: CountLaw, terms: int, level: float) -> float:
     """By the discrete Fourier transform of the sum's characteristic function."""
     spread = math.sqrt(terms * law.variance)
     tail = 1.0 - level
+    if isinstance(law, RoundedNormalLaw) and law.scale > 3:
+        # P(|sum| <= w) is that of a normal and terms - 1 roundings within w + 1/2, to 1e-9
+        normal = math.sqrt(terms * law.scale**2 + (terms - 1) / 12)
+        return float(max(math.ceil(-ndtri(tail / 2) * normal - 0.5), 0))
     # beyond this the sum is not found, up to 1e-4 of what the interval leaves out
     top = math.ceil(spread * max(9.0, 3 * math.sqrt(math.log(1e4 / tail))) + 40 / law.reach)
     if top > 1 << 21 or terms > 10_000:

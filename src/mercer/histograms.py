@@ -311,7 +311,7 @@ def name_of(values: object, columns: object) -> str:
         raise TypeError(f"columns must name one column, got {type(columns).__name__}")
     if columns is not None:
         return columns
-    names = None if isinstance(values, (str, list, tuple)) or hasattr(values, "__fspath__") else names_of(values)  # fmt: skip  # noqa: E501
+    names = None if isinstance(values, (str, list, tuple, range)) or hasattr(values, "__fspath__") else names_of(values)  # fmt: skip  # noqa: E501
     if names is not None and len(names) == 1:
         return names[0]
     if names is None and not isinstance(values, str) and not hasattr(values, "__fspath__"):

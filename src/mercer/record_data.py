@@ -93,7 +93,7 @@ def open_records(data: object, *, domain: TableDomain, unit: str | None) -> Reco
         )
     if isinstance(data, (str, Path)):
         return _from_file(Path(data), domain, unit)
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, (list, tuple, range)):
         return _from_list(data, domain, unit)
     names = names_of(data)
     if names is None:

@@ -37,12 +37,14 @@ __all__ = ["Change", "Replay", "replay"]
 _ROOT = Path(__file__).parent
 # what may see records: no branch of these may depend on a value
 _LEFT = ("answers", "api", "averager", "averaging", "axes", "bandwidths", "cell_draws",
-         "cell_sorts", "cells", "centers", "column_law_draws", "counting", "curve_bounds", "curve_chunks", "curve_data",
-         "curve_fda", "curve_grids", "histograms", "margin_tables", "optimal_draws", "curve_groups", "curve_points", "curve_recipes", "data",
-         "domain", "draws", "entropy", "files", "folding", "learner", "learning",
-         "live_cholesky", "lives", "machine_recipes", "mechanisms", "own_synthesis", "persons",
-         "publish", "recipes", "record_data", "rules", "rules_curves", "rules_machines",
-         "rules_pure", "selection", "small_databases", "summaries", "synthesis", "table_maker",
+         "cell_sorts", "cells", "centers", "column_law_draws", "counting",
+         "curve_bounds", "curve_chunks", "curve_data", "curve_fda", "curve_grids",
+         "curve_groups", "curve_points", "curve_recipes", "data", "domain", "draws",
+         "entropy", "files", "folding", "histograms", "learner", "learning",
+         "live_cholesky", "lives", "machine_recipes", "margin_tables", "mechanisms",
+         "optimal_draws", "own_synthesis", "persons", "publish", "recipes",
+         "record_data", "rules", "rules_curves", "rules_machines", "rules_pure",
+         "selection", "small_databases", "summaries", "synthesis", "table_maker",
          "table_recipes", "tables", "targets")  # fmt: skip
 
 _EXEMPT = {

@@ -139,8 +139,8 @@ def random_histogram(
     Of k cells those with a share of at most gamma / 2k - 1 / n are told exactly, so that people
     whose values are rare may be seen; the others get two-sided geometric noise of scale
     2 / epsilon (thesis, Proposition 5.2.3).  `release.exact` says which.  Where most cells are
-    empty, `mercer.histogram(..., sparse=True)` is as accurate and promises differential privacy.
-    There is no `ledger`: no ledger can count this.
+    empty, `mercer.histogram(..., sparse=True)` is nearly as accurate and promises differential
+    privacy.  There is no `ledger`: no ledger can count this.
 
     Parameters
     ----------
