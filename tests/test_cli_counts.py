@@ -176,6 +176,9 @@ def test_a_table_and_its_questions(folder, truth, capsys):
     got = said(capsys, "eval", "a.json", "--at", 15)
     release = mercer.load("a.json")
     assert got["values"] == [{"at": 15.0, "density": pytest.approx(float(release(15.0)))}]
+    out = released(capsys, "eval", "a.json", "--at", 50, "--bandwidth", 20)
+    assert "band for the noise" in out  # a histogram becomes a density, and is smoothed: free
+    released(capsys, "plot", "a.json", "--bandwidth", 20, "-o", "smooth.png")
     out = released(capsys, "eval", "a.json", "--where", "age=0..50")
     assert re.search(r"^ age=0\.\.50 +\d+ +\d+ to \d+ +400", out, re.M)
 
@@ -330,7 +333,7 @@ def test_what_counts_cannot_answer(folder, capsys):
         (["eval", "a.json", "--where", "age=42"], "must be .least, most.: it was released in bins"),
         (["eval", "a.json", "--where", "size=4"], "there is no column 'size'"),
         (["eval", "a.json", "--where", "age=0..5", "--level", "2"], "level must be"),
-        (["eval", "a.json", "--at", "1", "--bandwidth", "2"], "bandwidth is for densities"),
+        (["eval", "c.json", "--bandwidth", "2"], "bandwidth is for densities and histograms"),
         (["eval", "c.json", "--where", "sex=m"], "a count is one number"),
         (["eval", "d.json", "--margin", "x"], "--margin is for tables of counts"),
         (["plot", "a.json", "--at", "age=3"], "has no option 'at'"),

@@ -156,8 +156,10 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
-    if bandwidth and release.kind in ("histogram", "margins", "count", "statistic"):
-        raise ValueError(f"bandwidth is for densities; this is a {release.kind}")
+    if bandwidth and release.kind in ("margins", "count", "statistic"):
+        raise ValueError(f"bandwidth is for densities and histograms; this is a {release.kind}")
+    if bandwidth and release.kind == "histogram":
+        release = release.density()
     if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
         raise ValueError(
             f"bandwidth is for densities; a {release.kind} is smoothed again in Python, by "
