@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.axes import MOST_LISTED
+from mercer.axes import MOST_LISTED, Axes, Axis
 from mercer.cell_releases import HistogramRelease, Margin
 from mercer.checks import Bools, Floats
 from mercer.count_releases import CountRelease
@@ -233,15 +233,15 @@ def _margin(
     held = np.zeros(release.domain.cells, dtype=bool)
     held[release.keys] = True
     low, high = release.interval(sure)
-    parts = (release.counts.astype(float), low, high, held.reshape(release.domain.sizes))
-    turned = [np.transpose(part, order) for part in parts]
-    return Margin(release.domain.only(order), *turned[:3], sure), turned[3]  # type: ignore[arg-type]
+    counts, lower, upper = (
+        np.transpose(part, order) for part in (release.counts.astype(float), low, high)
+    )
+    shown = np.transpose(held.reshape(release.domain.sizes), order)
+    return Margin(release.domain.only(order), counts, lower, upper, sure), shown
 
 
 def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     """Neighbouring bins together, where there are more than a picture can show."""
-    from mercer.axes import Axes, Axis
-
     axis = margin.axes.columns[0]
     if margin.axes.dimension != 1 or axis.edges is None or axis.size <= MOST_STAIRS:
         return margin
@@ -255,8 +255,9 @@ def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     others = release.domain.cells // axis.size
     wide = release.noise.half_width(step * others, level)
     edges = (*(axis.edges[start] for start in starts), axis.edges[-1])
-    ends = (np.maximum(sums + shift, 0.0) for shift in (0.0, -wide, wide))
-    return Margin(Axes((Axis(axis.column, edges, axis.outside),)), *ends, level)
+    counts, low, high = (np.maximum(sums + shift, 0.0) for shift in (0.0, -wide, wide))
+    coarse = Axes((Axis(axis.column, edges, axis.outside),))
+    return Margin(coarse, counts, low, high, level)
 
 
 def _heading(release: AnyCounts, page: CountPage) -> str:
