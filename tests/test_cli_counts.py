@@ -126,6 +126,15 @@ def test_cells_of_words_and_dates_and_counts(folder, truth, capsys):
     assert got["privacy"]["n"] == truth["stays"].sum()
 
 
+def test_names_are_shown_as_they_are(folder, capsys):
+    pyarrow.csv.write_csv(pa.table({"[red]kind[/red]": ["[b]", "[/b]", "x"] * 50}), "odd.csv")
+    call = ("histogram", "odd.csv", "--column", "[red]kind[/red]", "--categories", "[b]", "[/b]")
+    out = released(capsys, *call, *SURE, "-o", "o.json")
+    assert "Released the histogram of [red]kind[/red] in {[b], [/b]}" in out
+    assert re.search(r"^ \[/b\] +50 ", out, re.M)
+    assert "[red]kind[/red]=[b]" in released(capsys, "eval", "o.json", "--where", "[red]kind[/red]=[b]")  # fmt: skip
+
+
 def test_persons_seeds_ledgers_and_sparse_cells(folder, truth, capsys):
     Ledger("b.db").register("survey", epsilon=1000)
     paid = ("--ledger", "b.db", "--dataset", "survey")

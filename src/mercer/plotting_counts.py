@@ -19,7 +19,7 @@ from mercer.checks import Bools, Floats
 from mercer.count_releases import CountRelease
 from mercer.margin_releases import MarginsRelease
 from mercer.marginals import labels_of
-from mercer.plotting_cells import MOST_BARS, Cells, bars, bins, heat, names, upright
+from mercer.plotting_cells import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
 from mercer.statistic_releases import StatisticRelease
 
 __all__ = ["CountPage", "draw_counts"]
@@ -176,24 +176,17 @@ def _list(release: HistogramRelease, axes: Any, level: float | None) -> str:
     """The largest cells of a table that is too large for a map."""
     order = np.argsort(-release.values, kind="stable")[:MOST_BARS]
     assert release.keys is not None
-    labels = [_label(release, row) for row in release.domain.places(release.keys[order]).T]
+    words = [names(axis) for axis in release.domain.columns]
+    labels = [
+        in_words(release.domain, [word[p] for word, p in zip(words, row, strict=True)])
+        for row in release.domain.places(release.keys[order]).T
+    ]
     counts = release.values[order].astype(float)
     wide = 0.0 if level is None else release.noise.half_width(1, level)
     ends = (np.maximum(counts - wide, 0), counts + wide) if level is not None else None
     bars(axes, labels, Cells(counts, ends), standing=False)
     more = len(release.values) - len(order)
     return f"the {len(order)} largest of {len(release.values)} cells held; " * (more > 0) + _caption(release, level)  # fmt: skip  # noqa: E501
-
-
-def _label(release: HistogramRelease, places: Any) -> str:
-    """A cell in words: booleans are named where they are true, other columns with their value."""
-    parts = []
-    for axis, place in zip(release.domain.columns, places, strict=True):
-        if axis.column.kind == "boolean":
-            parts += [axis.name] * int(place)
-        else:
-            parts.append(f"{axis.name} {names(axis)[place]}")
-    return ", ".join(parts) or "all false"
 
 
 def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:

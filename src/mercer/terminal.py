@@ -35,19 +35,9 @@ __all__ = [
 ]
 
 _LISTS = (
-    "--bounds",
-    "--y-bounds",
-    "--at",
-    "--epsilon",
-    "--bandwidth",
-    "--penalty",
-    "--quantiles",
-    "--q",
-    "--grid",
-    "--derivative",
-    "--edges",
-    "--whole",
-)  # options that take several numbers
+    "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",
+    "--quantiles", "--q", "--grid", "--derivative", "--edges", "--whole",
+)  # options that take several numbers  # fmt: skip
 _WORDS = (
     "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
     "--margin",
@@ -264,13 +254,14 @@ def show(release: Any, heading: str) -> None:
 
 def facts(heading: str, rows: list[tuple[str, str]]) -> None:
     """Names and sentences under a heading, wrapped to the screen."""
+    from rich.markup import escape
     from rich.table import Table
 
     columns = Table(
-        title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2)
+        title=escape(heading), title_justify="left", show_header=False, box=None, padding=(0, 2)
     )
     for name, words in rows:
-        columns.add_row(name, words)
+        columns.add_row(name, escape(words))
     console().print(columns)
 
 
