@@ -126,6 +126,15 @@ def test_cells_of_words_and_dates_and_counts(folder, truth, capsys):
     assert got["privacy"]["n"] == truth["stays"].sum()
 
 
+def test_names_are_shown_as_they_are(folder, capsys):
+    pyarrow.csv.write_csv(pa.table({"[red]kind[/red]": ["[b]", "[/b]", "x"] * 50}), "odd.csv")
+    call = ("histogram", "odd.csv", "--column", "[red]kind[/red]", "--categories", "[b]", "[/b]")
+    out = released(capsys, *call, *SURE, "-o", "o.json")
+    assert "Released the histogram of [red]kind[/red] in {[b], [/b]}" in out
+    assert re.search(r"^ \[/b\] +50 ", out, re.M)
+    assert "[red]kind[/red]=[b]" in released(capsys, "eval", "o.json", "--where", "[red]kind[/red]=[b]")  # fmt: skip
+
+
 def test_persons_seeds_ledgers_and_sparse_cells(folder, truth, capsys):
     Ledger("b.db").register("survey", epsilon=1000)
     paid = ("--ledger", "b.db", "--dataset", "survey")
@@ -176,6 +185,9 @@ def test_a_table_and_its_questions(folder, truth, capsys):
     got = said(capsys, "eval", "a.json", "--at", 15)
     release = mercer.load("a.json")
     assert got["values"] == [{"at": 15.0, "density": pytest.approx(float(release(15.0)))}]
+    out = released(capsys, "eval", "a.json", "--at", 50, "--bandwidth", 20)
+    assert "band for the noise" in out  # a histogram becomes a density, and is smoothed: free
+    released(capsys, "plot", "a.json", "--bandwidth", 20, "-o", "smooth.png")
     out = released(capsys, "eval", "a.json", "--where", "age=0..50")
     assert re.search(r"^ age=0\.\.50 +\d+ +\d+ to \d+ +400", out, re.M)
 
@@ -310,9 +322,13 @@ def test_errors_are_one_line_and_come_before_anything_is_spent(folder, capsys, a
     assert code == 2
     assert re.fullmatch(rf"Error: .*{message}.*\n", err), err
     assert {path.name for path in folder.iterdir()} == {"survey.csv", "domain.yaml"}
-    code, out, err = run(capsys, *arguments, "--json")
-    assert (code, out) == (2, "")
-    assert re.search(message, json.loads(err)["error"])
+
+
+def test_errors_in_json(folder, capsys):
+    for arguments, message in BAD[::15]:
+        code, out, err = run(capsys, *arguments, "--json")
+        assert (code, out) == (2, "")
+        assert re.search(message, json.loads(err)["error"])
 
 
 def test_what_counts_cannot_answer(folder, capsys):
@@ -326,7 +342,7 @@ def test_what_counts_cannot_answer(folder, capsys):
         (["eval", "a.json", "--where", "age=42"], "must be .least, most.: it was released in bins"),
         (["eval", "a.json", "--where", "size=4"], "there is no column 'size'"),
         (["eval", "a.json", "--where", "age=0..5", "--level", "2"], "level must be"),
-        (["eval", "a.json", "--at", "1", "--bandwidth", "2"], "bandwidth is for densities"),
+        (["eval", "c.json", "--bandwidth", "2"], "bandwidth is for densities and histograms"),
         (["eval", "c.json", "--where", "sex=m"], "a count is one number"),
         (["eval", "d.json", "--margin", "x"], "--margin is for tables of counts"),
         (["plot", "a.json", "--at", "age=3"], "has no option 'at'"),

@@ -40,7 +40,7 @@ def test_readme_commands(admissions, capsys):
     text = "\n".join(blocks("console"))
     Ledger("budgets.db").register("admissions", epsilon=3, delta=1e-5)
     commands = [shlex.split(line)[2:] for line in text.splitlines() if line.startswith("$ mercer")]
-    assert len(commands) == 11
+    assert len(commands) == 15
     commands.remove(["serve", "releases"])  # stays until it is stopped: tests/test_serve_cli.py
     exec(compile(blocks("python")[-1], "README.md", "exec"), {"mercer": mercer})  # makes live.db
     for arguments in commands:
@@ -84,7 +84,7 @@ def patients(admissions, rng):
     return admissions
 
 
-@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables", "weaker"])
+@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables", "counts", "weaker"])
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.S):
@@ -180,6 +180,7 @@ MODULES += [
     "mercer.replays",
     "mercer.selection",
 ]
+MODULES += ["mercer.histogram_plans"]
 MODULES += ["mercer.averaging", "mercer.curve_bounds", "mercer.curve_estimators", "mercer.plotting"]
 MODULES += [
     "mercer.random_statements",

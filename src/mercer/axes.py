@@ -241,7 +241,7 @@ def rising(name: object, edges: object) -> tuple[float, ...]:
     """Edges of bins: finite and rising."""
     if not isinstance(edges, (list, tuple, np.ndarray)) or len(edges) < 2:
         raise ValueError(f"bins of {name!r} must be two or more edges")
-    if len(edges) > MOST_PLACES:
+    if len(edges) - 1 > MOST_PLACES:
         raise ValueError(f"bins of {name!r} must be at most {MOST_PLACES}, got {len(edges) - 1}")
     numbers = []
     for edge in edges:

@@ -217,8 +217,7 @@ def table_command(
             margins=margins_of(margins), bins=bins_of(bins), epsilon=one_epsilon(epsilon),
             delta=delta, sparse="auto" if sparse is None else sparse, occupied=occupied,
             counts=counts, unit=unit, rows_per_person=rows_per_person, missing=missing,
-            insist=insist, rng=seed,
-            ledger=ledger, dataset=dataset, progress=tick,
+            insist=insist, rng=seed, ledger=ledger, dataset=dataset, progress=tick,
         )  # fmt: skip
     tell(release, places, file, as_json=as_json)
 

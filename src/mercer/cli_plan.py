@@ -235,7 +235,7 @@ def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
         "many cells hold something."
     )
     if pure:
-        print("best: no pure release of this epsilon can promise less, whatever the data.")
+        print("best: no pure release of this epsilon can promise less for all data.")
     print(f"Other records of the same distribution would make {one.sampling_error:.4g}, at most.")
     if one.worth:
         print(f"A sparse release is the better one up to about {one.worth} occupied cells.")

@@ -6,17 +6,18 @@ Everything drawn is public: counts of public cells and the ends of their interva
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mercer.axes import Axis
+from mercer.axes import Axes, Axis
 from mercer.cell_releases import Margin
 from mercer.checks import Bools, Floats
 from mercer.marginals import labels_of
 
-__all__ = ["MOST_BARS", "Cells", "bars", "bins", "heat", "names", "upright"]
+__all__ = ["MOST_BARS", "Cells", "bars", "bins", "heat", "in_words", "names", "upright"]
 
 MOST_BARS = 30  # in a list of cells
 MOST_STEPS = 60  # bins that have a bar each
@@ -62,6 +63,17 @@ def names(axis: Axis) -> list[str]:
     return (
         labels_of(axis.column) if axis.edges is None and labels_of(axis.column) else axis.labels()
     )
+
+
+def in_words(axes: Axes, labels: Sequence[str]) -> str:
+    """A cell: booleans are named where they are true, other columns with their value."""
+    parts = []
+    for axis, label in zip(axes.columns, labels, strict=True):
+        if axis.column.kind != "boolean":
+            parts.append(f"{axis.name} {label}")
+        elif label == "true":
+            parts.append(axis.name)
+    return ", ".join(parts) or "all false"
 
 
 def upright(axis: Axis) -> bool:
@@ -119,7 +131,7 @@ def bars(axes: Any, words: list[str], cells: Cells, *, standing: bool) -> None:
     reach = cells.reach()
     style = {"color": _FILL, "edgecolor": _INK, "linewidth": 0.7}
     line = {"fmt": "none", "ecolor": _INK, "elinewidth": 1.2, "capsize": 2}
-    short = [word if len(word) <= _MOST_LONG else word[: _MOST_LONG - 1] + "…" for word in words]
+    short = [word if len(word) <= _MOST_LONG else f"{word[:28]}…{word[-14:]}" for word in words]
     if standing:
         axes.bar(places, cells.counts, 0.72, **style)
         if reach is not None:

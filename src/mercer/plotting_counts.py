@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.axes import MOST_LISTED
+from mercer.axes import MOST_LISTED, Axes, Axis
 from mercer.cell_releases import HistogramRelease, Margin
 from mercer.checks import Bools, Floats
 from mercer.count_releases import CountRelease
 from mercer.margin_releases import MarginsRelease
 from mercer.marginals import labels_of
-from mercer.plotting_cells import MOST_BARS, Cells, bars, bins, heat, names, upright
+from mercer.plotting_cells import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
 from mercer.statistic_releases import StatisticRelease
 
 __all__ = ["CountPage", "draw_counts"]
@@ -176,24 +176,17 @@ def _list(release: HistogramRelease, axes: Any, level: float | None) -> str:
     """The largest cells of a table that is too large for a map."""
     order = np.argsort(-release.values, kind="stable")[:MOST_BARS]
     assert release.keys is not None
-    labels = [_label(release, row) for row in release.domain.places(release.keys[order]).T]
+    words = [names(axis) for axis in release.domain.columns]
+    labels = [
+        in_words(release.domain, [word[p] for word, p in zip(words, row, strict=True)])
+        for row in release.domain.places(release.keys[order]).T
+    ]
     counts = release.values[order].astype(float)
     wide = 0.0 if level is None else release.noise.half_width(1, level)
     ends = (np.maximum(counts - wide, 0), counts + wide) if level is not None else None
     bars(axes, labels, Cells(counts, ends), standing=False)
     more = len(release.values) - len(order)
     return f"the {len(order)} largest of {len(release.values)} cells held; " * (more > 0) + _caption(release, level)  # fmt: skip  # noqa: E501
-
-
-def _label(release: HistogramRelease, places: Any) -> str:
-    """A cell in words: booleans are named where they are true, other columns with their value."""
-    parts = []
-    for axis, place in zip(release.domain.columns, places, strict=True):
-        if axis.column.kind == "boolean":
-            parts += [axis.name] * int(place)
-        else:
-            parts.append(f"{axis.name} {names(axis)[place]}")
-    return ", ".join(parts) or "all false"
 
 
 def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
@@ -233,15 +226,15 @@ def _margin(
     held = np.zeros(release.domain.cells, dtype=bool)
     held[release.keys] = True
     low, high = release.interval(sure)
-    parts = (release.counts.astype(float), low, high, held.reshape(release.domain.sizes))
-    turned = [np.transpose(part, order) for part in parts]
-    return Margin(release.domain.only(order), *turned[:3], sure), turned[3]  # type: ignore[arg-type]
+    counts, lower, upper = (
+        np.transpose(part, order) for part in (release.counts.astype(float), low, high)
+    )
+    shown = np.transpose(held.reshape(release.domain.sizes), order)
+    return Margin(release.domain.only(order), counts, lower, upper, sure), shown
 
 
 def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     """Neighbouring bins together, where there are more than a picture can show."""
-    from mercer.axes import Axes, Axis
-
     axis = margin.axes.columns[0]
     if margin.axes.dimension != 1 or axis.edges is None or axis.size <= MOST_STAIRS:
         return margin
@@ -255,8 +248,9 @@ def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     others = release.domain.cells // axis.size
     wide = release.noise.half_width(step * others, level)
     edges = (*(axis.edges[start] for start in starts), axis.edges[-1])
-    ends = (np.maximum(sums + shift, 0.0) for shift in (0.0, -wide, wide))
-    return Margin(Axes((Axis(axis.column, edges, axis.outside),)), *ends, level)
+    counts, low, high = (np.maximum(sums + shift, 0.0) for shift in (0.0, -wide, wide))
+    coarse = Axes((Axis(axis.column, edges, axis.outside),))
+    return Margin(coarse, counts, low, high, level)
 
 
 def _heading(release: AnyCounts, page: CountPage) -> str:

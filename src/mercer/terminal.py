@@ -35,19 +35,9 @@ __all__ = [
 ]
 
 _LISTS = (
-    "--bounds",
-    "--y-bounds",
-    "--at",
-    "--epsilon",
-    "--bandwidth",
-    "--penalty",
-    "--quantiles",
-    "--q",
-    "--grid",
-    "--derivative",
-    "--edges",
-    "--whole",
-)  # options that take several numbers
+    "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",
+    "--quantiles", "--q", "--grid", "--derivative", "--edges", "--whole",
+)  # options that take several numbers  # fmt: skip
 _WORDS = (
     "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
     "--margin",
@@ -156,8 +146,10 @@ def load_release(path: Path, bandwidth: list[float] | None) -> Any:
     from mercer.storage import load
 
     release: Any = load(path)
-    if bandwidth and release.kind in ("histogram", "margins", "count", "statistic"):
-        raise ValueError(f"bandwidth is for densities; this is a {release.kind}")
+    if bandwidth and release.kind in ("margins", "count", "statistic"):
+        raise ValueError(f"bandwidth is for densities and histograms; this is a {release.kind}")
+    if bandwidth and release.kind == "histogram":
+        release = release.density()
     if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
         raise ValueError(
             f"bandwidth is for densities; a {release.kind} is smoothed again in Python, by "
@@ -262,13 +254,14 @@ def show(release: Any, heading: str) -> None:
 
 def facts(heading: str, rows: list[tuple[str, str]]) -> None:
     """Names and sentences under a heading, wrapped to the screen."""
+    from rich.markup import escape
     from rich.table import Table
 
     columns = Table(
-        title=heading, title_justify="left", show_header=False, box=None, padding=(0, 2)
+        title=escape(heading), title_justify="left", show_header=False, box=None, padding=(0, 2)
     )
     for name, words in rows:
-        columns.add_row(name, words)
+        columns.add_row(name, escape(words))
     console().print(columns)
 
 

@@ -11,11 +11,12 @@ from mercer import terminal
 from mercer.axes import MOST_LISTED, Axes
 from mercer.cell_releases import HistogramRelease, Margin
 from mercer.checks import Floats, Ints
-from mercer.plotting_cells import names
+from mercer.plotting_cells import in_words, names
 
 __all__ = ["Line", "cells_of", "counted", "lines_of", "number", "show_lines", "told"]
 
 _BAR = 24  # letters
+_COLUMNS = 5  # that have a column each
 
 
 class Line(NamedTuple):
@@ -81,14 +82,19 @@ def show_lines(axes: Axes, lines: list[Line], more: int, level: float) -> None:
     if not lines:
         print("No cell is above the threshold.")
         return
-    table = terminal.table(*axes.names, "count", f"{level:.0%} interval", "")
-    for column in (*table.columns[: axes.dimension], table.columns[-1]):
+    from rich.markup import escape
+
+    wide = axes.dimension > _COLUMNS
+    heads = ["cell (what is true)" if wide else name for name in axes.names[: 1 if wide else None]]
+    table = terminal.table(*map(escape, heads), "count", f"{level:.0%} interval", "")
+    for column in (*table.columns[: len(heads)], table.columns[-1]):
         column.justify = "left"
-    for column in table.columns[axes.dimension :]:
+    for column in table.columns[len(heads) :]:
         column.no_wrap = True
     top = max(line.value for line in lines)
     for line in lines:
-        table.add_row(*line.labels, *counted(line, top))
+        labels = [in_words(axes, line.labels)] if wide else line.labels
+        table.add_row(*map(escape, labels), *counted(line, top))
     terminal.console().print(table)
     if more:
         print(f"… and {more} more cells; these are the largest.")

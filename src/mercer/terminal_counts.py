@@ -140,6 +140,8 @@ def _accuracy(release: AnyCounts, level: float) -> list[tuple[str, str]]:
 
 def show_margins(release: MarginsRelease, level: float) -> None:
     """Every column by itself, as far as there is room."""
+    from rich.markup import escape
+
     table = terminal.table("column", "cell", "count", f"{level:.0%} interval", "")
     for place in (0, 1, 4):
         table.columns[place].justify = "left"
@@ -148,7 +150,8 @@ def show_margins(release: MarginsRelease, level: float) -> None:
         lines, more = lines_of(margin, room)
         room, left = room - len(lines), left + more
         for k, line in enumerate(lines):
-            table.add_row(name if k == 0 else "", *line.labels, *counted(line, release.n))
+            shown = map(escape, (name if k == 0 else "", *line.labels))
+            table.add_row(*shown, *counted(line, release.n))
     terminal.console().print(table)
     if left:
         print(f"… and {left} more cells of single columns.")
@@ -207,8 +210,10 @@ def _answer(words: str, found: Interval, n: int, as_json: bool) -> None:
         ends = {"count": found.estimate, "lower": found.lower, "upper": found.upper}
         terminal.print_json({"level": found.level, "where": words, **ends, "of": n})
         return
+    from rich.markup import escape
+
     table = terminal.table("where", "count", f"{found.level:.0%} interval for the noise", "of")
     table.columns[0].justify = "left"
     between = f"{number(found.lower)} to {number(found.upper)}"
-    table.add_row(words, number(found.estimate), between, f"{n}")
+    table.add_row(escape(words), number(found.estimate), between, f"{n}")
     terminal.console().print(table)
