@@ -14,7 +14,9 @@ import mercer
 from mercer.densities import DensityRelease
 from mercer.histogram_densities import _of_bins, histogram_density
 from mercer.laws import BinnedLaplace, Normal, law_from_dict
+from mercer.server import Settings
 from tests.conftest import ALPHA
+from tests.serving import serving
 
 TRUTH = beta(2, 5)
 POINTS = np.linspace(0, 10, 401)
@@ -185,6 +187,17 @@ def test_it_is_a_density_like_any_other(tmp_path, rng):
     assert smoother.bandwidth[0] == pytest.approx(2.0)
     assert np.all((found.sample(100) >= 0) & (found.sample(100) <= 10))
     assert found.smooth()(5.0) == found(5.0)
+
+
+def test_it_is_served(tmp_path, rng):
+    found = histogram_density(mercer.histogram(values(2000, rng), bins=EQUAL, epsilon=1))
+    found.save(tmp_path / "wait.json")
+    with serving(Settings(folder=tmp_path, refresh_seconds=0)) as service:
+        answer = service.client.get("/api/releases/wait").json()
+        assert answer["statement"]["words"] == found.privacy.sentence
+        told = service.values("wait", points=POINTS.tolist(), band=0.9).json()
+    assert told["values"] == found(POINTS).tolist()
+    assert told["upper"] == found.band(POINTS, 0.9).upper.tolist()
 
 
 def test_rows_without_values_do_not_bend_it(rng):
