@@ -1,6 +1,7 @@
 """Ways to a histogram of 4096 cells under one promise, for `histograms.py`: ours and the peers'.
 
-A method is given the true counts, epsilon (replace-one) and a seed, and gives counts back.
+A method is given the true counts, epsilon (replace-one) and a seed, and gives counts back; what
+is measured are errors of sums over ranges.
 """
 
 from __future__ import annotations
@@ -18,8 +19,27 @@ from scipy.fft import dct, idct
 import mercer
 from machine_data import Floats, peer_module
 from mercer.count_smoothing import best_counts, nonnegative_counts
+from mercer.entropy import simulation
 
-__all__ = ["METHODS", "OWN"]
+__all__ = ["MEASURES", "METHODS", "OWN", "RANGES", "range_errors"]
+
+RANGES = 2000
+SHORT = 64  # cells of a short range
+MEASURES = ("mean", "root mean square", "worst prefix", f"at most {SHORT} cells")
+
+
+def range_errors(found: Floats, counts: Floats) -> Floats:
+    """MEASURES of one release: over random ranges, prefixes, and short ranges."""
+    rng, size = simulation(26), counts.size
+    error = np.concatenate([[0.0], np.cumsum(found - counts)])
+    pairs = np.sort(rng.integers(0, size + 1, (RANGES, 2)), axis=1)
+    short = rng.integers(1, SHORT + 1, RANGES)
+    start = rng.integers(0, size + 1 - short)
+    long_ones = error[pairs[:, 1]] - error[pairs[:, 0]]
+    return np.array([
+        np.mean(np.abs(long_ones)), np.sqrt(np.mean(long_ones**2)), np.max(np.abs(error)),
+        np.mean(np.abs(error[start + short] - error[start])),
+    ])  # fmt: skip
 
 
 @cache

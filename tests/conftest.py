@@ -1,7 +1,7 @@
 """Shared by all tests.
 
 No seed is ever picked: statistical tests hold for every seed, and state how often a correct
-program may fail.  ALPHA is the false-alarm rate of one statistical assertion; fewer than 900 are
+program may fail.  ALPHA is the false-alarm rate of one statistical assertion; fewer than 1000 are
 made, so the whole suite stays below 1e-6.
 """
 

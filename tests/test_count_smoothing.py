@@ -47,6 +47,13 @@ def sparse(rng):
     return truth
 
 
+def clusters(rng):
+    """Six runs of eight high cells."""
+    truth = np.zeros((CELLS // 8, 8))
+    truth[rng.choice(CELLS // 8, 6, replace=False)] = rng.integers(300, 900, (6, 8))
+    return truth.reshape(-1)
+
+
 def half_empty(rng):
     """The first half of the cells is empty, the others hold far more than noise."""
     return np.where(np.arange(CELLS) < CELLS // 2, 0.0, rng.uniform(400, 800, CELLS).round())
@@ -62,11 +69,12 @@ def test_the_number_of_wins():
     ("make", "epsilon", "factor"),
     [
         (sparse, 0.1, 0.2),
+        (clusters, 0.1, 0.5),
         (lambda rng: rng.multinomial(5000, np.full(CELLS, 1 / CELLS)), 0.05, 0.5),
         (half_empty, 0.1, 1.0),
         (lambda rng: rng.integers(500, 5000, CELLS), 0.1, 1.1),
     ],
-    ids=["sparse", "even", "half empty", "rough"],
+    ids=["sparse", "clusters", "even", "half empty", "rough"],
 )
 def test_ranges_are_far_better_or_hardly_worse(make, epsilon, factor, rng):
     """In 95 of 100 draws at least; measured, in more than 99."""

@@ -111,8 +111,8 @@ class Axis:
             values = self.column.values(low + np.arange(self.size, dtype=np.float64))
             return [str(value) for value in values]
         if not self.column.continuous:  # edges lie between the values
-            pairs = [(math.ceil(a), math.ceil(b) - 1) for a, b in pairwise(self.edges)]
-            return [self.end(a) if a == b else f"{self.end(a)}..{self.end(b)}" for a, b in pairs]
+            held = [(math.ceil(a), math.ceil(b) - 1) for a, b in pairwise(self.edges)]
+            return [self.end(a) if a == b else f"{self.end(a)}..{self.end(b)}" for a, b in held]
         ends = [self.end(edge) for edge in self.edges]
         pairs = [f"[{a}, {b})" for a, b in pairwise(ends)]
         return [*pairs[:-1], pairs[-1][:-1] + "]"]
@@ -198,10 +198,10 @@ class Axes:
 
     def index(self, name: object) -> int:
         """The place of a column."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             shown = ", ".join(map(repr, self.names))
             raise ValueError(f"there is no column {name!r} in this table; there are {shown}")
-        return self.names.index(name)  # type: ignore[arg-type]
+        return self.names.index(name)
 
     def keys(self, places: Ints) -> Ints:
         """Keys of cells by their places, shape (columns, cells); -1 where one does not fit."""

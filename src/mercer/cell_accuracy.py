@@ -74,10 +74,10 @@ def accuracy_of_histogram(release: HistogramRelease) -> CountAccuracy:
         best = histogram_bound(n, cells, epsilon)
         return CountAccuracy(what, cells * law.mean_error, law.deviation, best, pure)
     held = max(len(release.values), 1)
-    best = sparse_bound(n, cells, held, epsilon) if held < cells else None
+    least = sparse_bound(n, cells, held, epsilon) if held < cells else None
     words = f" if the {held} cells that are held are all that are occupied"
     error = sparse_error(law, cells, held, release.threshold)
-    return CountAccuracy(f"All {cells} cells together", error, law.deviation, best, pure, words)
+    return CountAccuracy(f"All {cells} cells together", error, law.deviation, least, pure, words)
 
 
 def sparse_error(law: CountLaw, cells: int, occupied: int, threshold: int) -> float:

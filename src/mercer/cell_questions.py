@@ -59,8 +59,8 @@ def shares(axis: Axis, rule: Any) -> Floats:
 def clipped(value: float, width: tuple[float, float], most: float, level: float) -> Interval:
     """An estimate with its ends, all within what a count can be."""
     low, high = value - width[0], value + width[1]
-    ends = (min(max(end, 0.0), most) for end in (value, low, high))
-    return Interval(*ends, level)
+    value, low, high = (min(max(end, 0.0), most) for end in (value, low, high))
+    return Interval(value, low, high, level)
 
 
 def product(axes: Axes, weights: list[Floats | None]) -> Floats:

@@ -172,22 +172,30 @@ class HistogramRelease(Release):
             low[empty], high[empty] = 0.0, self.threshold + wide
         return np.clip(low, 0, self.most), np.clip(high, 0, self.most)
 
-    def query(self, *question: Any, level: float = 0.95) -> Interval:
+    def query(self, *question: Any, level: float = 0.95, smooth: bool = False) -> Interval:
         """How many records: `query(20, 40)`, `query("a")` or `query({"age": (20, 40), …})`.
 
         The unbiased sum of noisy counts with an interval for the noise; a bin that is cut counts
         by its width.  Of a sparse release the interval also allows for the cells left out.
+        `smooth`: the sum of `best` instead, moved into that interval, for one column in order:
+        usually much nearer, and free.
         """
         _check_level(level)
         where = self._where(question)
         weights = vectors(self.domain, where)
         if self.keys is not None:
+            if smooth:
+                raise ValueError("smooth is for a release of all cells: this one is sparse")
             return self._sparse_query(weights, level)
         share = product(self.domain, weights)
         value = float(np.sum(share * self.raw.reshape(-1)))
         noisy = share if self.exact is None else share * ~self.exact
         width = noise_width(self.noise, noisy, level)
-        return clipped(value, (width, width), self.most, level)
+        found = clipped(value, (width, width), self.most, level)
+        if not smooth:
+            return found
+        nearer = min(max(float(share @ self.best), found.lower), found.upper)
+        return found._replace(estimate=nearer)
 
     def margin(self, *names: str, level: float = 0.95) -> Margin:
         """Counts of some of the columns, all others added up, with an interval for each cell."""
@@ -207,8 +215,10 @@ class HistogramRelease(Release):
         terms = np.transpose(noisy.sum(axis=others), [kept.index(i) for i in places])
         width = np.array([self.noise.half_width(int(t), level) for t in terms.reshape(-1)])
         width = width.reshape(terms.shape)
-        ends = (np.clip(counts + shift, 0, self.most).astype(float) for shift in (0 * width, -width, width))  # fmt: skip  # noqa: E501
-        return Margin(self.domain.only(places), *ends, level)
+        counts, low, high = (
+            np.clip(counts + shift, 0, self.most).astype(float) for shift in (0, -width, width)
+        )
+        return Margin(self.domain.only(places), counts, low, high, level)
 
     def __call__(self, x: object) -> Floats:
         """The histogram as a density at x: share of the bin over its width, 0 outside."""

@@ -77,7 +77,8 @@ class CountRelease(Release):
             found = Interval(self.count, low, high, level)
         if not self.share:
             return found
-        return Interval(*(end / self.n for end in found[:3]), level)
+        share, least, most = (end / self.n for end in found[:3])
+        return Interval(share, least, most, level)
 
     def __float__(self) -> float:
         return float(self.value)

@@ -144,7 +144,7 @@ def _released(
     def build(raw: int, statement: Statement) -> CountRelease:
         return CountRelease(Condition(words), statement, noise.law, raw, share)
 
-    return publish_count(  # type: ignore[no-any-return]
+    return publish_count(
         number, noise, purse, epsilon=ask.epsilon, delta=ask.delta,
         sensitivity=one, build=build, **terms,
     )  # fmt: skip

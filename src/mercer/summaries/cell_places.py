@@ -17,6 +17,7 @@ _PIECE = 1 << 15  # rows at once: they stay in the processor's cache
 _NUDGE = 1 + 2.0**-20  # far more than edges and division are off: a place is never too low
 
 
+@np.errstate(all="ignore")  # in whatever thread: a warning would tell of a value
 def places_of(axes: Axes, chunk: Floats) -> Ints:
     """Places of the records along each column, shape (columns, records); -1 where one fails."""
     places = np.empty((axes.dimension, len(chunk)), dtype=np.int64)
@@ -32,6 +33,7 @@ def places_of(axes: Axes, chunk: Floats) -> Ints:
     return places
 
 
+@np.errstate(all="ignore")
 def count_equal(axis: Axis, codes: Floats) -> Ints:
     """How many codes are in each cell of one column with edges equally far apart."""
     finder, counts = _Equal(axis), np.zeros(axis.size + 1, dtype=np.int64)
