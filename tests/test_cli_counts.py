@@ -186,6 +186,8 @@ def test_a_table_and_its_questions(folder, truth, capsys):
     got = said(capsys, "eval", "a.json", "--at", 15)
     release = mercer.load("a.json")
     assert got["values"] == [{"at": 15.0, "density": pytest.approx(float(release(15.0)))}]
+    got = said(capsys, "eval", "a.json", "--where", "age=0..50", "--smooth")
+    assert got["count"] == pytest.approx(release.query(0, 50, smooth=True).estimate)
     out = released(capsys, "eval", "a.json", "--at", 50, "--bandwidth", 20)
     assert "band for the noise" in out  # a histogram becomes a density, and is smoothed: free
     released(capsys, "plot", "a.json", "--bandwidth", 20, "-o", "smooth.png")
@@ -340,12 +342,13 @@ def test_what_counts_cannot_answer(folder, capsys):
         (["eval", "a.json"], "say what to ask, in one way"),
         (["eval", "a.json", "--at", "3", "--where", "age=1..2"], "in one way"),
         (["eval", "a.json", "--grid", "9"], "it has no --grid"),
+        (["eval", "d.json", "--smooth", "--at", "1"], "--smooth is for histograms"),
         (["eval", "a.json", "--where", "age=42"], "must be .least, most.: it was released in bins"),
         (["eval", "a.json", "--where", "size=4"], "there is no column 'size'"),
         (["eval", "a.json", "--where", "age=0..5", "--level", "2"], "level must be"),
         (["eval", "c.json", "--bandwidth", "2"], "bandwidth is for densities and histograms"),
         (["eval", "c.json", "--where", "sex=m"], "a count is one number"),
-        (["eval", "d.json", "--margin", "x"], "--margin is for tables of counts"),
+        (["eval", "d.json", "--margin", "x"], "--margin is for histograms and tables of counts"),
         (["plot", "a.json", "--at", "age=3"], "has no option 'at'"),
         (["plot", "c.json", "--columns", "sex"], "has none to choose from"),
         (["histogram", "survey.csv", *AGES, *SURE, "-o", "a.json"], "exists"),
