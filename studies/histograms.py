@@ -262,7 +262,7 @@ def main() -> None:
         "sparse method (2/epsilon) ln p. The thesis says that the improvement is small on Edwards "
         "and massive on NLTCS, and on Edwards although the bound is much larger than the "
         "2p/epsilon of plain noise (Section 2.4.1). Measured: small on Edwards from epsilon = 1 "
-        "on; below, the sparse release is nearly empty, with an error near n, and plain noise many n."
+        "on; below, the sparse release is nearly empty (error near n) and plain noise is many n."
     ), ""]  # fmt: skip
     for name, which, many in zip(found, ("2.3", "2.4"), trials, strict=True):
         lines += figure(name, which, found[name], many, options.out)
