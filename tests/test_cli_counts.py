@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 
 import numpy as np
 import pyarrow as pa
@@ -185,6 +186,8 @@ def test_a_table_and_its_questions(folder, truth, capsys):
     got = said(capsys, "eval", "a.json", "--at", 15)
     release = mercer.load("a.json")
     assert got["values"] == [{"at": 15.0, "density": pytest.approx(float(release(15.0)))}]
+    got = said(capsys, "eval", "a.json", "--where", "age=0..50", "--smooth")
+    assert got["count"] == pytest.approx(release.query(0, 50, smooth=True).estimate)
     out = released(capsys, "eval", "a.json", "--at", 50, "--bandwidth", 20)
     assert "band for the noise" in out  # a histogram becomes a density, and is smoothed: free
     released(capsys, "plot", "a.json", "--bandwidth", 20, "-o", "smooth.png")
@@ -339,12 +342,13 @@ def test_what_counts_cannot_answer(folder, capsys):
         (["eval", "a.json"], "say what to ask, in one way"),
         (["eval", "a.json", "--at", "3", "--where", "age=1..2"], "in one way"),
         (["eval", "a.json", "--grid", "9"], "it has no --grid"),
+        (["eval", "d.json", "--smooth", "--at", "1"], "--smooth is for histograms"),
         (["eval", "a.json", "--where", "age=42"], "must be .least, most.: it was released in bins"),
         (["eval", "a.json", "--where", "size=4"], "there is no column 'size'"),
         (["eval", "a.json", "--where", "age=0..5", "--level", "2"], "level must be"),
         (["eval", "c.json", "--bandwidth", "2"], "bandwidth is for densities and histograms"),
         (["eval", "c.json", "--where", "sex=m"], "a count is one number"),
-        (["eval", "d.json", "--margin", "x"], "--margin is for tables of counts"),
+        (["eval", "d.json", "--margin", "x"], "--margin is for histograms and tables of counts"),
         (["plot", "a.json", "--at", "age=3"], "has no option 'at'"),
         (["plot", "c.json", "--columns", "sex"], "has none to choose from"),
         (["histogram", "survey.csv", *AGES, *SURE, "-o", "a.json"], "exists"),
@@ -369,9 +373,13 @@ def test_conditions_as_people_type_them():
         conditions(["a=.."])
 
 
-def test_help_starts_with_an_example():
-    for command in ("histogram", "table", "count"):
-        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
-        assert re.search(rf"Example: mercer {command} \w+\.csv ", flat(shown)), shown
-    shown = CliRunner().invoke(app, ["plan", "histogram", "--help"], env={"COLUMNS": "200"}).output
-    assert "Example: mercer plan histogram --n 20000" in flat(shown)
+def test_help_starts_with_an_example_that_runs(folder, capsys):
+    for name in ("admissions.csv", "patients.csv"):
+        (folder / name).write_bytes((folder / "survey.csv").read_bytes())
+    for command in (["histogram"], ["table"], ["count"], ["plan", "histogram"]):
+        shown = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"}).output
+        found = re.findall(r"(Example|Categories): mercer (.*?)\n *\n", shown, flags=re.S)
+        assert found[0][0] == "Example", shown
+        for _, line in found:
+            assert shlex.split(line)[: len(command)] == command
+            released(capsys, *shlex.split(line))

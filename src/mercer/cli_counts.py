@@ -195,7 +195,7 @@ def table_command(
 ) -> None:
     """Release a contingency table of several columns, or margins of it.
 
-    [bold]Example:[/bold] mercer table survey.csv --domain domain.yaml --columns age sex city
+    [bold]Example:[/bold] mercer table survey.csv --domain domain.yaml --columns age sex ward
     --margins 2 --bins age=10 --epsilon 1 -o table.json
 
     Margins share epsilon, agree with each other and have no negative counts. A table of too many

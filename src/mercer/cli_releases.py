@@ -53,6 +53,10 @@ def eval_command(
         list[str] | None,
         typer.Option(metavar="COLUMN…", help="Tables of counts: the counts of these columns."),
     ] = None,
+    smooth: Annotated[
+        bool,
+        typer.Option("--smooth", help="Histograms: a nearer count, from smoothed ones: free."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate a release, with its error band: a density, a decision function, a curve, a table.
@@ -76,11 +80,14 @@ def eval_command(
 
         terminal_counts.show_values(
             loaded, at=at or [], where=where or [], margin=margin or [], level=level,
-            as_json=as_json,
+            smooth=smooth, as_json=as_json,
         )  # fmt: skip
         return
-    if margin:
-        raise ValueError(f"--margin is for tables of counts; this is a {loaded.kind}")
+    if margin or smooth:
+        option = "--margin" if margin else "--smooth"
+        raise ValueError(
+            f"{option} is for histograms and tables of counts; this is a {loaded.kind}"
+        )
     if loaded.kind.startswith("synthetic"):
         if at or grid is not None or raw or derivative:
             raise ValueError(

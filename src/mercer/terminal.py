@@ -13,26 +13,10 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
-    "bandwidth_of",
-    "console",
-    "describe",
-    "facts",
-    "load_release",
-    "number_or_word",
-    "one_of",
-    "order_of",
-    "pairs",
-    "places",
-    "points_of",
-    "print_json",
-    "progress",
-    "required",
-    "show",
-    "spread",
-    "summary",
-    "table",
-    "target",
-]
+    "bandwidth_of", "console", "describe", "facts", "load_release", "number_or_word", "one_of",
+    "order_of", "pairs", "places", "points_of", "print_json", "progress", "required", "show",
+    "spread", "summary", "table", "target",
+]  # fmt: skip
 
 _LISTS = (
     "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",

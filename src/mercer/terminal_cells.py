@@ -85,7 +85,7 @@ def show_lines(axes: Axes, lines: list[Line], more: int, level: float) -> None:
     from rich.markup import escape
 
     wide = axes.dimension > _COLUMNS
-    heads = ["cell (what is true)" if wide else name for name in axes.names[: 1 if wide else None]]
+    heads = ["cell" if wide else name for name in axes.names[: 1 if wide else None]]
     table = terminal.table(*map(escape, heads), "count", f"{level:.0%} interval", "")
     for column in (*table.columns[: len(heads)], table.columns[-1]):
         column.justify = "left"

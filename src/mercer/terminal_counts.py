@@ -162,7 +162,7 @@ def show_margins(release: MarginsRelease, level: float) -> None:
 
 def show_values(
     release: AnyCounts, *, at: Sequence[float], where: Sequence[str], margin: Sequence[str],
-    level: float, as_json: bool,
+    level: float, smooth: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """`mercer eval`: how many records a condition holds for, margins, or the density at points."""
     asked = [name for name, given in (("--at", at), ("--where", where), ("--margin", margin)) if given]  # fmt: skip  # noqa: E501
@@ -189,7 +189,10 @@ def show_values(
         return
     if where:
         rules = conditions(where, lambda name: release.domain.columns[release.domain.index(name)].column)  # fmt: skip  # noqa: E501
-        answer = release.query(rules, level=level)
+        if smooth and isinstance(release, MarginsRelease):
+            raise ValueError("--smooth is for histograms of one column; this is margins")
+        options = {"smooth": True} if smooth else {}
+        answer = release.query(rules, level=level, **options)
         _answer(" and ".join(where), answer, release.n, as_json)
         return
     if isinstance(release, MarginsRelease):
