@@ -50,7 +50,10 @@ def test_whole_numbers_and_dates():
     assert axis_of_column(Integer("k", 0, 9), 4).labels() == ["0..1", "2..4", "5..6", "7..9"]
     assert axis_of_column(Integer("k", 0, 9), 40).size == 10
     cut = one(bins=["2020-01-01", "2020-02-01", "2020-03-01"])
-    assert cut.size == 2
+    assert cut.labels() == ["2020-01-01..2020-01-31", "2020-02-01..2020-03-01"]
+    assert cut.describe() == "x in 2 bins of [2020-01-01, 2020-03-01]"
+    assert shares(cut, ("2020-01-01", "2020-01-31")).tolist() == [1.0, 0.0]
+    assert shares(cut, ("2020-02-01", None)).tolist() == [0.0, 1.0]
 
 
 EDGES = st.tuples(

@@ -135,6 +135,8 @@ class Axis:
         if self.edges is None:
             return self.column.describe()
         low, high = self.end(self.edges[0]), self.end(self.edges[-1])
+        if not self.column.continuous:
+            low, high = self.end(math.ceil(self.edges[0])), self.end(math.ceil(self.edges[-1]) - 1)
         return f"{self.name} in {self.size} bins of [{low}, {high}]"
 
     def to_dict(self) -> dict[str, Any]:

@@ -136,8 +136,8 @@ def _cut(name: str, bins: Any, outside: str) -> Axis:
         items = _joined(name, items)
     days = [isinstance(item, (str, date)) for item in items]
     if items and all(days):
-        codes = [Date(name, item, item).ends[0] for item in items]
-        edges = rising(name, codes)
+        codes = [Date(name, item, item).ends[0] - 0.5 for item in items]
+        edges = rising(name, [*codes[:-1], codes[-1] + 1])  # the last bin holds its last day
         return Axis(Date(name, items[0], items[-1]), edges, outside)
     edges = rising(name, items)
     return Axis(Numeric(name, edges[0], edges[-1]), edges, outside)

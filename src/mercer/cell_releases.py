@@ -276,7 +276,7 @@ class HistogramRelease(Release):
 
     def _single(self, what: str) -> Axis:
         if self.domain.dimension != 1:
-            raise ValueError(f"{what} are of a histogram of one column; this one has several")
+            raise ValueError(f"{what}: only of a histogram of one column; this one has several")
         return self.domain.columns[0]
 
     def _where(self, question: tuple[Any, ...]) -> Mapping[str, Any]:
