@@ -19,7 +19,7 @@ from rows import batches, groups, located, write
 # The parent imports neither NumPy nor PyArrow before the files are read: see rows.py.
 
 SIZES = [10**5, 10**6, 10**7, 10**8]
-QUICK = [10**3, 10**4]
+QUICK = [10**4]
 NOTE = """\
 Rows: seconds are the least of {repeats} processes, two runs in each; the file lies in the system's
 cache.  Mercer: `histogram(path, columns="age", bins=100, bounds=(0, 100), epsilon=1)`, secure
@@ -123,7 +123,9 @@ def main() -> None:
         ([f"{r['rows']:.0e}", *(f"{r[k]:.4f}" for k in JOBS), f"{r['release'] / r['stream']:.2f}",
           f"{r['peak']:.0f}", f"{1e9 * r['release'] / r['rows']:.1f}"] for r in rows),
     )  # fmt: skip
-    small, large = known(1 << 16, 3152, 5 * repeats), known(1 << 40, 100_000, repeats)
+    bits, occupied, large_bits = (10, 50, 30) if args.quick else (16, 3152, 40)
+    small = known(1 << bits, occupied, 5 * repeats)
+    large = known(1 << large_bits, 100 if args.quick else 100_000, repeats)
     second = table(
         ["release of known counts", "ms"],
         [
