@@ -95,6 +95,17 @@ def test_persons():
         mercer.histogram(rows, columns="x", bins=range(1, 4), unit="who", missing="drop", epsilon=1)
 
 
+def test_names_of_persons_need_not_be_text(tmp_path):
+    """Bytes that are no UTF-8 name a person like any other: no error tells of them (M18)."""
+    lines = [b"x,who", b"1,a", b"2,\xff\xfe", b"3,\xff\xfe", b"3,\xfe", b"2,"]
+    (tmp_path / "p.csv").write_bytes(b"\n".join(lines) + b"\n")
+    given = {"unit": "who", "epsilon": SURE}
+    release = mercer.histogram(tmp_path / "p.csv", columns="x", bins=range(1, 4), **given)
+    assert release.raw.tolist() == [1, 1, 1]
+    assert release.n == 3
+    assert mercer.count(tmp_path / "p.csv", where={"x": 3}, **given).count == 2
+
+
 def test_persons_across_chunks(monkeypatch):
     import mercer.record_data as reading
 
