@@ -225,10 +225,16 @@ def _half_width(law: CountLaw, terms: int, level: float) -> float:
         # P(|sum| <= w) is that of a normal and terms - 1 roundings within w + 1/2, to 1e-9
         normal = math.sqrt(terms * law.scale**2 + (terms - 1) / 12)
         return float(max(math.ceil(-ndtri(tail / 2) * normal - 0.5), 0))
+    if terms == 1 and isinstance(law, GeometricLaw):
+        width = max(math.ceil(law.scale * math.log(2 / ((1 + law._ratio) * tail)) - 1), 0)
+        return float(width if 2 * law.above(width) <= tail else width + 1)
+    if terms > 10_000 and spread > 100:  # as good as normal, whatever one noise is
+        return float(math.ceil(-ndtri(tail / 2) * spread))
     # beyond this the sum is not found, up to 1e-4 of what the interval leaves out
     top = math.ceil(spread * max(9.0, 3 * math.sqrt(math.log(1e4 / tail))) + 40 / law.reach)
-    if top > 1 << 21 or terms > 10_000:
-        return float(math.ceil(-ndtri(tail / 2) * spread))
+    if top > 1 << 21 and isinstance(law, GeometricLaw):  # by a coarser lattice, and a step more
+        steps = 1 << (top >> 20).bit_length()
+        return steps * (_half_width(GeometricLaw(law.scale / steps), terms, level) + 1)
     size = 1 << (2 * top + 1).bit_length()
     mass = np.fft.irfft(law.transform(2 * np.pi * np.arange(size // 2 + 1) / size) ** terms, size)
     inside = np.cumsum(np.concatenate([mass[:1], 2 * np.maximum(mass[1:top], 0.0)]))
