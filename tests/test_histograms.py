@@ -43,6 +43,11 @@ def test_values_that_do_not_fit_count_in_n_alone():
     assert release.raw.tolist() == TRUE
     assert release.n == len(values)
     assert exact(values, outside="drop").raw.tolist() == [1, 2, 3, 1, 2]
+    whole = {"bins": range(2, 5), "outside": "drop"}  # cells of single values, likewise
+    assert exact([1, 2, 2.4, 4, 4.4, 5, 99, -1e9], **whole).raw.tolist() == [2, 0, 2]
+    days = {"bins": 9, "bounds": ("2020-01-02", "2020-01-03"), "outside": "drop"}
+    dates = ["2020-01-01", "2020-01-02", "2020-01-04", "1066-01-01"]
+    assert exact(dates, **days).raw.tolist() == [1, 0]
     dropped = exact(values, missing="drop")
     assert dropped.n == len(AGES)
     assert dropped.complete
@@ -72,6 +77,8 @@ def test_counts_that_are_counts_already():
         with pytest.raises(ValueError, match="'many' must hold whole numbers >= 0") as error:
             mercer.histogram(bad, columns="bin", bins=range(4), counts="many", epsilon=1)
         assert "nothing was spent" in str(error.value)
+    with pytest.raises(ValueError, match="sum above 2\\^60; nothing was spent"):
+        mercer.histogram(pd.concat([rows.assign(many=2**52)] * 200), columns="bin", bins=range(4), counts="many", epsilon=1)  # fmt: skip
     for wrong, words in ((3, "name a column"), ("bin", "another column")):
         with pytest.raises((ValueError, TypeError), match=words):
             mercer.histogram(rows, columns="bin", bins=range(4), counts=wrong, epsilon=1)
@@ -206,6 +213,7 @@ def test_files_give_the_same_release_back(tmp_path, rng):
         ({"threshold": -1}, "threshold"),
         ({"noise": {"law": "cauchy", "scale": 1}}, "unknown law"),
         ({"exact": [7]}, "places of values"),
+        ({"exact": [0]}, "weaker promise alone"),
         ({"rows_each": 0}, "rows_each"),
         ({"domain": {"axes": []}}, "one or more columns"),
     ],
@@ -283,6 +291,16 @@ def test_known_number_of_occupied_cells():
         mercer.histogram(values, bins=range(5), epsilon=1, sparse=True, occupied=6)
     with pytest.raises(ValueError, match="goes with sparse"):
         mercer.histogram(values, bins=range(10), epsilon=1, occupied=6)
+
+
+@pytest.mark.parametrize("delta", [0, 1e-5])
+def test_sparse_releases_at_any_epsilon(delta):
+    """Where noise passes the threshold less than once in 10^(10^8) cells, too."""
+    for epsilon in (1e3, SURE, 1e9):
+        release = mercer.histogram(
+            AGES, bins=10**6, bounds=(0, 200), epsilon=epsilon, delta=delta, sparse=True
+        )
+        assert release.values.sum() == len(AGES)
 
 
 def test_accuracy_is_beside_the_best_possible():
