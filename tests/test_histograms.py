@@ -326,6 +326,22 @@ def test_noise_that_drowns_everything_is_said_before_it_is_paid(tmp_path):
     assert ledger.remaining("ages").spent_epsilon == pytest.approx(1e-3)
 
 
+def test_what_cannot_be_drawn_is_not_paid(tmp_path):
+    ledger = mercer.Ledger.create(tmp_path / "l.db")
+    ledger.register("ages", epsilon=1)
+    ledger.register("people", epsilon=1, unit="who")
+    paid = {"ledger": ledger, "dataset": "ages", "insist": True}
+    rows = pd.DataFrame({"who": range(30), "x": 1.0})
+    with pytest.raises(ValueError, match="noise would be of the order.*nothing was spent"):
+        mercer.histogram(rows, columns="x", bins=range(3), unit="who", rows_per_person=1 << 20, epsilon=1e-9, **paid | {"dataset": "people"})  # fmt: skip
+    domain = {f"x{i}": (0, 1) for i in range(10)}
+    ten = pd.DataFrame(dict.fromkeys(domain, [0.5] * 30))
+    with pytest.raises(ValueError, match="occupied must be in"):
+        mercer.table(ten, domain=domain, occupied=10**9, epsilon=1, **paid)
+    for name in ("ages", "people"):
+        assert ledger.remaining(name).spent_epsilon == 0
+
+
 def test_the_ledger_is_charged_once(tmp_path):
     ledger = mercer.Ledger.create(tmp_path / "l.db")
     ledger.register("ages", epsilon=1, delta=1e-5)

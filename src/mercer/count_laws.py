@@ -15,7 +15,16 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from mercer.checks import Floats, Ints
 
-__all__ = ["COUNT_LAWS", "CountLaw", "GeometricLaw", "RoundedNormalLaw", "count_law_from_dict"]
+__all__ = [
+    "COUNT_LAWS",
+    "MOST_SCALE",
+    "CountLaw",
+    "GeometricLaw",
+    "RoundedNormalLaw",
+    "count_law_from_dict",
+]
+
+MOST_SCALE = 1e15  # counts with more noise would not stay within 64 bits
 
 
 @dataclass(frozen=True)
@@ -211,7 +220,7 @@ def count_law_from_dict(fields: Mapping[str, Any]) -> CountLaw:
     if not isinstance(name, str) or name not in COUNT_LAWS:
         raise ValueError(f"unknown law of counts {name!r}; there are {', '.join(COUNT_LAWS)}")
     number = isinstance(scale, (int, float)) and not isinstance(scale, bool)
-    if not number or not 1e-10 < scale < 1e15:  # type: ignore[operator]
+    if not number or not 1e-10 < scale < MOST_SCALE:  # type: ignore[operator]
         raise ValueError("scale of the noise must be a number above 0")
     return COUNT_LAWS[name](float(scale))  # type: ignore[arg-type]
 
