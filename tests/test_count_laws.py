@@ -119,6 +119,18 @@ def test_chosen_width_holds_for_the_worst_choice(law, rng):
     assert np.mean(noise > law.chosen_width(20, 300, 0.95)) < 0.05  # by far: Chernoff's bound
 
 
+def test_chosen_width_of_few_among_very_many():
+    """One of p noises, the largest: exactly log p and no less, up to p = 2^62."""
+    law = GeometricLaw(2.0)
+    for bits in (1, 10, 29, 31, 40, 52, 60, 62):
+        wide = law.chosen_width(1, 1 << bits, 0.975)
+        assert wide >= law.threshold(0.025 / (1 << bits))
+        assert wide <= 2 * (bits * math.log(2) + math.log(40)) + 15
+        assert law.chosen_width(2, 1 << bits, 0.975) >= wide
+    widths = [law.chosen_width(terms, 40, 0.95) for terms in range(41)]
+    assert np.all(np.diff(widths) > 0)  # fewer never exceed the width of more
+
+
 def test_files():
     for law in LAWS:
         assert count_law_from_dict(law.to_dict()) == law

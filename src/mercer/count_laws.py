@@ -84,14 +84,15 @@ class CountLaw(ABC):
         return _half_width(self, terms, level) if terms else 0.0
 
     def chosen_width(self, terms: int, among: int, level: float) -> float:
-        """A w that no sum of `terms` of `among` noises exceeds, whichever they are: by Chernoff.
+        """A w that no sum of up to `terms` of `among` noises exceeds, whichever they are.
 
-        For cells that were chosen by looking at their noise.
+        By Chernoff, for cells that were chosen by looking at their noise, and so their number
+        too; weights of at most one do not matter.
         """
         if not terms:
             return 0.0
-        many = math.lgamma(among + 1) - math.lgamma(terms + 1) - math.lgamma(among - terms + 1)
-        budget = max(many, 0.0) + math.log(1 / (1 - level))
+        number = 0.5 + 2 * math.log(terms)  # sum of 1 / m^2 < e^0.5
+        budget = _log_choices(among, terms) + number - math.log(1 - level)
         top = min(self.reach * (1 - 1e-6), 50.0)
         found = minimize_scalar(
             lambda t: (budget + terms * self.log_moment(t)) / t, bounds=(top * 1e-6, top),
@@ -223,6 +224,14 @@ def count_law_from_dict(fields: Mapping[str, Any]) -> CountLaw:
     if not number or not 1e-10 < scale < MOST_SCALE:  # type: ignore[operator]
         raise ValueError("scale of the noise must be a number above 0")
     return COUNT_LAWS[name](float(scale))  # type: ignore[arg-type]
+
+
+def _log_choices(among: int, terms: int) -> float:
+    """At least the logarithm of the number of choices of so many, or of any fewer."""
+    few = min(terms, among // 2)
+    if among > 1 << 30:  # differences of their factorials would be rounding alone
+        return few * math.log(among) - math.lgamma(few + 1)
+    return math.lgamma(among + 1) - math.lgamma(few + 1) - math.lgamma(among - few + 1) + 1e-6
 
 
 @lru_cache(maxsize=512)
