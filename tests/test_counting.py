@@ -1,5 +1,7 @@
 """One count or proportion."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,19 @@ def test_optimal_mechanism(tmp_path):
     assert back.interval() == release.interval()
     chosen = mercer.optimal_count(10, 0.5, loss="squared")
     assert mercer.count(values, epsilon=0.5, mechanism=chosen).noise is chosen
+    known = mercer.optimal_count(10, 0.5, prior=[0] * 9 + [1, 1])
+    for other in (chosen, known, mercer.optimal_count(10, 0.5, loss="zero-one")):
+        found = mercer.count(values, epsilon=0.5, mechanism=other).accuracy
+        assert found.ratio >= 1  # in absolute error on the worst data, as the bound is
+        assert found.each >= found.error >= release.accuracy.error * (1 - 1e-6)
+    fields = json.loads((tmp_path / "c.json").read_text())
+    for change in (
+        {"raw": 11}, {"raw": -1}, {"noise": None},
+        {"privacy": fields["privacy"] | {"epsilon": 0.1}},
+    ):  # fmt: skip
+        (tmp_path / "d.json").write_text(json.dumps(fields | change))
+        with pytest.raises(ValueError, match="no answer|weaker promise alone|or epsilon"):
+            mercer.load(tmp_path / "d.json")
     for given, words in (
         ({"mechanism": mercer.optimal_count(9, 0.5)}, "is for n = 9"),
         ({"mechanism": mercer.optimal_count(10, 0.6)}, "more than the 0.5"),

@@ -43,6 +43,11 @@ def test_values_that_do_not_fit_count_in_n_alone():
     assert release.raw.tolist() == TRUE
     assert release.n == len(values)
     assert exact(values, outside="drop").raw.tolist() == [1, 2, 3, 1, 2]
+    whole = {"bins": range(2, 5), "outside": "drop"}  # cells of single values, likewise
+    assert exact([1, 2, 2.4, 4, 4.4, 5, 99, -1e9], **whole).raw.tolist() == [2, 0, 2]
+    days = {"bins": 9, "bounds": ("2020-01-02", "2020-01-03"), "outside": "drop"}
+    dates = ["2020-01-01", "2020-01-02", "2020-01-04", "1066-01-01"]
+    assert exact(dates, **days).raw.tolist() == [1, 0]
     dropped = exact(values, missing="drop")
     assert dropped.n == len(AGES)
     assert dropped.complete
@@ -72,6 +77,8 @@ def test_counts_that_are_counts_already():
         with pytest.raises(ValueError, match="'many' must hold whole numbers >= 0") as error:
             mercer.histogram(bad, columns="bin", bins=range(4), counts="many", epsilon=1)
         assert "nothing was spent" in str(error.value)
+    with pytest.raises(ValueError, match="sum above 2\\^60; nothing was spent"):
+        mercer.histogram(pd.concat([rows.assign(many=2**52)] * 200), columns="bin", bins=range(4), counts="many", epsilon=1)  # fmt: skip
     for wrong, words in ((3, "name a column"), ("bin", "another column")):
         with pytest.raises((ValueError, TypeError), match=words):
             mercer.histogram(rows, columns="bin", bins=range(4), counts=wrong, epsilon=1)
@@ -93,6 +100,17 @@ def test_persons():
         mercer.histogram(rows, columns="x", bins=range(1, 4), rows_per_person=2, epsilon=1)
     with pytest.raises(ValueError, match="cannot be combined with unit"):
         mercer.histogram(rows, columns="x", bins=range(1, 4), unit="who", missing="drop", epsilon=1)
+
+
+def test_names_of_persons_need_not_be_text(tmp_path):
+    """Bytes that are no UTF-8 name a person like any other: no error tells of them (M18)."""
+    lines = [b"x,who", b"1,a", b"2,\xff\xfe", b"3,\xff\xfe", b"3,\xfe", b"2,"]
+    (tmp_path / "p.csv").write_bytes(b"\n".join(lines) + b"\n")
+    given = {"unit": "who", "epsilon": SURE}
+    release = mercer.histogram(tmp_path / "p.csv", columns="x", bins=range(1, 4), **given)
+    assert release.raw.tolist() == [1, 1, 1]
+    assert release.n == 3
+    assert mercer.count(tmp_path / "p.csv", where={"x": 3}, **given).count == 2
 
 
 def test_persons_across_chunks(monkeypatch):
@@ -195,6 +213,7 @@ def test_files_give_the_same_release_back(tmp_path, rng):
         ({"threshold": -1}, "threshold"),
         ({"noise": {"law": "cauchy", "scale": 1}}, "unknown law"),
         ({"exact": [7]}, "places of values"),
+        ({"exact": [0]}, "weaker promise alone"),
         ({"rows_each": 0}, "rows_each"),
         ({"domain": {"axes": []}}, "one or more columns"),
     ],
@@ -274,6 +293,16 @@ def test_known_number_of_occupied_cells():
         mercer.histogram(values, bins=range(10), epsilon=1, occupied=6)
 
 
+@pytest.mark.parametrize("delta", [0, 1e-5])
+def test_sparse_releases_at_any_epsilon(delta):
+    """Where noise passes the threshold less than once in 10^(10^8) cells, too."""
+    for epsilon in (1e3, SURE, 1e9):
+        release = mercer.histogram(
+            AGES, bins=10**6, bounds=(0, 200), epsilon=epsilon, delta=delta, sparse=True
+        )
+        assert release.values.sum() == len(AGES)
+
+
 def test_accuracy_is_beside_the_best_possible():
     release = mercer.histogram(np.arange(5000) % 20, bins=range(20), epsilon=0.5)
     accuracy = release.accuracy
@@ -295,6 +324,22 @@ def test_noise_that_drowns_everything_is_said_before_it_is_paid(tmp_path):
     assert ledger.remaining("ages").spent_epsilon == 0
     mercer.histogram(AGES, epsilon=1e-3, insist=True, **options)
     assert ledger.remaining("ages").spent_epsilon == pytest.approx(1e-3)
+
+
+def test_what_cannot_be_drawn_is_not_paid(tmp_path):
+    ledger = mercer.Ledger.create(tmp_path / "l.db")
+    ledger.register("ages", epsilon=1)
+    ledger.register("people", epsilon=1, unit="who")
+    paid = {"ledger": ledger, "dataset": "ages", "insist": True}
+    rows = pd.DataFrame({"who": range(30), "x": 1.0})
+    with pytest.raises(ValueError, match="noise would be of the order.*nothing was spent"):
+        mercer.histogram(rows, columns="x", bins=range(3), unit="who", rows_per_person=1 << 20, epsilon=1e-9, **paid | {"dataset": "people"})  # fmt: skip
+    domain = {f"x{i}": (0, 1) for i in range(10)}
+    ten = pd.DataFrame(dict.fromkeys(domain, [0.5] * 30))
+    with pytest.raises(ValueError, match="occupied must be in"):
+        mercer.table(ten, domain=domain, occupied=10**9, epsilon=1, **paid)
+    for name in ("ages", "people"):
+        assert ledger.remaining(name).spent_epsilon == 0
 
 
 def test_the_ledger_is_charged_once(tmp_path):

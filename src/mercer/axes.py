@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -62,7 +62,7 @@ class Axis:
     def reading(self) -> Column:
         """The column as records are read by it: edges do the clipping."""
         if self.edges is None:
-            return self.column
+            return self.column if self.outside == "clip" else _wider(self.column)
         if isinstance(self.column, Date):
             return Date(self.name, date.min, date.max)
         return self.column if isinstance(self.column, Integer) else Numeric(self.name, -FAR, FAR)
@@ -90,7 +90,10 @@ class Axis:
         """The cell of each code; -1 for one that does not fit."""
         missing = ~np.isfinite(codes)
         if self.edges is None:
-            return np.where(missing, -1.0, codes - self.column.ends[0]).astype(np.int64)
+            found = np.where(missing, -1.0, codes - self.column.ends[0]).astype(np.int64)
+            if self.outside == "drop":
+                found[(found < 0) | (found >= self.size)] = -1
+            return found
         edges = self._edges
         safe = np.where(missing, edges[0], codes)
         found = np.searchsorted(edges, safe, side="right").astype(np.int64) - 1
@@ -237,6 +240,18 @@ class Axes:
         if not isinstance(axes, list) or not all(isinstance(axis, Mapping) for axis in axes):
             raise ValueError("axes must be a list of columns in cells")
         return cls(tuple(Axis.from_dict(axis) for axis in axes))
+
+
+def _wider(column: Column) -> Column:
+    """A column of whole numbers or days with one more at either end: what is beyond is told."""
+    if isinstance(column, Integer):
+        ends = max(column.lower - 1, 1 - 2**53), min(column.upper + 1, 2**53 - 1)
+        return Integer(column.name, *ends)
+    if isinstance(column, Date):
+        low, high = column.lower, column.upper
+        low = low if low == date.min else low - timedelta(1)
+        return Date(column.name, low, high if high == date.max else high + timedelta(1))
+    return column
 
 
 def rising(name: object, edges: object) -> tuple[float, ...]:

@@ -39,7 +39,7 @@ def axis_of(
     if other is not None:
         raise ValueError("other goes with categories: it names whatever is not among them")
     if isinstance(bins, range):
-        return Axis(_whole(name, bins))
+        return Axis(_whole(name, bins), None, outside)
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         count = check_count("bins", bins, least=1, most=MOST_PLACES, hint="how many there are")
         if bounds is None:
@@ -114,7 +114,7 @@ def _divided(column: Column, count: int, outside: str) -> Axis:
         low, high = low - 0.5, high + 0.5
         steps = np.floor(np.linspace(0, high - low, count + 1)) if count <= high - low else None
         if steps is None:
-            return Axis(column)
+            return Axis(column, None, outside)
         edges = low + steps
     else:
         edges = np.linspace(low, high, count + 1)

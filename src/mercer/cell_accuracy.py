@@ -6,10 +6,14 @@ epsilon-DP release, on its worst data (docs/proofs/lower_bounds.md).
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from mercer.cell_releases import HistogramRelease
+from mercer.checks import Floats
 from mercer.count_laws import CountLaw
 from mercer.count_releases import CountRelease
 from mercer.lower_bounds import counting_bound, histogram_bound, sparse_bound
@@ -57,8 +61,16 @@ def accuracy_of_count(release: CountRelease) -> CountAccuracy:
     if isinstance(release.noise, CountLaw):
         law = release.noise
         return CountAccuracy("One count", law.mean_error, law.deviation, best, pure)
-    risk = release.noise.risk
-    return CountAccuracy("One count, optimal mechanism", risk, risk, max(best, 0.0), pure)
+    error, each = _worst(release.noise.matrix)  # whatever its own loss and prior are
+    return CountAccuracy("One count, optimal mechanism", error, each, best, pure)
+
+
+def _worst(matrix: Floats) -> tuple[float, float]:
+    """Largest expected absolute error of a mechanism, and root of the largest squared one."""
+    place = np.arange(len(matrix))
+    away = np.abs(np.subtract.outer(place, place))
+    errors, squares = (float(np.max(np.sum(matrix * away**k, axis=1))) for k in (1, 2))
+    return errors, math.sqrt(squares)
 
 
 def accuracy_of_histogram(release: HistogramRelease) -> CountAccuracy:

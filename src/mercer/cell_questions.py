@@ -72,14 +72,19 @@ def product(axes: Axes, weights: list[Floats | None]) -> Floats:
 
 
 def noise_width(noise: CountLaw, share: Floats, level: float) -> float:
-    """Half width of an interval for the noise of a weighted sum."""
+    """Half width of an interval for the noise of a weighted sum.
+
+    With weights below one, by standard deviations, and half a step of the largest weight more:
+    widths of whole sums are whole, so a ratio of them may be short by that.
+    """
     whole = np.all((share == 0) | (share == 1))
     terms = int(np.count_nonzero(share))
     if whole or not terms or not noise.deviation:
         return noise.half_width(terms, level)
     relative = noise.half_width(1, level) / noise.deviation
     many = noise.half_width(terms, level) / np.sqrt(terms * noise.variance)
-    return float(max(relative, many) * noise.deviation * np.sqrt(np.sum(share**2)))
+    spread = noise.deviation * np.sqrt(np.sum(share**2))
+    return float(max(relative, many) * spread + 0.5 * np.max(share))
 
 
 def _code(axis: Axis, end: Any, otherwise: float) -> float:

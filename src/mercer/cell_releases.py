@@ -17,6 +17,7 @@ from mercer.axes import MOST_LISTED, Axes, Axis
 from mercer.cell_questions import clipped, noise_width, product, vectors
 from mercer.checks import Bools, Floats, Ints
 from mercer.count_laws import CountLaw
+from mercer.random_statements import RandomStatement
 from mercer.release import Release
 from mercer.weighted import Interval
 
@@ -79,8 +80,9 @@ class HistogramRelease(Release):
             raise ValueError("keys must be rising cells of the table, with one value each")
         elif len(self.values) and self.threshold is not None and self.values.min() <= self.threshold:  # fmt: skip  # noqa: E501
             raise ValueError("a sparse release holds counts above its threshold alone")
-        if self.exact is not None and self.exact.shape != self.values.shape:
-            raise ValueError("exact must be one for each value")
+        fits = isinstance(self.privacy, RandomStatement)
+        if self.exact is not None and not (fits and self.exact.shape == self.values.shape):
+            raise ValueError("exact must be one for each value, under the weaker promise alone")
 
     @property
     def n(self) -> int:

@@ -15,7 +15,16 @@ from scipy.special import log_ndtr, ndtr, ndtri
 
 from mercer.checks import Floats, Ints
 
-__all__ = ["COUNT_LAWS", "CountLaw", "GeometricLaw", "RoundedNormalLaw", "count_law_from_dict"]
+__all__ = [
+    "COUNT_LAWS",
+    "MOST_SCALE",
+    "CountLaw",
+    "GeometricLaw",
+    "RoundedNormalLaw",
+    "count_law_from_dict",
+]
+
+MOST_SCALE = 1e15  # counts with more noise would not stay within 64 bits
 
 
 @dataclass(frozen=True)
@@ -75,14 +84,15 @@ class CountLaw(ABC):
         return _half_width(self, terms, level) if terms else 0.0
 
     def chosen_width(self, terms: int, among: int, level: float) -> float:
-        """A w that no sum of `terms` of `among` noises exceeds, whichever they are: by Chernoff.
+        """A w that no sum of up to `terms` of `among` noises exceeds, whichever they are.
 
-        For cells that were chosen by looking at their noise.
+        By Chernoff, for cells that were chosen by looking at their noise, and so their number
+        too; weights of at most one do not matter.
         """
         if not terms:
             return 0.0
-        many = math.lgamma(among + 1) - math.lgamma(terms + 1) - math.lgamma(among - terms + 1)
-        budget = max(many, 0.0) + math.log(1 / (1 - level))
+        number = 0.5 + 2 * math.log(terms)  # sum of 1 / m^2 < e^0.5
+        budget = _log_choices(among, terms) + number - math.log(1 - level)
         top = min(self.reach * (1 - 1e-6), 50.0)
         found = minimize_scalar(
             lambda t: (budget + terms * self.log_moment(t)) / t, bounds=(top * 1e-6, top),
@@ -211,9 +221,17 @@ def count_law_from_dict(fields: Mapping[str, Any]) -> CountLaw:
     if not isinstance(name, str) or name not in COUNT_LAWS:
         raise ValueError(f"unknown law of counts {name!r}; there are {', '.join(COUNT_LAWS)}")
     number = isinstance(scale, (int, float)) and not isinstance(scale, bool)
-    if not number or not 1e-10 < scale < 1e15:  # type: ignore[operator]
+    if not number or not 1e-10 < scale < MOST_SCALE:  # type: ignore[operator]
         raise ValueError("scale of the noise must be a number above 0")
     return COUNT_LAWS[name](float(scale))  # type: ignore[arg-type]
+
+
+def _log_choices(among: int, terms: int) -> float:
+    """At least the logarithm of the number of choices of so many, or of any fewer."""
+    few = min(terms, among // 2)
+    if among > 1 << 30:  # differences of their factorials would be rounding alone
+        return few * math.log(among) - math.lgamma(few + 1)
+    return math.lgamma(among + 1) - math.lgamma(few + 1) - math.lgamma(among - few + 1) + 1e-6
 
 
 @lru_cache(maxsize=512)
@@ -225,10 +243,16 @@ def _half_width(law: CountLaw, terms: int, level: float) -> float:
         # P(|sum| <= w) is that of a normal and terms - 1 roundings within w + 1/2, to 1e-9
         normal = math.sqrt(terms * law.scale**2 + (terms - 1) / 12)
         return float(max(math.ceil(-ndtri(tail / 2) * normal - 0.5), 0))
+    if terms == 1 and isinstance(law, GeometricLaw):
+        width = max(math.ceil(law.scale * math.log(2 / ((1 + law._ratio) * tail)) - 1), 0)
+        return float(width if 2 * law.above(width) <= tail else width + 1)
+    if terms > 10_000 and spread > 100:  # as good as normal, whatever one noise is
+        return float(math.ceil(-ndtri(tail / 2) * spread))
     # beyond this the sum is not found, up to 1e-4 of what the interval leaves out
     top = math.ceil(spread * max(9.0, 3 * math.sqrt(math.log(1e4 / tail))) + 40 / law.reach)
-    if top > 1 << 21 or terms > 10_000:
-        return float(math.ceil(-ndtri(tail / 2) * spread))
+    if top > 1 << 21 and isinstance(law, GeometricLaw):  # by a coarser lattice, and a step more
+        steps = 1 << (top >> 20).bit_length()
+        return steps * (_half_width(GeometricLaw(law.scale / steps), terms, level) + 1)
     size = 1 << (2 * top + 1).bit_length()
     mass = np.fft.irfft(law.transform(2 * np.pi * np.arange(size // 2 + 1) / size) ** terms, size)
     inside = np.cumsum(np.concatenate([mass[:1], 2 * np.maximum(mass[1:top], 0.0)]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mercer.cell_questions import clipped
 from mercer.count_laws import CountLaw, count_law_from_dict
 from mercer.fields import Fields
+from mercer.random_statements import RandomStatement
 from mercer.release import Release
 from mercer.weighted import Interval
 
@@ -42,6 +43,8 @@ class CountRelease(Release):
     def __post_init__(self) -> None:
         if isinstance(self.raw, bool) or not isinstance(self.raw, int):
             raise ValueError("raw must be a whole number")
+        if self.noise is None and not isinstance(self.privacy, RandomStatement):
+            raise ValueError("a count without noise is under the weaker promise alone")
 
     @property
     def n(self) -> int:
@@ -124,9 +127,11 @@ def count_from(top: Fields, privacy: Any) -> CountRelease:
         from mercer.optimal_counts import OptimalCount
 
         noise = OptimalCount.from_dict(given)
-        if noise.n != privacy.n:
-            raise ValueError("the mechanism is for another number of records")
+        if noise.n != privacy.n or noise.epsilon > privacy.epsilon:
+            raise ValueError("the mechanism is for another number of records, or epsilon")
     raw = top.get("raw", int)
+    if given is not None and "law" not in given and not 0 <= raw <= privacy.n:
+        raise ValueError("raw is no answer of the mechanism")
     if abs(raw) >= 1 << 62:
         raise ValueError("raw is no count")
     words = top.part("domain").get("words", str)

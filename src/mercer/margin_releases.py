@@ -167,15 +167,19 @@ class MarginsRelease(Release):
         )
 
     def _width(self, places: list[int], shares: list[Floats], level: float) -> float:
-        """Half width of an interval for the noise in an answer."""
+        """Half width of an interval for the noise in an answer, and half a step of the lattice.
+
+        Without it intervals of noise of the order of one cover too little.
+        """
         spread = self.fit.deviation(places, shares)
+        step = math.prod(float(np.max(share)) for share in shares) if spread else 0.0
         ratio = float(ndtri((1 + level) / 2))
         terms = math.floor(min(self.terms(places, shares), 1e4))
         normal = isinstance(self.noise, RoundedNormalLaw) and self.noise.scale > 2
         if self.noise.deviation and terms < 1e4 and not normal:
             sum_of = self.noise.half_width(terms, level)
             ratio = max(ratio, sum_of / (self.noise.deviation * math.sqrt(terms)))
-        return ratio * spread
+        return ratio * spread + (step / 2 if self.noise.deviation else 0.0)
 
     def _ends(self, counts: Floats, middle: Floats, width: float) -> tuple[Floats, Floats]:
         """Around the unbiased estimate, within what a count can be; the count is between them."""

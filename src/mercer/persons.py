@@ -57,7 +57,7 @@ class Persons(Sensitive):
     """Numbers of persons as they come up in chunks, and how many rows of each were seen."""
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[bytes, int] = {}
         self._seen = np.zeros(0, dtype=np.int64)
 
     @property
@@ -67,9 +67,11 @@ class Persons(Sensitive):
 
     def numbers(self, names: Any) -> Ints:
         """The number of each row's person; -1 of a row without a name, which is nobody's."""
+        import pyarrow as pa
+
         coded = identities(names).dictionary_encode()
-        known = self._numbers
-        places = [known.setdefault(name, len(known)) for name in coded.dictionary.to_pylist()]
+        known, spelt = self._numbers, coded.dictionary.cast(pa.large_binary())  # not all is UTF-8
+        places = [known.setdefault(name, len(known)) for name in spelt.to_pylist()]
         which = coded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
         return np.array([*places, -1], dtype=np.int64)[which]
 

@@ -94,7 +94,8 @@ def passing(
     rate = -math.log1p(-chance)
 
     def gap(uniform: Any) -> Any:
-        return uniform.log() / arb.log1p(-exact()) - 0.5
+        length = uniform.log() / arb.log1p(-exact()) - 0.5
+        return arb(most) if length > most else length  # beyond the end: how far does not matter
 
     found: list[int] = []
     block, last = int(most * chance + 8 * math.sqrt(most * chance)) + 16, -1

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.accountants import gaussian_multiplier
 from mercer.checks import Ints, check_delta, check_epsilon
-from mercer.count_laws import CountLaw, GeometricLaw, RoundedNormalLaw
+from mercer.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.entropy import Entropy
 from mercer.mechanisms.base import no_delta
 from mercer.privacy import GaussianEvent, PureEvent, Sensitivity
@@ -92,9 +92,19 @@ def calibrate_counts(
     if no_delta(delta):
         if l1.value != round(l1.value):
             raise ValueError("the l1 sensitivity of counts must be a whole number")
-        scale = math.nextafter(l1.value / number * (1 + 1e-12), math.inf)
+        scale = _checked(math.nextafter(l1.value / number * (1 + 1e-12), math.inf))
         return CountNoise(GeometricLaw(scale), PureEvent(number))
     small = check_delta(delta)
     multiplier = gaussian_multiplier(epsilon=number, delta=small)
-    sigma = math.nextafter(multiplier * l2.value * (1 + 1e-12), math.inf)
+    sigma = _checked(math.nextafter(multiplier * l2.value * (1 + 1e-12), math.inf))
     return CountNoise(RoundedNormalLaw(sigma), GaussianEvent(1 / multiplier, 0.0))
+
+
+def _checked(scale: float) -> float:
+    if scale >= MOST_SCALE:
+        raise ValueError(
+            f"epsilon is so small that noise would be of the order {scale:.3g}, at most "
+            f"{MOST_SCALE:g} can be drawn; nothing was spent; use a larger one, fewer margins or "
+            "fewer rows_per_person"
+        )
+    return scale

@@ -24,6 +24,7 @@ from mercer.summaries.cell_places import count_equal, places_of
 __all__ = ["CellCounts", "MarginCounts", "count_cells", "count_margins", "count_persons"]
 
 _DENSE = 1 << 22  # cells of a table that is counted cell by cell
+_MOST_RECORDS = 1 << 60  # of rows that are counts: sums and noise stay below 2^63
 _KEPT = 1 << 20  # keys kept apart before they are merged
 
 
@@ -204,6 +205,7 @@ def _weighed(records: Records, tally: Any) -> Any:
 
     A number below zero is no count of any records: an error of it tells of none.
     """
+    total = 0.0
     for chunk in records.chunks():
         numbers = chunk[:, -1]
         if not np.all((numbers >= 0) & (numbers <= 2.0**52) & (numbers == np.rint(numbers))):
@@ -212,6 +214,9 @@ def _weighed(records: Records, tally: Any) -> Any:
                 "records each row stands for; nothing was spent"
             )
         weights = numbers.astype(np.int64)
+        total += math.fsum(numbers)
+        if total > _MOST_RECORDS:  # their number is public
+            raise ValueError(f"counts: the column {records.names[-1]!r} has a sum above 2^60; nothing was spent")  # fmt: skip  # noqa: E501
         tally.put(places_of(tally.axes, chunk[:, :-1]), len(chunk), weights)
     return tally
 

@@ -29,7 +29,7 @@ class PairedValues(Sensitive):
     """The values of a column, and how much they change a statistic in pairs."""
 
     def __init__(self, values: Floats, change: Change | None, statistic: Statistic | None) -> None:
-        self._values = np.where(np.isfinite(values), values, 0.0)
+        self._values = np.clip(np.where(np.isfinite(values), values, 0.0), -FAR, FAR)
         self._values.setflags(write=False)
         self._change, self._statistic = change, statistic
         self.n = len(values)
