@@ -86,6 +86,7 @@ LAYERS = {
         "conditions",
         "weighted",
         "cell_questions",
+        "sparse_questions",
         "cell_releases",
         "cell_storage",
         "count_releases",
@@ -176,6 +177,7 @@ LAYERS = {
         "averaging",
         "table_maker",
         "own_synthesis",
+        "count_asked",
         "histograms",
         "counting",
         "margin_tables",
@@ -341,6 +343,7 @@ SAME_LAYER = {
     ("terminal_counts", "terminal_cells"), ("terminal_counts", "terminal_conditions"), ("terminal_tables", "terminal_conditions"),
     ("whole_draws", "exact"),
     ("cell_releases", "count_smoothing"), ("cell_releases", "histogram_densities"),
+    ("cell_releases", "sparse_questions"), ("counting", "count_asked"), ("histograms", "count_asked"), ("margin_tables", "count_asked"), ("sparse_questions", "cell_questions"), ("sparse_questions", "weighted"), ("weaker", "count_asked"),
 }  # fmt: skip
 
 

@@ -93,6 +93,7 @@ def test_optimal_mechanism(tmp_path):
     assert back.interval() == release.interval()
     chosen = mercer.optimal_count(10, 0.5, loss="squared")
     assert mercer.count(values, epsilon=0.5, mechanism=chosen).noise is chosen
+    assert mercer.count(values, epsilon=2, mechanism=chosen).privacy.epsilon == 0.5  # its own
     known = mercer.optimal_count(10, 0.5, prior=[0] * 9 + [1, 1])
     for other in (chosen, known, mercer.optimal_count(10, 0.5, loss="zero-one")):
         found = mercer.count(values, epsilon=0.5, mechanism=other).accuracy

@@ -377,7 +377,7 @@ def test_more_errors(tmp_path):
         mercer.histogram(pd.DataFrame({"a": [1], "b": [2]}), bins=EDGES, epsilon=1)
     with pytest.raises(ValueError, match="columns is missing"):
         mercer.histogram(tmp_path / "x.csv", bins=EDGES, epsilon=1)
-    with pytest.raises(ValueError, match="at least 1 of rows"):
+    with pytest.raises(ValueError, match="there are no rows"):
         mercer.histogram(np.zeros(0), bins=EDGES, epsilon=1)
     with pytest.raises(TypeError, match="insist"):
         mercer.histogram(AGES, bins=EDGES, epsilon=1, insist="yes")
@@ -418,3 +418,62 @@ def test_progress_and_streaming(tmp_path):
     )
     assert sum(seen) == 10_000
     assert release.raw.tolist() == np.bincount(np.arange(10_000) % 7).tolist()
+
+
+def test_sparse_answers_about_few_cells_are_as_narrow_as_their_noise(rng):
+    values = np.repeat([3, 4, 700], [300, 200, 150])
+    release = mercer.histogram(values, bins=range(4096), epsilon=1, sparse=True)
+    width = release.noise.half_width(1, 0.95)
+    one = release.query(3, 3)
+    assert one.upper - one.lower <= 3 * width  # a cell that is held
+    empty = release.query(2000, 2000)  # one that is not: up to the threshold and its noise
+    assert (empty.estimate, empty.lower) == (0, 0)
+    assert empty.upper <= release.threshold + 2 * width
+    both = release.query(3, 4)
+    assert abs(both.estimate - 500) < 150  # beyond with probability e^-70
+    assert both.upper - both.lower <= 5 * width
+
+
+def test_what_lies_beyond_the_edges_cannot_be_asked_about():
+    release = exact(AGES)
+    for question in ((100, 300), (200, 300), (-50, 0)):
+        with pytest.raises(ValueError, match="beyond 0 and 100 was counted in the end cells"):
+            release.query(*question)
+    assert release.query(90, 300).estimate == 1.5  # half of the last bin, which holds them too
+    dropped = exact(AGES, outside="drop")
+    assert dropped.query(200, 300).estimate == 0
+    whole = mercer.histogram([1, 2, 99], bins=range(1, 11), epsilon=SURE)
+    with pytest.raises(ValueError, match="beyond 1 and 10"):
+        whole.query(11, 90)
+
+
+def test_edges_of_whole_numbers_and_dates():
+    days = np.repeat([1, 6, 7, 13, 14, 40], [1, 2, 3, 4, 5, 6])
+    rows = [{"days": int(d)} for d in days]
+    table = mercer.table(
+        rows, domain={"days": range(1, 91)}, bins={"days": [1, 7, 14, 90]}, epsilon=SURE
+    )
+    assert table.counts.tolist() == [3, 7, 11]
+    assert table.query({"days": (7, 13)}).estimate == 7
+    assert list(table.to_frame()["days"]) == ["1..6", "7..13", "14..90"]
+    with pytest.raises(ValueError, match="whole numbers as edges"):
+        mercer.table(rows, domain={"days": range(1, 91)}, bins={"days": [1, 7.5]}, epsilon=1)
+    dates = pd.to_datetime(["2024-01-05", "2024-06-30", "2024-07-01", "2024-12-31"])
+    edges = pd.date_range("2024-01-01", periods=3, freq="184D")
+    for bins in (edges, edges.to_numpy(), [e.date() for e in edges]):
+        release = mercer.histogram(pd.Series(dates), bins=bins, epsilon=SURE)
+        assert release.raw.tolist() == [3, 1]
+    cut = mercer.histogram(
+        pd.Series(dates), bins=["2024-01-01", "2024-07-01", "2024-12-31"], epsilon=SURE
+    )
+    assert cut.query("2024-01-01", "2024-06-30").estimate == 2
+    assert cut.query("2024-07-01", "2024-12-31").estimate == 2
+
+
+def test_a_value_that_is_missing_elsewhere_does_not_matter():
+    rows = [{"a": i % 2, "b": None if i % 3 else 1} for i in range(600)]
+    domain = {"a": range(2), "b": range(2)}
+    alone = mercer.table(rows, domain=domain, margins=[("a",)], epsilon=SURE)
+    assert alone.margin("a").counts.tolist() == pytest.approx([300, 300])
+    both = mercer.table(rows, domain=domain, margins=1, epsilon=SURE)
+    assert both.margin("a").counts.sum() == pytest.approx(200)  # a row is in all or in none

@@ -44,8 +44,8 @@ class Axis:
             raise ValueError(f"column {self.name!r} has levels without an order: it has no bins")
         if self.size > MOST_PLACES:
             raise ValueError(
-                f"column {self.name!r} would have {self.size} cells; at most {MOST_PLACES}: give "
-                "wider bins"
+                f"column {self.name!r} would have {self.size} cells; one column can have at most "
+                f"{MOST_PLACES}: give wider bins"
             )
 
     @property
@@ -57,6 +57,19 @@ class Axis:
     def size(self) -> int:
         """How many cells there are."""
         return self.column.levels_count or 0 if self.edges is None else len(self.edges) - 1
+
+    @property
+    def clips(self) -> bool:
+        """Whether values beyond the ends are in the end cells."""
+        return self.outside == "clip" and self.column.kind in ("numeric", "integer", "date")
+
+    @property
+    def bounds_in_words(self) -> tuple[str, str]:
+        """The least and the greatest value that are told apart from those beyond."""
+        low, high = self.ends
+        if self.edges is not None and not self.column.continuous:  # edges lie between the values
+            low, high = math.ceil(low), math.ceil(high) - 1
+        return self.end(low), self.end(high)
 
     @property
     def reading(self) -> Column:
@@ -137,9 +150,7 @@ class Axis:
         """`age in 20 bins of [0, 100]`."""
         if self.edges is None:
             return self.column.describe()
-        low, high = self.end(self.edges[0]), self.end(self.edges[-1])
-        if not self.column.continuous:
-            low, high = self.end(math.ceil(self.edges[0])), self.end(math.ceil(self.edges[-1]) - 1)
+        low, high = self.bounds_in_words
         return f"{self.name} in {self.size} bins of [{low}, {high}]"
 
     def to_dict(self) -> dict[str, Any]:

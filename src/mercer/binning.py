@@ -33,6 +33,8 @@ def axis_of(
     if categories is not None:
         if bounds is not None:
             raise ValueError("bounds go with bins, not with categories")
+        if hasattr(categories, "tolist"):  # arrays and columns
+            categories = categories.tolist()
         if isinstance(categories, str) or not isinstance(categories, Sequence | set | frozenset):
             raise TypeError(f"categories must be a list of values, got {type(categories).__name__}")
         return Axis(Categorical(name, tuple(categories), other))
@@ -68,6 +70,12 @@ def axis_of_column(column: Column, bins: Any, outside: str = "clip") -> Axis:
     axis = _cut(column.name, bins, outside)
     if isinstance(column, Date):
         return Axis(column, axis.edges, outside)
+    if isinstance(column, Integer):  # cells of whole numbers: edges lie between them
+        assert axis.edges is not None
+        if any(edge != round(edge) for edge in axis.edges):
+            raise ValueError(f"bins of {column.name!r} must have whole numbers as edges")
+        between = [edge - 0.5 for edge in axis.edges]
+        return Axis(column, (*between[:-1], between[-1] + 1), outside)
     return axis
 
 
@@ -95,7 +103,10 @@ def axes_of(domain: TableDomain, columns: Any, bins: Any) -> Axes:
 
 def _whole(name: str, bins: range) -> Integer:
     if bins.step != 1 or len(bins) < 1:
-        raise ValueError("bins given as a range must hold one or more whole numbers, step 1")
+        raise ValueError(
+            "bins given as a range are whole numbers, each a cell: one or more, of step 1; for "
+            "wider bins give edges, list(range(…))"
+        )
     return Integer(name, bins[0], bins[-1])
 
 
@@ -126,7 +137,11 @@ def _divided(column: Column, count: int, outside: str) -> Axis:
 
 def _cut(name: str, bins: Any, outside: str) -> Axis:
     """Edges, or pairs (low, high) that touch each other."""
-    items = list(bins) if isinstance(bins, (list, tuple, np.ndarray)) else None
+    if str(getattr(bins, "dtype", "")).startswith("datetime64"):
+        bins = np.asarray(bins).astype("datetime64[D]").tolist()
+    elif hasattr(bins, "tolist"):
+        bins = bins.tolist()
+    items = list(bins) if isinstance(bins, (list, tuple)) else None
     if items is None:
         raise TypeError(
             f"bins must be a number, a list of edges or a range of whole numbers; got "

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import Floats
-from mercer.count_laws import CountLaw
+from mercer.count_laws import CountLaw, GeometricLaw
 from mercer.count_releases import CountRelease
 from mercer.lower_bounds import counting_bound, histogram_bound, sparse_bound
 
@@ -31,6 +31,7 @@ class CountAccuracy:
     best: float | None  # no pure release of this epsilon has less on its worst data
     pure: bool
     words: str = ""
+    plain: float | None = None  # expected error of the same without a delta
 
     @property
     def ratio(self) -> float | None:
@@ -43,7 +44,10 @@ class CountAccuracy:
             return text
         text += f" No pure release of this epsilon can promise less than {self.best:.4g}"
         if not self.pure:
-            return text + "; this one has a delta."
+            beside = (
+                "" if self.plain is None else f"; without the delta it would be {self.plain:.4g}"
+            )
+            return text + f"; this one has a delta{beside}."
         return text + f": at most {self.ratio:.3g} times the best possible."
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,8 +64,11 @@ def accuracy_of_count(release: CountRelease) -> CountAccuracy:
     best = counting_bound(n, epsilon)
     if isinstance(release.noise, CountLaw):
         law = release.noise
-        return CountAccuracy("One count", law.mean_error, law.deviation, best, pure)
+        plain = None if pure else GeometricLaw(1 / epsilon).mean_error
+        return CountAccuracy("One count", law.mean_error, law.deviation, best, pure, "", plain)
     error, each = _worst(release.noise.matrix)  # whatever its own loss and prior are
+    if release.noise.loss == "absolute" and release.noise.prior is None:
+        best = max(best, release.noise.best)
     return CountAccuracy("One count, optimal mechanism", error, each, best, pure)
 
 
@@ -82,14 +89,19 @@ def accuracy_of_histogram(release: HistogramRelease) -> CountAccuracy:
         what = f"{noisy} of {cells} cells with noise"
         return CountAccuracy(what, noisy * law.mean_error, law.deviation, None, False)
     if release.threshold is None:
-        what = f"All {cells} cells together"
-        best = histogram_bound(n, cells, epsilon)
-        return CountAccuracy(what, cells * law.mean_error, law.deviation, best, pure)
+        best = histogram_bound(n, cells, epsilon) or None
+        plain = None if pure else cells * GeometricLaw(2 * release.rows_each / epsilon).mean_error
+        error = cells * law.mean_error
+        return CountAccuracy(_all(cells), error, law.deviation, best, pure, "", plain)
     held = max(len(release.values), 1)
     least = sparse_bound(n, cells, held, epsilon) if held < cells else None
     words = f" if the {held} cells that are held are all that are occupied"
     error = sparse_error(law, cells, held, release.threshold)
-    return CountAccuracy(f"All {cells} cells together", error, law.deviation, least, pure, words)
+    return CountAccuracy(_all(cells), error, law.deviation, least, pure, words)
+
+
+def _all(cells: int) -> str:
+    return "The one cell" if cells == 1 else f"All {cells} cells together"
 
 
 def sparse_error(law: CountLaw, cells: int, occupied: int, threshold: int) -> float:

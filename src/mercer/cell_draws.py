@@ -31,7 +31,9 @@ def threshold_of(noise: CountNoise, cells: int, occupied: int | None) -> int:
     return int(noise.law.threshold((occupied or 1) / (2 * cells)))
 
 
-def check_worth(noise: CountNoise, n: int, threshold: int | None, *, insist: bool) -> None:
+def check_worth(
+    noise: CountNoise, n: int, threshold: int | None, *, insist: bool, fewer: str = "fewer cells"
+) -> None:
     """An error, before anything is spent, where noise would drown any count there can be."""
     if insist:
         return
@@ -40,7 +42,7 @@ def check_worth(noise: CountNoise, n: int, threshold: int | None, *, insist: boo
         how = "noise of one count" if threshold is None else "the threshold of a sparse release"
         raise ValueError(
             f"epsilon is so small that everything would be noise: {how} is {reach:.4g} and there "
-            f"are {n} records in all; nothing was spent; use a larger epsilon, fewer cells, or "
+            f"are {n} records in all; nothing was spent; use a larger epsilon, {fewer}, or "
             "insist=True to release it all the same"
         )
 

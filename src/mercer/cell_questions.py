@@ -5,8 +5,9 @@ Everything here is public: what does not fit is an error that names it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from mercer.conditions import matches
 from mercer.count_laws import CountLaw
 from mercer.weighted import Interval
 
-__all__ = ["clipped", "noise_width", "product", "shares", "vectors"]
+__all__ = ["clipped", "noise_width", "product", "shares", "sum_width", "vectors"]
 
 
 def vectors(axes: Axes, where: Mapping[str, Any]) -> list[Floats | None]:
@@ -40,7 +41,10 @@ def shares(axis: Axis, rule: Any) -> Floats:
     """
     if axis.edges is None:
         codes = axis.column.ends[0] + np.arange(axis.size, dtype=np.float64)
-        return matches(axis.column, codes, rule).astype(np.float64)
+        found = matches(axis.column, codes, rule).astype(np.float64)
+        if axis.clips and not np.any(found):
+            _beyond(axis)
+        return found
     if not isinstance(rule, tuple) or len(rule) != 2:
         raise ValueError(
             f"condition on {axis.name!r} must be (least, most): it was released in bins; None is "
@@ -52,8 +56,18 @@ def shares(axis: Axis, rule: Any) -> Floats:
     if not axis.column.continuous:  # edges lie between the values
         low, high = low - 0.5, high + 0.5
     edges = np.array(axis.edges)
+    if axis.clips and (low >= edges[-1] or high <= edges[0]):
+        _beyond(axis)
     inside = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
     return np.clip(inside / np.diff(edges), 0.0, 1.0)
+
+
+def _beyond(axis: Axis) -> NoReturn:
+    low, high = axis.bounds_in_words
+    raise ValueError(
+        f"condition on {axis.name!r}: whatever lies beyond {low} and {high} was counted in the end "
+        "cells, and cannot be told apart; ask about values between, or release with outside='drop'"
+    )
 
 
 def clipped(value: float, width: tuple[float, float], most: float, level: float) -> Interval:
@@ -77,14 +91,20 @@ def noise_width(noise: CountLaw, share: Floats, level: float) -> float:
     With weights below one, by standard deviations, and half a step of the largest weight more:
     widths of whole sums are whole, so a ratio of them may be short by that.
     """
-    whole = np.all((share == 0) | (share == 1))
-    terms = int(np.count_nonzero(share))
-    if whole or not terms or not noise.deviation:
+    squares = float(np.sum(share**2))
+    return sum_width(noise, int(np.count_nonzero(share)), squares, float(np.max(share)), level)
+
+
+def sum_width(noise: CountLaw, terms: int, squares: float, largest: float, level: float) -> float:
+    """The same from the number of weights that are not 0, their squares' sum and the largest.
+
+    Weights are at most one: they are all one where their squares sum to their number.
+    """
+    if squares == terms or not terms or not noise.deviation:
         return noise.half_width(terms, level)
     relative = noise.half_width(1, level) / noise.deviation
-    many = noise.half_width(terms, level) / np.sqrt(terms * noise.variance)
-    spread = noise.deviation * np.sqrt(np.sum(share**2))
-    return float(max(relative, many) * spread + 0.5 * np.max(share))
+    many = noise.half_width(terms, level) / math.sqrt(terms * noise.variance)
+    return max(relative, many) * noise.deviation * math.sqrt(squares) + 0.5 * largest
 
 
 def _code(axis: Axis, end: Any, otherwise: float) -> float:

@@ -19,6 +19,7 @@ from mercer.checks import Bools, Floats, Ints
 from mercer.count_laws import CountLaw
 from mercer.random_statements import RandomStatement
 from mercer.release import Release
+from mercer.sparse_questions import sparse_answer
 from mercer.weighted import Interval
 
 __all__ = ["HistogramRelease", "Margin"]
@@ -155,6 +156,11 @@ class HistogramRelease(Release):
             columns[axis.name] = labels[places]
         return pd.DataFrame(columns | {"count": self.values[keep]})
 
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Every cell with its count and the ends of its interval, as a pandas data frame."""
+        low, high = self.interval(level)
+        return Margin(self.domain, self.counts.astype(float), low, high, level).to_frame()
+
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends for the count of every cell, each covered with this probability.
 
@@ -188,7 +194,11 @@ class HistogramRelease(Release):
         if self.keys is not None:
             if smooth:
                 raise ValueError("smooth is for a release of all cells: this one is sparse")
-            return self._sparse_query(weights, level)
+            assert self.threshold is not None
+            held = self.keys, self.values
+            return sparse_answer(
+                self.domain, self.noise, self.threshold, held, weights, self.most, level
+            )
         share = product(self.domain, weights)
         value = float(np.sum(share * self.raw.reshape(-1)))
         noisy = share if self.exact is None else share * ~self.exact
@@ -292,22 +302,6 @@ class HistogramRelease(Release):
         raise ValueError(
             'query needs (least, most), a value, or a condition such as {"age": (20, 40)}'
         )
-
-    def _sparse_query(self, weights: list[Floats | None], level: float) -> Interval:
-        """Sums of the cells that are held; those left out hold what the rest leaves at most."""
-        assert self.keys is not None
-        share = np.ones(len(self.keys))
-        for vector, places in zip(weights, self.domain.places(self.keys), strict=True):
-            if vector is not None:
-                share *= vector[places]
-        inside = float(share @ self.values)
-        outside = float((1 - share) @ self.values)
-        terms = int(np.count_nonzero(share)), int(np.count_nonzero(share < 1))
-        cells, half = self.domain.cells, (1 + level) / 2
-        low = inside - self.noise.chosen_width(terms[0], cells, half)
-        rest = outside - self.noise.chosen_width(terms[1], cells, half)
-        high = max(self.most - max(rest, 0.0), inside)
-        return clipped(inside, (inside - low, high - inside), self.most, level)
 
 
 def _rising(keys: Ints, cells: int) -> bool:

@@ -76,7 +76,13 @@ def _between(name: str, rule: tuple[Any, ...]) -> Axis:
     if any(isinstance(end, (str, date)) for end in rule):
         low = date.min if rule[0] is None else rule[0]
         high = date.max if rule[1] is None else rule[1]
-        days = Date(name, low, high)
+        try:
+            days = Date(name, low, high)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"where: {name!r} is a range (least, most) of dates or numbers; for one of several "
+                "values give a list, not a tuple"
+            ) from None
         start, stop = days.ends
         return Axis(days, (start, stop if stop > start else start + 0.5), "drop")
     ends = []

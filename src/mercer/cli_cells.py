@@ -102,6 +102,12 @@ def cells_given(
     if other is not None and not categories:
         raise ValueError("--other goes with --categories: it names whatever is not among them")
     if categories:
+        if len(categories) == 1 and "," in categories[0]:
+            raise ValueError(
+                "categories stand apart, with spaces between them: --categories "
+                f"{' '.join(part.strip() for part in categories[0].split(','))}; got one with "
+                "commas in it"
+            )
         return {"categories": categories, "other": other}
     if edges:
         return {"bins": [_end("edges", word) for word in edges]}
@@ -246,6 +252,9 @@ def tell(release: Any, places: dict[str, Path], file: Path, *, as_json: bool) ->
             "Values of a CSV file that fit nowhere are not counted, and stay in n: check the names "
             "of columns and the spelling of values."
         )
+    axes = getattr(release.domain, "columns", ())  # of a count there are none
+    if any(axis.clips for axis in axes):
+        print("Numbers and dates beyond the first and last cell were counted in it.")
     if not places:
         print("Nothing was written: keep these numbers, or name a file with -o next time.")
         return

@@ -12,8 +12,8 @@ from mercer.axes import Axes, Axis
 from mercer.cell_draws import check_worth, publish_count
 from mercer.clauses import axes_of_condition, words_of
 from mercer.columns import Boolean
+from mercer.count_asked import Question, name_of
 from mercer.count_releases import Condition, CountRelease
-from mercer.histograms import Question, name_of
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from mercer.axes import MOST_LISTED, Axes
 from mercer.cell_draws import check_worth, publish_margins
-from mercer.histograms import Question
+from mercer.count_asked import Question
 from mercer.margin_releases import MarginsRelease
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
@@ -27,8 +28,11 @@ def released_margins(
     progress: Callable[[int], None] | None,
 ) -> MarginsRelease:  # fmt: skip
     """Read, charge, add noise to all margins, make them fit each other."""
-    axes = ask.axes
-    sets = sets_of(margins, axes)
+    sets = sets_of(margins, ask.axes)
+    used = sorted(set().union(*sets))  # a value that is missing elsewhere does not matter
+    axes = ask.axes.only(used)
+    sets = tuple(tuple(used.index(place) for place in places) for places in sets)
+    ask = replace(ask, axes=axes)
     sizes = [math.prod(axes.sizes[place] for place in places) for places in sets]
     if sum(sizes) > MOST_LISTED:
         raise ValueError(
@@ -44,7 +48,7 @@ def released_margins(
     noise = calibrate_counts(l1, l2, epsilon=ask.epsilon, delta=ask.delta)
     tally = count_margins(ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts)
     n = ask.n(tally)
-    check_worth(noise, n, None, insist=ask.insist)
+    check_worth(noise, n, None, insist=ask.insist, fewer="fewer margins")
     named = f"{len(sets)} margins of the {what}"
     raw, statement = publish_margins(
         tally, single, noise, purse, n=n, unit=ask.unit or "row", epsilon=ask.epsilon,

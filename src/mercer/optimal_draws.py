@@ -42,11 +42,12 @@ def publish_optimal(
     chosen: OptimalCount | str, count: int, purse: Purse, epsilon: float, *, n: int, unit: str,
     what: str, share: bool, words: str,
 ) -> CountRelease:  # fmt: skip
-    """Charge, then draw the answer by its exact probabilities."""
+    """Charge what the mechanism costs, then draw the answer by its exact probabilities."""
     mechanism = mechanism_for(chosen, n, epsilon)
     how = "minimax" if mechanism.prior is None else "Bayes-optimal"
     statement = spend(
-        (PureEvent(epsilon),), purse, epsilon=epsilon, delta=0.0, n=n, unit=unit,
+        (PureEvent(mechanism.epsilon),), purse, epsilon=mechanism.epsilon, delta=0.0, n=n,
+        unit=unit,
         words=f"{how} matrix for the {mechanism.loss} loss, drawn exactly",
         calibration="exact", what=what,
     )  # fmt: skip

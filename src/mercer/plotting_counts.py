@@ -20,6 +20,7 @@ from mercer.count_releases import CountRelease
 from mercer.margin_releases import MarginsRelease
 from mercer.marginals import labels_of
 from mercer.plotting_cells import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
+from mercer.random_statements import RandomStatement
 from mercer.statistic_releases import StatisticRelease
 
 __all__ = ["CountPage", "draw_counts"]
@@ -236,8 +237,13 @@ def _margin(
 def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     """Neighbouring bins together, where there are more than a picture can show."""
     axis = margin.axes.columns[0]
-    if margin.axes.dimension != 1 or axis.edges is None or axis.size <= MOST_STAIRS:
+    listed = axis.edges is None and axis.column.kind not in ("integer", "date")
+    if margin.axes.dimension != 1 or listed or axis.size <= MOST_STAIRS:
         return margin
+    if axis.edges is None:  # whole numbers and days: edges lie between them
+        first = axis.column.ends[0] - 0.5
+        axis = Axis(axis.column, tuple(first + k for k in range(axis.size + 1)), axis.outside)
+    assert axis.edges is not None
     least = math.ceil(axis.size / MOST_STAIRS)
     even = [step for step in range(least, 2 * least + 1) if axis.size % step == 0]
     step = even[0] if even else least
@@ -257,10 +263,18 @@ def _heading(release: AnyCounts, page: CountPage) -> str:
     if isinstance(release, StatisticRelease):
         return release.domain.words
     if isinstance(release, CountRelease):
-        return f"Private {'proportion' if release.share else 'count'} of {release.domain.words}"
+        what = "proportion" if release.share else "count"
+        return f"{_kind(release)} {what} of {release.domain.words}"
     listed = " and ".join(filter(None, [", ".join(page.columns[:-1]), page.columns[-1]]))
     what = "histogram" if release.domain.dimension == 1 else "table"
-    return f"Private {'margins' if isinstance(release, MarginsRelease) else what} of {listed}"
+    if isinstance(release, MarginsRelease):
+        what = "margins"
+    return f"{_kind(release)} {what} of {listed}"
+
+
+def _kind(release: AnyCounts) -> str:
+    """A weaker promise is not called private."""
+    return "Noisy" if isinstance(release.privacy, RandomStatement) else "Private"
 
 
 def _caption(release: AnyTable, level: float | None) -> str:
@@ -271,6 +285,9 @@ def _caption(release: AnyTable, level: float | None) -> str:
         return words
     if release.exact is not None:
         words += f"; {int(release.exact.sum())} counts have no noise, under the weaker promise"
+    beyond = [axis.name for axis in release.domain.columns if axis.clips]
+    if beyond and release.domain.dimension == 1:
+        words += "; values beyond the edges are in the end cells"
     if release.threshold is not None:
         words += f"; cells at or below the public threshold {release.threshold} are left out"
     return words

@@ -58,6 +58,11 @@ def _parts(word: str) -> tuple[str, str, str]:
             f"--where has no !=: name the values that count, '{name}=a|b', or count {name}={text} "
             f"and take it from the public number of records; got {word!r}"
         )
+    if text[0] in "<>=~":
+        raise ValueError(
+            f"--where: {text!r} is no value; signs are =, >= and <=, and a value that begins with "
+            f"one stands in double quotes, for example '{name}=\"{text}\"'; got {word!r}"
+        )
     return name, "=" if sign == "==" else sign, text
 
 

@@ -21,9 +21,9 @@ from mercer.cell_releases import HistogramRelease
 from mercer.checks import check_choice, check_epsilon
 from mercer.clauses import axes_of_condition, words_of
 from mercer.columns import Boolean, Numeric
+from mercer.count_asked import Question, name_of
 from mercer.count_releases import CountRelease
 from mercer.counting import counted
-from mercer.histograms import Question, name_of
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.random_draws import (
