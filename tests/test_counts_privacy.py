@@ -154,7 +154,7 @@ def test_audit_with_a_delta():
         return audited(*score, delta=delta)
 
     assert 0.5 * epsilon < found(1.0) <= epsilon
-    assert found(0.8) > epsilon
+    assert found(0.65) > epsilon  # by twelve deviations of what is found; at 0.8 by two
 
 
 def test_audit_of_the_sparse_release():
