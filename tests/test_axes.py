@@ -5,7 +5,7 @@ from datetime import date
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mercer.axes import FAR, Axes, Axis
@@ -13,7 +13,7 @@ from mercer.binning import axes_of, axis_of, axis_of_column
 from mercer.cell_questions import shares, vectors
 from mercer.clauses import axes_of_condition, words_of
 from mercer.columns import Boolean, Categorical, Integer, Numeric
-from mercer.summaries.cell_places import count_equal, places_of
+from mercer.summaries.cell_places import count_places, places_of, quick
 from mercer.table_domain import TableDomain
 
 
@@ -56,31 +56,46 @@ def test_whole_numbers_and_dates():
     assert shares(cut, ("2020-02-01", None)).tolist() == [0.0, 1.0]
 
 
-EDGES = st.tuples(
+EVEN = st.tuples(
     st.floats(-1e6, 1e6, allow_nan=False), st.floats(1e-3, 1e6), st.integers(1, 300)
-)  # fmt: skip
+).map(lambda t: np.linspace(t[0], t[0] + t[1], t[2] + 1))
+UNEVEN = st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=2, max_size=30, unique=True).map(
+    lambda edges: np.array(sorted(edges))
+)
+NEAR = st.lists(st.integers(-50, 50), min_size=2, max_size=20, unique=True).map(
+    lambda edges: np.array(sorted(edges)) / 8
+)
 
 
-@settings(max_examples=200, deadline=None)
-@given(EDGES, st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=20), st.booleans())
-def test_equal_bins_are_found_exactly(shape, values, drop):
+@settings(max_examples=300, deadline=None)
+@given(
+    st.one_of(EVEN, UNEVEN, NEAR),
+    st.lists(st.floats(allow_nan=True, allow_infinity=True), max_size=20),
+    st.booleans(),
+)
+def test_places_are_found_exactly(edges, values, drop):
     """The quick way finds what the search finds: at edges, beside them, and anywhere."""
-    low, width, size = shape
-    axis = axis_of(
-        "x", bins=size, bounds=(low, low + width), categories=None, other=None,
-        outside="drop" if drop else "clip",
-    )  # fmt: skip
-    edges = np.array(axis.edges)
+    edges = np.unique(edges)
+    assume(len(edges) > 1)
+    axis = Axis(Numeric("x", -FAR, FAR), tuple(edges.tolist()), "drop" if drop else "clip")
+    middles = (edges[1:] + edges[:-1]) / 2
     codes = np.concatenate(
-        [values, edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), [FAR, -FAR]]
+        [values, edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf), middles]
     )
+    codes = np.append(codes, [FAR, -FAR])
     with np.errstate(all="ignore"):
-        slow, quick = axis.places(codes), places_of(Axes((axis,)), codes[:, None])[0]
-        counts = count_equal(axis, codes) if axis.equal else None
-    assert quick.tolist() == slow.tolist()
-    assert (
-        counts is None or counts.tolist() == np.bincount(slow[slow >= 0], minlength=size).tolist()
-    )
+        slow, fast = axis.places(codes), places_of(Axes((axis,)), codes[:, None])[0]
+        counts = count_places(axis, codes) if quick(axis) else None
+    assert fast.tolist() == slow.tolist()
+    true = np.bincount(slow[slow >= 0], minlength=axis.size).tolist()
+    assert counts is None or counts.tolist() == true
+
+
+def test_usual_edges_are_quick():
+    assert quick(one(bins=[0, 18, 40, 65, 100]))
+    assert quick(one(bins=1000, bounds=(0, 1)))
+    assert not quick(one(bins=[0, 1e-12, 1]))
+    assert not quick(Axis(Numeric("x", -FAR, FAR), (1e15, 1e15 + 1, 1e15 + 5)))
 
 
 def test_keys_and_places_are_inverse(rng):

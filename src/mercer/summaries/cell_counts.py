@@ -19,7 +19,7 @@ from mercer.persons import Persons
 from mercer.privacy import Sensitivity
 from mercer.record_data import Records
 from mercer.sensitive import Sensitive
-from mercer.summaries.cell_places import count_equal, places_of
+from mercer.summaries.cell_places import count_places, places_of, quick
 
 __all__ = ["CellCounts", "MarginCounts", "count_cells", "count_margins", "count_persons"]
 
@@ -41,9 +41,9 @@ class CellCounts(Sensitive):
 
     def add(self, chunk: Floats) -> Self:
         """With a chunk of records more."""
-        if self._dense is not None and self.axes.dimension == 1 and self.axes.columns[0].equal:
+        if self._dense is not None and self.axes.dimension == 1 and quick(self.axes.columns[0]):
             self.rows += len(chunk)
-            self._dense += count_equal(self.axes.columns[0], chunk[:, 0])
+            self._dense += count_places(self.axes.columns[0], chunk[:, 0])
             return self
         return self.put(places_of(self.axes, chunk), len(chunk))
 

@@ -1,20 +1,25 @@
 """Cells of chunks of records.  Layer 2, left of the door.
 
-No branch here depends on a value.  Edges equally far apart are found by dividing: a place that is
-never too low by rounding, then one look at its lower edge.
+No branch here depends on a value.  A place between edges is found from a fine even grid over
+them, fine enough that no cell of it holds two edges: how many edges lie certainly below the
+grid's cell, and the one that may lie in it, which is then looked at.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from mercer.axes import Axes, Axis
 from mercer.checks import Bools, Floats, Ints
 
-__all__ = ["count_equal", "places_of"]
+__all__ = ["count_places", "places_of", "quick"]
 
 _PIECE = 1 << 17  # rows at once: more stay no longer in the cache, fewer keep threads waiting
-_NUDGE = 2.0**-20  # far more than edges and division are off: a place is never too low
+_FINEST = 1 << 18  # cells of the fine grid
+_SLACK = 2.0**-10  # of a cell: far more than rounding moves a value
 
 
 @np.errstate(all="ignore")  # in whatever thread: a warning would tell of a value
@@ -22,24 +27,23 @@ def places_of(axes: Axes, chunk: Floats) -> Ints:
     """Places of the records along each column, shape (columns, records); -1 where one fails."""
     places = np.empty((axes.dimension, len(chunk)), dtype=np.int64)
     for row, axis, codes in zip(places, axes.columns, chunk.T, strict=True):
-        if axis.equal:
-            finder = _Equal(axis)
-            for start in range(0, len(codes), _PIECE):
-                into = row[start : start + _PIECE]
-                into[:] = finder(codes[start : start + _PIECE])
-            row[finder.outside(codes)] = -1
-        else:
+        if not quick(axis):
             row[:] = axis.places(codes)
+            continue
+        finder = _Finder(axis)
+        for start in range(0, len(codes), _PIECE):
+            row[start : start + _PIECE] = finder(codes[start : start + _PIECE])
+        row[finder.outside(codes)] = -1
     return places
 
 
 @np.errstate(all="ignore")
-def count_equal(axis: Axis, codes: Floats) -> Ints:
-    """How many codes are in each cell of one column with edges equally far apart.
+def count_places(axis: Axis, codes: Floats) -> Ints:
+    """How many codes are in each cell of one column that is `quick`.
 
     A code that is in no cell is counted in the first or last one, and taken out of it again.
     """
-    finder, counts = _Equal(axis), np.zeros(axis.size, dtype=np.int64)
+    finder, counts = _Finder(axis), np.zeros(axis.size, dtype=np.int64)
     below, above = finder.open_ends
     first = last = 0
     for start in range(0, len(codes), _PIECE):
@@ -52,41 +56,74 @@ def count_equal(axis: Axis, codes: Floats) -> Ints:
     return counts
 
 
-class _Equal:
+def quick(axis: Axis) -> bool:
+    """Whether places are found from a fine grid: not where edges are too near each other."""
+    return axis.edges is not None and _grid(axis) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """An even grid over the edges of a column, a little below them where its cells are the bins."""
+
+    low: float
+    scale: float
+    below: Ints | None  # edges certainly below each cell; None: one in each, at its lower end
+    edge: Floats  # the one that may be in it, or NaN
+
+
+@lru_cache(maxsize=64)
+def _grid(axis: Axis) -> _Grid | None:
+    edges = np.asarray(axis.edges, dtype=np.float64)
+    low, width = float(edges[0]), float(edges[-1] - edges[0])
+    if axis.equal:  # a value is in its cell or, by less than the slack, in the one before
+        down = _SLACK * width / axis.size
+        return _Grid(low - down, axis.size / width, None, np.append(-np.inf, edges[1:-1]))
+    cells = 16
+    while cells * np.min(np.diff(edges)) < 2 * width:
+        cells *= 2
+        if cells > _FINEST:
+            return None
+    cell = width / cells
+    if not 2.0**-50 * max(abs(edges[0]), abs(edges[-1])) <= _SLACK / 4 * cell:
+        return None
+    starts = low + np.arange(cells) * cell
+    inner = np.append(edges[1:-1], np.inf)
+    below = np.searchsorted(inner, starts - _SLACK * cell, side="right").astype(np.int64)
+    near = inner[below] <= starts + (1 + _SLACK) * cell
+    return _Grid(low, cells / width, below, np.where(near, inner[below], np.nan))
+
+
+class _Finder:
     """The place of each code as `Axis.places` finds it; at an end for one in no cell."""
 
     def __init__(self, axis: Axis) -> None:
-        edges = np.asarray(axis.edges, dtype=np.float64)
-        self._low, self._last = float(edges[0]), axis.size - 1.0
-        self._scale = axis.size / (edges[-1] - edges[0])
-        largest = np.finfo(np.float64).max
-        ends = (
-            (float(edges[0]), float(edges[-1])) if axis.outside == "drop" else (-largest, largest)
-        )
+        grid = _grid(axis)
+        assert grid is not None
+        self._grid, self._last = grid, len(grid.edge) - 1.0
+        largest = float(np.finfo(np.float64).max)
+        ends = axis.ends if axis.outside == "drop" else (-largest, largest)
         self.open_ends = ends  # what is in a cell is not below the one, nor above the other
-        self._near = abs(edges[0]) <= 1024 * (edges[-1] - edges[0])
-        self._shift = _NUDGE - edges[0] * self._scale
-        self._lower = np.concatenate([[-np.inf], edges[1:-1]])  # nothing is below the first
-        self._value, self._edge = np.empty(_PIECE), np.empty(_PIECE)
-        self._place, self._less = np.empty(_PIECE, dtype=np.int64), np.empty(_PIECE, dtype=bool)
+        self._value = np.empty(_PIECE)
+        self._cell, self._place = np.empty((2, _PIECE), dtype=np.int64)
+        self._up = np.empty(_PIECE, dtype=bool)
 
     def __call__(self, codes: Floats) -> Ints:
-        many = len(codes)
-        value, edge = self._value[:many], self._edge[:many]
-        place, less = self._place[:many], self._less[:many]
-        if self._near:  # one pass less, and no digits to lose
-            np.multiply(codes, self._scale, out=value)
-            value += self._shift
-        else:
-            np.subtract(codes, self._low, out=value)
-            value *= self._scale
-            value += _NUDGE
+        many, grid = len(codes), self._grid
+        value, up = self._value[:many], self._up[:many]
+        cell, place = self._cell[:many], self._place[:many]
+        np.subtract(codes, grid.low, out=value)
+        value *= grid.scale
         np.fmax(value, 0.0, out=value)  # NaN goes to the first
         np.fmin(value, self._last, out=value)
-        np.copyto(place, value, casting="unsafe")
-        np.take(self._lower, place, out=edge, mode="clip")
-        np.less(codes, edge, out=less)
-        place -= less
+        np.copyto(cell, value, casting="unsafe")
+        np.take(grid.edge, cell, out=value, mode="clip")
+        if grid.below is None:
+            np.less(codes, value, out=up)
+            cell -= up
+            return cell
+        np.take(grid.below, cell, out=place, mode="clip")
+        np.greater_equal(codes, value, out=up)
+        place += up
         return place
 
     def outside(self, codes: Floats) -> Bools:
