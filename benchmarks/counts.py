@@ -1,8 +1,8 @@
 """What does a histogram of 1e8 rows, or a sparse table of 2^16 or 2^40 cells, cost?
 
 One float64 column of 1e5 to 1e8 rows of a Parquet file in row groups of 1e6, as PyArrow writes it
-by default, in 100 equal and in 4 uneven bins; the baseline is PyArrow streaming the same column and doing nothing with
-it.  Then releases of counts that are known, beside noise in every cell by OpenDP.
+by default, in 100 equal and in 4 uneven bins; the baseline is PyArrow streaming the same column
+and doing nothing with it.  Then releases of counts that are known, beside noise in every cell by OpenDP.
 """  # noqa: D400
 
 from __future__ import annotations

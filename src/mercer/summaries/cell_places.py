@@ -18,6 +18,7 @@ from mercer.checks import Bools, Floats, Ints
 __all__ = ["count_places", "places_of", "quick"]
 
 _PIECE = 1 << 17  # rows at once: more stay no longer in the cache, fewer keep threads waiting
+_FEW = 16  # cells whose edges are compared with every code
 _FINEST = 1 << 18  # cells of the fine grid
 _SLACK = 2.0**-10  # of a cell: far more than rounding moves a value
 
@@ -41,8 +42,11 @@ def places_of(axes: Axes, chunk: Floats) -> Ints:
 def count_places(axis: Axis, codes: Floats) -> Ints:
     """How many codes are in each cell of one column that is `quick`.
 
-    A code that is in no cell is counted in the first or last one, and taken out of it again.
+    Few edges are compared with every code.  With more, a code that is in no cell is counted in
+    the first or last one, and taken out of it again.
     """
+    if axis.size <= _FEW:
+        return _compared(axis, codes)
     finder, counts = _Finder(axis), np.zeros(axis.size, dtype=np.int64)
     below, above = finder.open_ends
     first = last = 0
@@ -56,9 +60,28 @@ def count_places(axis: Axis, codes: Floats) -> Ints:
     return counts
 
 
+def _compared(axis: Axis, codes: Floats) -> Ints:
+    below, above = _open_ends(axis)
+    assert axis.edges is not None
+    edges = [below, *axis.edges[1:-1]]
+    more = np.zeros(axis.size + 1, dtype=np.int64)
+    for start in range(0, len(codes), _PIECE):
+        piece = codes[start : start + _PIECE]
+        for place, edge in enumerate(edges):
+            more[place] += np.count_nonzero(np.greater_equal(piece, edge))  # NaN is not
+        more[-1] += np.count_nonzero(np.greater(piece, above))
+    return more[:-1] - more[1:]
+
+
 def quick(axis: Axis) -> bool:
     """Whether places are found from a fine grid: not where edges are too near each other."""
     return axis.edges is not None and _grid(axis) is not None
+
+
+def _open_ends(axis: Axis) -> tuple[float, float]:
+    """What is in a cell is not below the one, nor above the other."""
+    largest = float(np.finfo(np.float64).max)
+    return axis.ends if axis.outside == "drop" else (-largest, largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +123,7 @@ class _Finder:
         grid = _grid(axis)
         assert grid is not None
         self._grid, self._last = grid, len(grid.edge) - 1.0
-        largest = float(np.finfo(np.float64).max)
-        ends = axis.ends if axis.outside == "drop" else (-largest, largest)
-        self.open_ends = ends  # what is in a cell is not below the one, nor above the other
+        self.open_ends = _open_ends(axis)
         self._value = np.empty(_PIECE)
         self._cell, self._place = np.empty((2, _PIECE), dtype=np.int64)
         self._up = np.empty(_PIECE, dtype=bool)
