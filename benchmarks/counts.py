@@ -2,7 +2,8 @@
 
 One float64 column of 1e5 to 1e8 rows of a Parquet file in row groups of 1e6, as PyArrow writes it
 by default, in 100 equal and in 4 uneven bins; the baseline is PyArrow streaming the same column
-and doing nothing with it.  Then releases of counts that are known, beside noise in every cell by OpenDP.
+and doing nothing with it.  Then releases of counts that are known, beside noise in every cell by
+OpenDP.
 """  # noqa: D400
 
 from __future__ import annotations

@@ -74,11 +74,11 @@ class Axis:
     @property
     def reading(self) -> Column:
         """The column as records are read by it: edges do the clipping."""
-        if self.edges is None:
+        if self.cuts.size == 0:
             return self.column if self.outside == "clip" else _wider(self.column)
         if isinstance(self.column, Date):
             return Date(self.name, date.min, date.max)
-        return self.column if isinstance(self.column, Integer) else Numeric(self.name, -FAR, FAR)
+        return Numeric(self.name, -FAR, FAR)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -88,26 +88,30 @@ class Axis:
     @cached_property
     def equal(self) -> bool:
         """Whether each edge is where equal bins would have it, to a millionth of a bin."""
-        if self.edges is None:
+        cuts = self.cuts
+        if cuts.size == 0:
             return False
-        even = np.linspace(self.edges[0], self.edges[-1], len(self.edges))
-        width = (self.edges[-1] - self.edges[0]) / self.size
-        rounding = 2.0**-51 * max(map(abs, self.ends))
-        return bool(np.max(np.abs(self._edges - even)) + rounding <= 1e-7 * width)
+        even = np.linspace(cuts[0], cuts[-1], len(cuts))
+        width = (cuts[-1] - cuts[0]) / self.size
+        rounding = 2.0**-51 * max(abs(cuts[0]), abs(cuts[-1]))
+        return bool(np.max(np.abs(cuts - even)) + rounding <= 1e-7 * width)
 
     @cached_property
-    def _edges(self) -> Floats:
+    def cuts(self) -> Floats:
+        """Edges that numbers are put between: those of bins, or halfway between whole numbers."""
+        if self.edges is None and isinstance(self.column, Integer):
+            return self.column.lower - 0.5 + np.arange(self.size + 1, dtype=np.float64)
         return np.array(self.edges if self.edges is not None else [], dtype=np.float64)
 
     def places(self, codes: Floats) -> Ints:
         """The cell of each code; -1 for one that does not fit."""
         missing = ~np.isfinite(codes)
-        if self.edges is None:
+        if self.cuts.size == 0:
             found = np.where(missing, -1.0, codes - self.column.ends[0]).astype(np.int64)
             if self.outside == "drop":
                 found[(found < 0) | (found >= self.size)] = -1
             return found
-        edges = self._edges
+        edges = self.cuts
         safe = np.where(missing, edges[0], codes)
         found = np.searchsorted(edges, safe, side="right").astype(np.int64) - 1
         last = safe == edges[-1]
@@ -254,10 +258,7 @@ class Axes:
 
 
 def _wider(column: Column) -> Column:
-    """A column of whole numbers or days with one more at either end: what is beyond is told."""
-    if isinstance(column, Integer):
-        ends = max(column.lower - 1, 1 - 2**53), min(column.upper + 1, 2**53 - 1)
-        return Integer(column.name, *ends)
+    """A column of days with one more at either end: what is beyond is told."""
     if isinstance(column, Date):
         low, high = column.lower, column.upper
         low = low if low == date.min else low - timedelta(1)

@@ -53,8 +53,8 @@ def count_places(axis: Axis, codes: Floats) -> Ints:
     for start in range(0, len(codes), _PIECE):
         piece = codes[start : start + _PIECE]
         counts += np.bincount(finder(piece), minlength=axis.size)
-        first += len(piece) - np.count_nonzero(np.greater_equal(piece, below))  # NaN is not
-        last += np.count_nonzero(np.greater(piece, above))
+        first += len(piece) - int(np.count_nonzero(np.greater_equal(piece, below)))  # NaN is not
+        last += int(np.count_nonzero(np.greater(piece, above)))
     counts[0] -= first
     counts[-1] -= last
     return counts
@@ -62,8 +62,7 @@ def count_places(axis: Axis, codes: Floats) -> Ints:
 
 def _compared(axis: Axis, codes: Floats) -> Ints:
     below, above = _open_ends(axis)
-    assert axis.edges is not None
-    edges = [below, *axis.edges[1:-1]]
+    edges = [below, *axis.cuts[1:-1].tolist()]
     more = np.zeros(axis.size + 1, dtype=np.int64)
     for start in range(0, len(codes), _PIECE):
         piece = codes[start : start + _PIECE]
@@ -75,13 +74,14 @@ def _compared(axis: Axis, codes: Floats) -> Ints:
 
 def quick(axis: Axis) -> bool:
     """Whether places are found from a fine grid: not where edges are too near each other."""
-    return axis.edges is not None and _grid(axis) is not None
+    return axis.cuts.size > 0 and _grid(axis) is not None
 
 
 def _open_ends(axis: Axis) -> tuple[float, float]:
     """What is in a cell is not below the one, nor above the other."""
     largest = float(np.finfo(np.float64).max)
-    return axis.ends if axis.outside == "drop" else (-largest, largest)
+    ends = float(axis.cuts[0]), float(axis.cuts[-1])
+    return ends if axis.outside == "drop" else (-largest, largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class _Grid:
 
 @lru_cache(maxsize=64)
 def _grid(axis: Axis) -> _Grid | None:
-    edges = np.asarray(axis.edges, dtype=np.float64)
+    edges = axis.cuts
     low, width = float(edges[0]), float(edges[-1] - edges[0])
     if axis.equal:  # a value is in its cell or, by less than the slack, in the one before
         down = _SLACK * width / axis.size
