@@ -8,10 +8,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mercer.axes import FAR, Axes, Axis
+from mercer.axes import Axes, Axis
 from mercer.binning import axes_of, axis_of, axis_of_column
 from mercer.cell_questions import shares, vectors
 from mercer.clauses import axes_of_condition, words_of
+from mercer.column_rules import FAR
 from mercer.columns import Boolean, Categorical, Integer, Numeric
 from mercer.summaries.cell_places import count_places, places_of, quick
 from mercer.table_domain import TableDomain

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
@@ -16,6 +17,9 @@ from hypothesis import strategies as st
 
 import mercer
 from mercer import record_data
+from mercer.axes import Unbounded
+from mercer.cells import reader_of
+from mercer.columns import Numeric
 from mercer.data import Rows
 from mercer.persons import person_weights
 from mercer.record_data import Records, open_records
@@ -287,14 +291,14 @@ def test_errors_come_before_anything_is_read_and_show_no_cell(tmp_path):
     months = pd.DataFrame({"age": pd.PeriodIndex(["2020-01"], freq="M"), "sex": ["f"]})
     complex_ = pd.DataFrame({"age": [NUMBER * 1j], "sex": ["f"]})
     nested = pa.table({"age": [1.0], "sex": ["f"], "who": [[SECRET]]})
-    no_sex = "domain: the table has no column 'sex'; there are 'age', 'sexe', 'who'"
+    no_sex = "the table has no column 'sex'; there are 'age', 'sexe', 'who'"
     cases = [
         (frame, None, no_sex),
         (pl.from_pandas(frame), None, no_sex),
         (table, None, no_sex),
         (tmp_path / "a.csv", None, no_sex),
         (str(tmp_path / "a.parquet"), None, no_sex),
-        (frame.to_dict("records"), None, "domain: no row has a column 'sex'"),
+        (frame.to_dict("records"), None, "no row has a column 'sex'"),
         ([(NUMBER,), (1, 2, SECRET)], None, "no row has a column 'age'; rows must be dictionaries"),
         ([(NUMBER, SECRET)], "who", "unit: no row has a column 'who'"),
         (good, "whom", "unit: the table has no column 'whom'"),
@@ -451,3 +455,11 @@ def test_any_bytes_are_a_code_or_missing_wherever_they_stand(cells):
         assert same(codes(pa.table({column.name: coded}), domain), found)
         mixed = codes([{column.name: cell} for cell in [*cells, 7]], domain)  # cell by cell
         assert same(mixed[:-1], found)
+
+
+def test_the_widest_bounds_are_bounds():
+    """Only a column without any is read as it is."""
+    cells = pa.array([1e200, -1e200, math.inf, math.nan, 3.0])
+    bounded = reader_of(Numeric("x", -1e100, 1e100)).codes(cells)
+    np.testing.assert_array_equal(bounded, [1e100, -1e100, math.nan, math.nan, 3.0])
+    np.testing.assert_array_equal(reader_of(Unbounded("x")).codes(cells), cells.to_numpy())

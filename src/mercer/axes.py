@@ -16,16 +16,43 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats, Ints, check_choice
-from mercer.columns import Column, Date, Integer, Numeric, column_from_dict
+from mercer.checks import Bools, Floats, Ints, check_choice
+from mercer.column_base import Column
+from mercer.column_rules import FAR
+from mercer.columns import Date, Integer, column_from_dict
 
-__all__ = ["FAR", "MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis"]
+__all__ = ["MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis", "Unbounded"]
 
 MOST_CELLS = 1 << 62  # of a table: keys are 64-bit numbers
 MOST_LISTED = 1 << 24  # cells of a table that is written down cell by cell
 MOST_PLACES = 1 << 22  # cells along one column
 OUTSIDE = ("clip", "drop")
-FAR = 1e100  # no record holds a larger number
+
+
+@dataclass(frozen=True)
+class Unbounded(Column):
+    """Any number, infinite ones too: a column to read by, for those who look what fits."""
+
+    kind = "unbounded"
+    continuous = True
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    def describe(self) -> str:
+        return f"{self.name} in numbers"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "type": self.kind}
+
+    def _value(self, code: float) -> float:
+        return code
+
+    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+        import pyarrow as pa
+
+        return pa.array(codes, mask=missing)
 
 
 @dataclass(frozen=True)
@@ -78,7 +105,7 @@ class Axis:
             return self.column if self.outside == "clip" else _wider(self.column)
         if isinstance(self.column, Date):
             return Date(self.name, date.min, date.max)
-        return Numeric(self.name, -FAR, FAR)
+        return Unbounded(self.name)
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.axes import FAR
+from mercer.axes import Unbounded
 from mercer.cell_sorts import by_sort, days_of, sort_of, trimmed, written_days
 from mercer.checks import Floats
 from mercer.columns import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
@@ -106,8 +106,6 @@ class _OfNumbers(Reader):
     sorts = frozenset({"number", "truth", "text"})
 
     def _numbers(self, numbers: Floats) -> Floats:
-        if self._column.ends == (-FAR, FAR):  # any number: whoever asks for it looks what fits
-            return numbers
         codes = self._column.snap(numbers)
         codes[~np.isfinite(numbers)] = np.nan
         return codes
@@ -120,6 +118,24 @@ class _OfNumbers(Reader):
 
     def _texts(self, texts: Any) -> Floats:
         return self._numbers(numbers_of(texts, self._column.name))
+
+
+class _OfAnyNumbers(Reader):
+    """Numbers as they are: whoever asks for them looks what fits."""
+
+    sorts = _OfNumbers.sorts
+
+    def _numbers(self, numbers: Floats) -> Floats:
+        return numbers
+
+    def _truths(self, truths: Floats) -> Floats:
+        return truths
+
+    def _days(self, days: Floats) -> Floats:
+        return np.full(len(days), np.nan)
+
+    def _texts(self, texts: Any) -> Floats:
+        return numbers_of(texts, self._column.name)
 
 
 class _OfDays(Reader):
@@ -206,6 +222,8 @@ def reader_of(column: Column) -> Reader:
     match column:
         case Numeric() | Integer():
             return _OfNumbers(column)
+        case Unbounded():
+            return _OfAnyNumbers(column)
         case Date():
             return _OfDays(column)
         case Boolean():

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.axes import FAR, Axes, Axis
+from mercer.axes import Axes, Axis
+from mercer.column_rules import FAR
 from mercer.columns import Boolean, Categorical, Date, Numeric
 
 __all__ = ["axes_of_condition", "words_of"]

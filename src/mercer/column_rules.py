@@ -15,6 +15,7 @@ import numpy as np
 from mercer.checks import Bools, Floats
 
 __all__ = [
+    "FAR",
     "MOST_LEVELS",
     "Level",
     "arrow_levels",
@@ -30,6 +31,7 @@ __all__ = [
 Level: TypeAlias = str | int | bool
 
 MOST_LEVELS = 1000  # of a column
+FAR = 1e100  # bounds are no larger
 _MOST_WHOLE = 2**53 - 1  # whole numbers that doubles tell apart
 _SHOWN = 8  # levels in a description
 
@@ -66,7 +68,7 @@ def check_bound(name: str, value: object) -> float:
         number = float(value)  # type: ignore[arg-type]
     except OverflowError:
         number = math.inf
-    if not abs(number) <= 1e100:
+    if not abs(number) <= FAR:
         raise ValueError(
             f"column {name!r}: bounds must be finite, got {value!r}; choose a public range"
         )

@@ -63,12 +63,7 @@ class Question:
         columns = [axis.reading for axis in self.axes.columns]
         if self.counts is not None:
             columns.append(Numeric(self.counts, -(2.0**60), 2.0**60))
-        try:
-            records = open_records(data, domain=TableDomain(columns), unit=self.unit)
-        except ValueError as error:
-            if str(error).startswith("domain: "):  # there need not be one
-                raise ValueError(str(error).removeprefix("domain: ")) from None
-            raise
+        records = open_records(data, domain=TableDomain(columns), unit=self.unit)
         if progress is not None:
             records.progress(progress)
         return records

@@ -228,7 +228,7 @@ def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Re
     for name in wanted if rows else ():
         if name not in seen:
             raise ValueError(
-                f"{'unit' if name == unit else 'domain'}: no row has a column {name!r}; rows must "
+                f"{'unit: ' if name == unit else ''}no row has a column {name!r}; rows must "
                 f"be dictionaries with the columns {', '.join(wanted)}"
                 + ("" if unit else f", or tuples of {domain.dimension}")
             )
@@ -272,7 +272,7 @@ def _check_names(present: list[str], domain: TableDomain, unit: str | None) -> N
             shown = ", ".join(map(repr, present[:30]))
             more = f" and {len(present) - 30} more" if len(present) > 30 else ""
             raise ValueError(
-                f"{'unit' if name == unit else 'domain'}: the table has no column {name!r}; there "
+                f"{'unit: ' if name == unit else ''}the table has no column {name!r}; there "
                 f"are {shown}{more}"
             )
         if present.count(name) > 1:

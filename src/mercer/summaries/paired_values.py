@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats, Ints
+from mercer.column_rules import FAR
 from mercer.record_data import Records
 from mercer.sensitive import Sensitive
 
-__all__ = ["FAR", "Change", "PairedValues", "Statistic", "paired_values"]
+__all__ = ["Change", "PairedValues", "Statistic", "paired_values"]
 
-FAR = 1e100  # values beyond are clipped to it
 _LEAST = 1e-180  # changes below are taken for it, but 0 stays 0
 
 Change = Callable[[Floats, Floats], Any]
