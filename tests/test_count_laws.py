@@ -143,3 +143,11 @@ def test_files():
     ):
         with pytest.raises(ValueError, match="law|scale"):
             count_law_from_dict(wrong)
+
+
+def test_moments_beyond_doubles_are_not_left_out():
+    """An upper bound of the logarithm even where the moment itself overflows."""
+    for law in (RoundedNormalLaw(0.8), RoundedNormalLaw(6.0), RoundedNormalLaw(29.0)):
+        for share in (0.3, 0.9):
+            t = share * law.reach
+            assert law.log_moment(t) >= (t * law.scale) ** 2 / 2 - t / 2

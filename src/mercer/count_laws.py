@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 
 from mercer.checks import Floats, Ints
 
@@ -201,8 +201,8 @@ class RoundedNormalLaw(CountLaw):
         k = np.arange(1, 4096, dtype=float)
         with np.errstate(divide="ignore"):
             logs = log_ndtr(-(k - 0.5) / self.scale)
-        tails = np.exp(logs + t * k) + np.exp(logs - t * k)  # above the masses: an upper bound
-        return float(np.log1p(np.sum(tails[np.isfinite(tails)])))
+        # tails are above the masses: an upper bound
+        return float(logsumexp(np.concatenate([[0.0], logs + t * k, logs - t * k])))
 
     @property
     def reach(self) -> float:
