@@ -12,10 +12,15 @@ import pytest
 import mercer
 from mercer import cell_draws, counting
 from mercer.audits import epsilon_lower_bound
+from mercer.binning import axes_of
+from mercer.count_laws import GeometricLaw
 from mercer.entropy import Secure
-from mercer.mechanisms.counts import calibrate_counts
-from mercer.privacy import Sensitivity
+from mercer.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.privacy import PureEvent, Sensitivity
+from mercer.record_data import open_records
 from mercer.summaries import cell_counts
+from mercer.summaries.cell_counts import count_margins
+from mercer.table_domain import TableDomain
 from tests.conftest import ALPHA
 
 SURE = 1 - ALPHA
@@ -141,6 +146,33 @@ def test_audit_of_a_histogram_comes_near_the_claim():
     found = ratio(noise_of(epsilon))
     assert 0.85 * epsilon < found <= epsilon
     assert ratio(noise_of(epsilon / 0.8)) > epsilon  # noise 20 % too small is caught
+
+
+def test_audit_of_margins_comes_near_the_claim():
+    """One record moves in both of two margins: 4 in the l1 norm."""
+    epsilon, runs = 1.0, 200_000
+    rows, other = [{"a": 0, "b": False}] * 9, [{"a": 0, "b": False}] * 8 + [{"a": 1, "b": True}]
+
+    def counts(data):
+        axes = axes_of(TableDomain({"a": range(2), "b": bool}), None, None)
+        records = open_records(
+            data, domain=TableDomain([a.column for a in axes.columns]), unit=None
+        )
+        tally = count_margins(records, axes, ((0,), (1,)), most=1)
+        return np.concatenate([part.dense() for part in tally.parts])
+
+    one, two = counts(rows), counts(other)
+    made = mercer.table(rows, domain={"a": range(2), "b": bool}, margins=1, epsilon=epsilon, insist=True)  # fmt: skip
+
+    def ratio(scale):
+        noise = CountNoise(GeometricLaw(scale), PureEvent(epsilon))
+        a, b = run_dense(noise, one, runs), run_dense(noise, two, runs)
+        score = [np.abs(z - two).sum(axis=1) - np.abs(z - one).sum(axis=1) for z in (a, b)]
+        return audited(*score)
+
+    assert np.abs(one - two).sum() == 4
+    assert 0.75 * epsilon < ratio(made.noise.scale) <= epsilon
+    assert ratio(made.noise.scale / 2) > epsilon  # as if the margins did not share epsilon
 
 
 def test_audit_with_a_delta():

@@ -37,15 +37,15 @@ __all__ = ["Change", "Replay", "replay"]
 _ROOT = Path(__file__).parent
 # what may see records: no branch of these may depend on a value
 _LEFT = ("answers", "api", "averager", "averaging", "axes", "bandwidths", "cell_draws",
-         "cell_sorts", "cells", "centers", "column_law_draws", "counting",
+         "cell_sorts", "cells", "centers", "column_law_draws", "count_asked", "counting",
          "curve_bounds", "curve_chunks", "curve_data", "curve_fda", "curve_grids",
          "curve_groups", "curve_points", "curve_recipes", "data", "domain", "draws",
          "entropy", "files", "folding", "histograms", "learner", "learning",
          "live_cholesky", "lives", "machine_recipes", "margin_tables", "mechanisms",
-         "optimal_draws", "own_synthesis", "persons", "publish", "recipes",
-         "record_data", "rules", "rules_curves", "rules_machines", "rules_pure",
-         "selection", "small_databases", "summaries", "synthesis", "table_maker",
-         "table_recipes", "tables", "targets")  # fmt: skip
+         "optimal_draws", "own_synthesis", "persons", "publish", "random_draws",
+         "recipes", "record_data", "rules", "rules_curves", "rules_machines",
+         "rules_pure", "selection", "small_databases", "summaries", "synthesis",
+         "table_maker", "table_recipes", "tables", "targets", "weaker")  # fmt: skip
 
 _EXEMPT = {
     "exponential.py": ("compute", "_distinct", "_exact", "<genexpr>"),
