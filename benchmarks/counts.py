@@ -14,8 +14,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from common import child, measured, options, race, report, table, trials, verdict
-from rows import batches, groups, located, write
+from common import child, options, race, report, table, trials, verdict
+from rows import batches, groups, located, measure, write
 
 # The parent imports neither NumPy nor PyArrow before the files are read: see rows.py.
 
@@ -47,14 +47,6 @@ JOBS: dict[str, Callable[[Path], object]] = {
     "release": release,
     "uneven": uneven,
 }
-
-
-def measure(job: str, path: Path) -> dict[str, float]:
-    """In the child: seconds and peak megabytes of one job, warm."""
-    with tempfile.TemporaryDirectory() as folder:
-        small = Path(folder) / "small.parquet"
-        write(small, 1_000)
-        return measured(JOBS[job], small, path)
 
 
 def trial(folder: Path, rows: int, repeats: int) -> dict[str, float]:
@@ -162,6 +154,6 @@ if __name__ == "__main__":
                 if not located(Path(folder), size).exists():
                     write(located(Path(folder), size), size)
         case ["--measure", job, path]:
-            print(json.dumps(measure(job, Path(path))))
+            print(json.dumps(measure(JOBS[job], Path(path))))
         case _:
             main()

@@ -19,7 +19,7 @@ from mercer.publish import Purse, spend
 from mercer.statements import Statement
 from mercer.summaries.cell_counts import CellCounts, MarginCounts
 
-__all__ = ["check_worth", "publish_cells", "publish_count", "threshold_of"]
+__all__ = ["check_worth", "publish_cells", "publish_count", "publish_margins", "threshold_of"]
 
 
 def threshold_of(noise: CountNoise, cells: int, occupied: int | None) -> int:

@@ -7,7 +7,7 @@ holds the cells above a public threshold; the others are zero in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.axes import MOST_LISTED, Axes, Axis
 from mercer.cell_questions import clipped, noise_width, product, vectors
-from mercer.checks import Bools, Floats, Ints
+from mercer.checks import Bools, Floats, Ints, check_level
 from mercer.count_laws import CountLaw
 from mercer.random_statements import RandomStatement
 from mercer.release import Release
@@ -60,7 +60,6 @@ class HistogramRelease(Release):
     complete: bool = False  # every record is in a cell: their number is n
     exact: Bools | None = None  # cells without noise, under the weaker promise (M14)
     rows_each: int = 1  # rows of one person that count
-    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
     kind = "histogram"
 
@@ -166,7 +165,7 @@ class HistogramRelease(Release):
 
         A cell that a sparse release left out may hold up to about its threshold.
         """
-        _check_level(level)
+        check_level(level)
         wide = self.noise.half_width(1, level)
         width = np.full(self.domain.sizes, wide)
         raw = self.raw.astype(float)
@@ -188,7 +187,7 @@ class HistogramRelease(Release):
         `smooth`: the sum of `best` instead, moved into that interval, for one column in order:
         usually much nearer, and free.
         """
-        _check_level(level)
+        check_level(level)
         where = self._where(question)
         weights = vectors(self.domain, where)
         if self.keys is not None:
@@ -211,7 +210,7 @@ class HistogramRelease(Release):
 
     def margin(self, *names: str, level: float = 0.95) -> Margin:
         """Counts of some of the columns, all others added up, with an interval for each cell."""
-        _check_level(level)
+        check_level(level)
         places = [self.domain.index(name) for name in names]
         if not places or len(set(places)) < len(places):
             raise ValueError("margin needs the names of one or more different columns")
@@ -307,8 +306,3 @@ class HistogramRelease(Release):
 def _rising(keys: Ints, cells: int) -> bool:
     inside = not len(keys) or (keys[0] >= 0 and keys[-1] < cells)
     return bool(keys.ndim == 1 and inside and np.all(np.diff(keys) > 0))
-
-
-def _check_level(level: object) -> None:
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")

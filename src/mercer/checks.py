@@ -22,6 +22,7 @@ __all__ = [
     "check_count",
     "check_delta",
     "check_epsilon",
+    "check_level",
     "check_positive",
 ]
 
@@ -88,6 +89,12 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
         shown = value if isinstance(value, str) else type(value).__name__
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {shown!r}")
     return value
+
+
+def check_level(level: object) -> None:
+    """The probability that an interval or band covers: in (0, 1)."""
+    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
 
 
 def _number(name: str, value: Any, rule: str) -> float:

@@ -265,6 +265,8 @@ def _next(release: Any, places: dict[str, Path]) -> str:
     if "file" not in places or release.kind == "count":
         return ""
     name, axis = places["file"], release.domain.columns[0]
-    first = axis.labels()[0] if axis.edges is None else "..".join(map(axis.end, axis.edges[:2]))
+    first = axis.labels()[0]
+    if axis.edges is not None and axis.column.continuous:
+        first = "..".join(map(axis.end, axis.edges[:2]))
     column = shlex.quote(f"{axis.name}={first}")
     return f" Look at it: mercer plot {name}, or\nmercer eval {name} --where {column}"

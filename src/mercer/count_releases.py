@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mercer.cell_questions import clipped
+from mercer.checks import check_level
 from mercer.count_laws import CountLaw, count_law_from_dict
 from mercer.fields import Fields
 from mercer.random_statements import RandomStatement
@@ -68,8 +69,7 @@ class CountRelease(Release):
 
     def interval(self, level: float = 0.95) -> Interval:
         """The value with the ends of an interval that covers the true one."""
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        check_level(level)
         if self.noise is None:
             found = Interval(self.count, self.count, self.count, level)
         elif isinstance(self.noise, CountLaw):

@@ -20,7 +20,7 @@ from mercer.publish import LedgerLike, Purse
 from mercer.statements import Statement
 from mercer.summaries.cell_counts import count_cells, count_persons
 
-__all__ = ["count", "counted", "proportion"]
+__all__ = ["condition_of", "count", "counted", "proportion"]
 
 
 def count(
@@ -117,13 +117,7 @@ def _released(
     insist: bool, rng: object, ledger: LedgerLike, dataset: str | None,
     progress: Callable[[int], None] | None,
 ) -> CountRelease:  # fmt: skip
-    if where is None:
-        name = name_of(data, columns)
-        axes, words = Axes((Axis(Boolean(name)),)), name
-    else:
-        if columns is not None:
-            raise ValueError("columns names a column of truths; where names its columns itself")
-        axes, words = axes_of_condition(where), words_of(where)
+    axes, words = condition_of(data, where, columns)
     ask = Question.of(
         axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=1,
         counts=counts, missing="zero", insist=insist,
@@ -148,6 +142,18 @@ def _released(
         number, noise, purse, epsilon=ask.epsilon, delta=ask.delta,
         sensitivity=one, build=build, **terms,
     )  # fmt: skip
+
+
+def condition_of(
+    data: object, where: Mapping[str, Any] | None, columns: str | None
+) -> tuple[Axes, str]:
+    """Axes of which the cells count (of a column of truths the last alone), and words for them."""
+    if where is None:
+        name = name_of(data, columns)
+        return Axes((Axis(Boolean(name)),)), name
+    if columns is not None:
+        raise ValueError("columns names a column of truths; where names its columns itself")
+    return axes_of_condition(where), words_of(where)
 
 
 def counted(

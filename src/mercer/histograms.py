@@ -20,7 +20,7 @@ from mercer.count_asked import Question, name_of
 from mercer.mechanisms.counts import CountNoise, calibrate_counts
 from mercer.publish import LedgerLike, Purse
 from mercer.summaries.cell_counts import CellCounts, count_cells
-from mercer.table_domain import TableDomain
+from mercer.table_recipes import domain_given
 
 __all__ = ["histogram", "table"]
 
@@ -171,20 +171,19 @@ def table(
     >>> pairs = mercer.table(rows, domain=domain, margins=1, epsilon=1)
 
     """
-    axes = axes_of(domain_of(domain), columns, bins)
+    axes = axes_of(domain_given(domain), columns, bins)
     ask = Question.of(
         axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
         counts=counts, missing=missing, insist=insist,
     )  # fmt: skip
     what = f"table of {', '.join(axes.names)}"
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=rows, unit=unit)
     if not (isinstance(margins, str) and margins == "all"):
         from mercer.margin_tables import released_margins
 
         if occupied is not None or sparse not in ("auto", False):
             raise ValueError("sparse is for the table itself: margins are not thresholded")
-        purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=rows, unit=unit)
         return released_margins(ask, rows, purse, margins, what, progress)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=rows, unit=unit)
     return released(ask, rows, purse, sparse, occupied, what, progress)
 
 
@@ -228,10 +227,3 @@ def sparser(noise: CountNoise, records: int, cells: int) -> bool:
     """
     each = noise.law.threshold(0.5 / cells) + noise.law.mean_error
     return (min(records, cells) + 0.5) * each < cells * noise.law.mean_error / 2
-
-
-def domain_of(domain: object) -> TableDomain:
-    """A domain as callers write it."""
-    from mercer.table_recipes import domain_given
-
-    return domain_given(domain)

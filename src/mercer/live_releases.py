@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.checks import Floats, Ints
+from mercer.checks import Floats, Ints, check_level
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
 from mercer.live_store import LiveError, Record, Store
@@ -107,8 +107,7 @@ class LiveRelease(ABC):
 
     def band(self, points: object, level: float = 0.95) -> Band:
         """At each point, an interval that covers the same estimate without noise (M15)."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        check_level(level)
         centre = self.ask(points)
         width = float(ndtri((1 + level) / 2)) * self.standard_error(points)
         return Band(centre - width, centre + width, level)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from mercer.checks import Floats, check_choice
+from mercer.checks import Floats, check_choice, check_level
 from mercer.laws import Law, Normal
 from mercer.losses import Loss
 from mercer.maps import FeatureMap
@@ -127,8 +127,7 @@ class MachineRelease(Release):
         It speaks of the noise alone: what another sample of records would give is not in it (M15).
         With noise in the objective it is a bound to first order in the noise.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        check_level(level)
         width = self.standard_error(x) * self._quantile(level, simultaneous=simultaneous)
         centre = self._values(x)
         return Band(self._finished(centre - width), self._finished(centre + width), level)

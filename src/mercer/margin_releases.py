@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from mercer.axes import Axes
 from mercer.cell_questions import vectors
 from mercer.cell_releases import Margin
-from mercer.checks import Floats, Ints
+from mercer.checks import Floats, Ints, check_level
 from mercer.count_laws import CountLaw, RoundedNormalLaw
 from mercer.margin_fits import MarginFit
 from mercer.release import Release
@@ -99,7 +99,7 @@ class MarginsRelease(Release):
         Counts are not negative and agree with those of all other margins.  Each interval covers
         the true count with this probability, as in `query`.
         """
-        _check_level(level)
+        check_level(level)
         places = [self.domain.index(name) for name in names]
         if not places or len(set(places)) < len(places):
             raise ValueError("margin needs the names of one or more different columns")
@@ -125,7 +125,7 @@ class MarginsRelease(Release):
         has the exact variance of the noise in the best unbiased answer; its level is by the
         normal law, widened as for a sum of few noises where few counts decide.
         """
-        _check_level(level)
+        check_level(level)
         weights = {k: w for k, w in enumerate(vectors(self.domain, where)) if w is not None}
         places, shares = list(weights), list(weights.values())
         self._check_together(places)
@@ -196,8 +196,3 @@ class MarginsRelease(Release):
                 f"the columns {asked} are not together in any released margin; there are {there}"
                 f"{more}; ask about columns of one of them"
             )
-
-
-def _check_level(level: object) -> None:
-    if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats
+from mercer.checks import Floats, check_level
 from mercer.columns import Boolean, Categorical, Column, Ordered
 from mercer.table_releases import TableRelease
 from mercer.weighted import Interval
@@ -78,8 +78,7 @@ def estimate(
 
     A column of levels has no mean; dates are days since 1970-01-01.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+    check_level(level)
     release = distribution(release)
     held = np.ones(len(release.codes)) if where is None else release.matching(where).astype(float)
     if name is None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.checks import Floats, check_count, check_positive
+from mercer.checks import Floats, check_count, check_level
 from mercer.curve_draws import Mesh, order_statistic, suprema
 from mercer.functionals import Curve, Plain
 from mercer.release import Band
@@ -87,7 +87,7 @@ class NoisyCurve(Curve):
         That is not exact: at level 0.95, measured coverage was 0.92 to 0.98.  It is never
         narrower than for a smoothing fixed beforehand.  `standard_error` is that of a fixed one.
         """
-        _check_level(level)
+        check_level(level)
         orders = self._orders(order)
         centre, sd = self.derivative(x, orders), self.standard_error(x, orders)
         if simultaneous:
@@ -111,7 +111,7 @@ class NoisyCurve(Curve):
         another number of runs moves them a little.  With a smoothing given beforehand nothing else
         is approximate for a functional that is linear in the curve, and others hold to first order.
         """
-        _check_level(level)
+        check_level(level)
         check_count("runs", runs, least=20, most=4000, hint="more runs, steadier ends")
         if (1 - level) / 2 * (runs + 1) < 1 - 1e-9:
             raise ValueError(
@@ -213,9 +213,3 @@ class Difference(NoisyCurve):
 
     def __repr__(self) -> str:
         return f"<Difference of two curves on {self.domain.describe()}>"
-
-
-def _check_level(level: float) -> None:
-    check_positive("level", level, "0.95 is usual")
-    if level >= 1:
-        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")

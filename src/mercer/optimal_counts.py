@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.checks import Floats, check_count, check_epsilon
+from mercer.checks import Floats, check_count, check_epsilon, check_level
 from mercer.count_losses import LOSSES, OWN, check_prior, loss_matrix
 from mercer.entropy import Entropy
 from mercer.fields import Fields, finite, numbers
@@ -133,8 +133,7 @@ class OptimalCount:
         """
         hint = "it is what draw returned"
         place = check_count("output", output, least=0, most=self.n, hint=hint)
-        if not isinstance(level, (float, np.floating)) or not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), for example 0.95; got {level!r}")
+        check_level(level)
         most = (1 - Fraction(float(level))) / 2 * self.total
         kept = [
             count

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.axes import MOST_LISTED, Axes, Axis
 from mercer.cell_releases import HistogramRelease, Margin
-from mercer.checks import Bools, Floats
+from mercer.checks import Bools, Floats, check_level
 from mercer.count_releases import CountRelease
 from mercer.margin_releases import MarginsRelease
 from mercer.marginals import labels_of
@@ -87,8 +87,8 @@ def draw_counts(
     release: AnyCounts, page: CountPage, figure: Any, *, level: float | None, title: str | None
 ) -> None:
     """Bars, maps and lists with the promise under the title, and what they mean below."""
-    if level is not None and not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+    if level is not None:
+        check_level(level)
     wide, high = page.size
     figure.set_layout_engine(
         "constrained", rect=(0.01, _BOTTOM / high, 0.98, 1 - (_TOP + _BOTTOM) / high),

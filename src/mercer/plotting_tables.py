@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats
+from mercer.checks import Floats, check_level
 from mercer.columns import Column, Date
 from mercer.marginals import correlation, distribution, labels_of, marginal, share_of_true
 from mercer.table_releases import TableRelease
@@ -28,8 +28,8 @@ def draw_table(
     release: TableRelease, sheet: Sheet, figure: Any, *, level: float | None, title: str | None
 ) -> None:
     """Histograms and bars with error bars, circles whose area is the weight; words around them."""
-    if level is not None and not 0 < level < 1:
-        raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+    if level is not None:
+        check_level(level)
     wide, high = sheet.size
     figure.set_layout_engine(
         "constrained",

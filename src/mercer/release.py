@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from mercer.bases import Basis, SpectralBasis
-from mercer.checks import Floats
+from mercer.checks import Floats, check_level
 from mercer.domain import Domain
 from mercer.laws import Law, Normal
 from mercer.statements import Statement
@@ -133,8 +133,7 @@ class FunctionRelease(Release):
 
         It speaks of the noise alone: the estimate's own sampling error is not in it (M15).
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        check_level(level)
         centre, sd = self.raw(x), self.standard_error(x)
         width = self._simultaneous(level) * sd if simultaneous else self._pointwise(x, level, sd)
         return Band(centre - width, centre + width, level)

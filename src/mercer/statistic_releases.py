@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from mercer.checks import check_level
 from mercer.count_releases import Condition
 from mercer.fields import Fields, finite
 from mercer.release import Release
@@ -36,8 +37,7 @@ class StatisticRelease(Release):
 
     def interval(self, level: float = 0.95) -> Interval:
         """The value with the ends of an interval for the statistic of the records."""
-        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        check_level(level)
         if self.scale is None:
             raise ValueError(
                 "the asymptotic method does not tell the scale of its noise, which follows the "

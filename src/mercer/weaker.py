@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from mercer import entropy
-from mercer.axes import MOST_LISTED, Axes, Axis
+from mercer.axes import MOST_LISTED, Axes
 from mercer.binning import axis_of
 from mercer.cell_draws import check_worth
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import check_choice, check_epsilon
-from mercer.clauses import axes_of_condition, words_of
-from mercer.columns import Boolean, Numeric
+from mercer.column_rules import FAR
+from mercer.columns import Numeric
 from mercer.count_asked import Question, name_of
 from mercer.count_releases import CountRelease
-from mercer.counting import counted
+from mercer.counting import condition_of, counted
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.random_draws import (
@@ -37,7 +37,7 @@ from mercer.random_rules import check_gamma, check_weaker, rarest
 from mercer.record_data import open_records
 from mercer.statistic_releases import StatisticRelease
 from mercer.summaries.cell_counts import CellCounts, count_cells
-from mercer.summaries.paired_values import FAR, paired_values
+from mercer.summaries.paired_values import paired_values
 from mercer.table_domain import TableDomain
 
 __all__ = ["random_histogram", "random_proportion", "random_statistic"]
@@ -95,13 +95,7 @@ def random_proportion(
     """
     check_weaker(weaker_promise, "the few that a rare condition holds for")
     share = check_gamma(gamma)
-    if where is None:
-        name = name_of(data, columns)
-        axes, words = Axes((Axis(Boolean(name)),)), name
-    else:
-        if columns is not None:
-            raise ValueError("columns names a column of truths; where names its columns itself")
-        axes, words = axes_of_condition(where), words_of(where)
+    axes, words = condition_of(data, where, columns)
     ask = _question(axes, epsilon, unit, counts, "zero", insist)
     source = entropy.resolve(rng)
     check_unclaimed(data, source)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer import entropy
-from mercer.checks import Bools, Floats, Ints, check_count
+from mercer.checks import Bools, Floats, Ints, check_count, check_level
 
 __all__ = ["Interval", "Pushed", "Weighted", "resample"]
 
@@ -84,8 +84,7 @@ class Weighted(ABC):
         From releases redrawn around this one with the public law of the noise: sampling error and
         what smoothing takes away are not in it.  Its ends are NaN for a table drawn whole.
         """
-        if not 0 < level < 1:
-            raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+        check_level(level)
         if isinstance(h, Mapping):
             values, estimate = self._holds(h), self.probability(h)
         else:
