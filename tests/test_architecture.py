@@ -122,8 +122,6 @@ LAYERS = {
         "curves",
         "plotting_machines",
         "plotting_curves",
-        "plotting_cells",
-        "plotting_counts",
         "plotting",
         "choices",
         "reduced_space",
@@ -201,8 +199,6 @@ LAYERS = {
         "table_drafts",
         "terminal_conditions",
         "terminal_tables",
-        "terminal_conditions",
-        "histogram_plans",
         "terminal_cells",
         "terminal_counts",
         "cli_audit",
@@ -375,6 +371,7 @@ CASES = [(name, path) for name, path in modules()]
 
 def test_every_module_has_a_layer():
     assert {name for name, _ in CASES} == set(LAYER)
+    assert sum(map(len, LAYERS.values())) == len(LAYER)  # and one only
 
 
 @pytest.mark.parametrize(
@@ -387,6 +384,15 @@ def test_imports_point_down(name, path):
         else:
             assert LAYER[other] < LAYER[name], f"{name} may not import {other}"
         assert not (name in RIGHT and other in LEFT), f"{name} is right of the door, {other} left"
+
+
+def test_the_page_names_every_module_once_in_its_layer():
+    page = (ROOT.parent.parent / "docs" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (\d) \| ([^|]*) \|", page, re.M)
+    named = {int(layer): re.findall(r"`(\w+)/?`", modules) for layer, modules in rows}
+    assert len(rows) == len(LAYERS)
+    for layer, modules in LAYERS.items():
+        assert sorted(named[layer]) == sorted(name for name in modules if name != "__main__")
 
 
 def test_the_walk_would_see_a_wrong_import(tmp_path):
