@@ -154,6 +154,9 @@ def test_smoothed_answers_are_nearer_and_inside(rng):
     assert release.best.min() >= 0
     with pytest.raises(ValueError, match="without an order"):
         _ = mercer.histogram(["a", "b"] * 50, categories=["a", "b"], epsilon=1).best
+    sparse = mercer.histogram(values, bins=range(256), epsilon=1, sparse=True)
+    with pytest.raises(ValueError, match="noise in every cell"):
+        sparse.query(3, 4, smooth=True)
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])

@@ -190,9 +190,8 @@ class HistogramRelease(Release):
         check_level(level)
         where = self._where(question)
         weights = vectors(self.domain, where)
+        best = self.best if smooth else None
         if self.keys is not None:
-            if smooth:
-                raise ValueError("smooth is for a release of all cells: this one is sparse")
             assert self.threshold is not None
             held = self.keys, self.values
             return sparse_answer(
@@ -203,9 +202,9 @@ class HistogramRelease(Release):
         noisy = share if self.exact is None else share * ~self.exact
         width = noise_width(self.noise, noisy, level)
         found = clipped(value, (width, width), self.most, level)
-        if not smooth:
+        if best is None:
             return found
-        nearer = min(max(float(share @ self.best), found.lower), found.upper)
+        nearer = min(max(float(share @ best), found.lower), found.upper)
         return found._replace(estimate=nearer)
 
     def margin(self, *names: str, level: float = 0.95) -> Margin:
@@ -253,6 +252,8 @@ class HistogramRelease(Release):
         from mercer.count_smoothing import best_counts
 
         axis = self._single("smoothed counts")
+        if self.keys is not None or self.exact is not None:
+            raise ValueError("smoothed counts are of a release with noise in every cell")
         if not axis.column.numeric:
             raise ValueError(f"{axis.name!r} has levels without an order: nothing is near another")
         total = float(self.n) if self.complete else None
