@@ -11,7 +11,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
@@ -117,9 +117,18 @@ def _environment() -> str:
         ("date", datetime.datetime.now(datetime.UTC).date().isoformat()),
         ("processor", f"{_processor()}, {os.cpu_count()} cores"),
         ("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"),
-        ("packages", ", ".join(f"{package} {version(package)}" for package in packages)),
+        ("packages", ", ".join(f"{name} {version(name)}" for name in packages if _there(name))),
     ]
     return "\n".join(["| | |", "| --- | --- |", *(f"| {key} | {value} |" for key, value in rows)])
+
+
+def _there(package: str) -> bool:
+    """Peers need not be installed where a script does not run them."""
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _commit() -> str:

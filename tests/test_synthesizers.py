@@ -89,7 +89,8 @@ def test_every_option_is_handed_on(frame, tmp_path):
     waves = PrivateSynthesizer(
         domain=DOMAIN, method="features", features=20, size=5, restarts=2, choice_share=0.5, **PROMISE
     ).fit(frame)  # fmt: skip
-    assert (len(waves.points_), waves.release_.embedding.size) == (5, 20)
+    assert 1 <= len(waves.points_) <= 5  # records without weight are left out
+    assert waves.release_.embedding.size == 20
     assert waves.release_.privacy.mechanism.endswith("epsilon = 1 of it")
     whole = PrivateSynthesizer(1.0, domain={"ill": bool}, method="exponential", size=2).fit(frame)
     assert whole.release_.method == "exponential"

@@ -76,7 +76,7 @@ def synthetic(
         rows of a public distribution.  By default they follow private laws of the columns (see
         `scale`; "laws" asks for that with scales of your own), or fill the domain evenly.
     size
-        Number of synthetic records: by default 1000 landmarks, or 200 with "features".
+        Number of synthetic records: by default 1000 landmarks, or up to 200 with "features".
     kernel, scale
         "gaussian", "matern52", "matern32" or "exponential", times exp(-scale) for two different
         categories; or a `mercer.OwnKernel` on records of any kind, with `public` landmarks and
