@@ -214,6 +214,19 @@ class Ledger:
             run("INSERT INTO mercer_charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row, digest)
         return Receipt(self.id, name, row[1], row[2], digest)
 
+    def rehearse(
+        self, name: str, events: Iterable[Event], *, epsilon: float, delta: float
+    ) -> Remaining:
+        """What is left of a dataset, if it would accept this charge: else BudgetExceeded."""
+        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
+        cost.check()
+        with self._store.transaction() as run:
+            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
+            past = charges_in(run, self.id, dataset, self.where)
+        if not Filter(dataset.epsilon, dataset.delta).accepts([*(c.cost for c in past), cost]):
+            raise _exceeded(dataset, past, cost)
+        return _remaining(dataset, past, None)
+
     def check_use(self, name: str, *, unit: str, secure: bool) -> None:
         """LedgerError unless such releases may be charged: what `charge` asks before it counts."""
         self._check_use(self.dataset(name), unit, secure)
