@@ -46,8 +46,9 @@ class DryRun:
 
     def __str__(self) -> str:
         counted = f"{self.n} rows" if self.unit == "row" else f"{self.n} persons ({self.unit!r})"
+        what = self.what[:1].upper() + self.what[1:]
         lines = [
-            f"Dry run: nothing was spent, nothing was released. {self.what[:1].upper()}{self.what[1:]}.",
+            f"Dry run: nothing was spent, nothing was released. {what}.",
             f"  counted   {counted}; the unit of privacy is one {self.unit}",
             f"  promise   {self.promise}",
             f"  noise     {self.mechanism}",

@@ -68,6 +68,8 @@ class _Asked:
         self, columns: object, unit: str | None, dimension: int | None, bounds: object,
         answer: Answer | None, reading: Reading,
     ) -> None:  # fmt: skip
+        if columns is None and isinstance(bounds, Mapping):
+            columns = list(bounds)  # bounds by name name the columns
         self.columns, self.unit, self.dimension = columns, unit, dimension
         self.bounds, self.answer, self.reading = bounds, answer, reading
 
