@@ -159,6 +159,8 @@ def _from_list(data: Sequence[Any], ask: _Asked) -> Rows:
     import pyarrow as pa
 
     if ask.columns is None and ask.dimension is None:
+        if ask.bounds is not None:
+            Domain.of(ask.bounds, ["x"])  # what is wrong with them is said first
         raise ValueError(
             "columns is missing: a list does not declare how many columns its rows have; name "
             "them with columns=…, give bounds for each, or hand in a numpy array"
