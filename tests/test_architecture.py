@@ -281,7 +281,7 @@ SAME_LAYER = {
     ("__main__", "cli"), ("cli", "terminal"), ("estimators", "api"), ("densities", "release"),
     ("composition", "accountants"), ("filters", "accountants"), ("filters", "composition"),
     ("ledger_rows", "ledger_store"), ("claims", "ledger_store"), ("ledger", "ledger_store"),
-    ("ledger", "ledger_rows"), ("ledger", "claims"), ("ledger", "remaining"), ("publish", "ledger"),
+    ("ledger", "ledger_rows"), ("ledger", "claims"), ("ledger", "remaining"), ("remaining", "ledger_store"), ("publish", "ledger"),
     ("cli", "cli_ledger"), ("cli_ledger", "terminal"),
     ("storage", "release"), ("plotting", "release"),
     ("draws", "publish"), ("draws", "recipes"), ("bandwidths", "draws"), ("bandwidths", "publish"), ("selection", "bandwidths"),
