@@ -3,6 +3,7 @@
 False alarms: an exact test rejects a correct draw with probability 1e-9 at most, over all cases.
 """
 
+import json
 import math
 import warnings
 from datetime import UTC, date, datetime, time, timedelta
@@ -19,7 +20,7 @@ import pytest
 from scipy.stats import binomtest
 
 import mercer
-from mercer import persons
+from mercer import persons, terminal
 from mercer.audits import epsilon_lower_bound
 from mercer.axes import Axes
 from mercer.binning import axis_of
@@ -35,6 +36,7 @@ from mercer.record_data import open_records
 from mercer.summaries.cell_counts import CellCounts, count_cells
 from mercer.table_domain import TableDomain
 from tests.conftest import ALPHA
+from tests.shell import released
 
 SAME = {  # name of a person: spellings of it
     "1": [1, 1.0, True, "1", " 1 ", "1.0", "001", "+1", "1.", "true", " TRUE", np.int8(1), np.float32(1),
@@ -535,6 +537,37 @@ def test_progress_tells_no_number_of_rows_of_persons(call, tmp_path):
         CALLS[call](data, unit="who", progress=people_.append)
         assert sum(rows) >= 200  # public
         assert people_ == []
+
+
+def test_commands_tell_which_rows_count_and_not_how_many(tmp_path, monkeypatch, capsys):
+    long_frame().to_csv(tmp_path / "p.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    cells = ("--column", "x", "--bins", 2, "--bounds", 0, 1, "--unit", "who", "--epsilon", 1)
+    out = " ".join(released(capsys, "histogram", "p.csv", *cells, "-o", "r.json").split())
+    assert (
+        "each 'who' counts once, in one of their rows, drawn at random; --rows-per-person K" in out
+    )
+    assert "200" not in out
+    assert "drawn at random" in released(capsys, "inspect", "r.json")
+    more = (*cells, "--rows-per-person", 3, "--json")
+    told = json.loads(released(capsys, "histogram", "p.csv", *more, "-o", "s.json"))
+    assert told["rows"] == "each 'who' counts in at most 3 of their rows, drawn at random"
+    assert told["rows_each"] == 3
+
+
+def test_a_terminal_shows_no_number_before_there_is_one(monkeypatch):
+    lines = []
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("rich.progress.Progress.update", lambda *_, **new: lines.append(new))
+    added = []
+    monkeypatch.setattr(
+        "rich.progress.Progress.add_task", lambda _, words, **__: added.append(words)
+    )
+    with terminal.progress(True) as tick:
+        assert (added, lines) == (["reading"], [])
+        tick(700)
+        tick(1000)
+    assert lines == [{"description": "700 rows"}, {"description": "1,700 rows"}]
 
 
 def test_nothing_tells_the_number_of_rows_of_persons():
