@@ -365,6 +365,8 @@ SAME_LAYER = {
     ("expected", "margin_tables"), ("expected", "planning"), ("expected", "table_plans"),
     ("histograms", "expected"), ("learning", "expected"), ("lives", "expected"),
     ("selection", "calls"), ("selection", "expected_choices"), ("synthesis", "expected"),
+    ("bandwidths", "calls"), ("bandwidths", "expected_choices"), ("random_draws", "publish"),
+    ("weaker", "expected"),
 }  # fmt: skip
 
 

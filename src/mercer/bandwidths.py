@@ -14,17 +14,20 @@ from scipy.optimize import brentq
 
 from mercer import entropy as sources
 from mercer.accountants import gaussian_multiplier
+from mercer.calls import call
 from mercer.checks import check_choice, check_epsilon, check_positive
 from mercer.choices import BandwidthRelease
 from mercer.composition import decimal, delta_of, gaussian_beside
 from mercer.domain import Domain
 from mercer.draws import Held, draw_spread, part
 from mercer.entropy import Entropy
+from mercer.expected_choices import of_bandwidth
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Promise
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import ApproximateEvent, Event, PureEvent
 from mercer.publish import LedgerLike, Purse, spend
+from mercer.reading import Reading
 from mercer.statements import Statement
 from mercer.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from mercer.summaries.tally import Tally
@@ -156,6 +159,7 @@ def private_bandwidth(
 
 
 @np.errstate(all="ignore")
+@call(of_bandwidth)
 def _bandwidth(
     data: object,
     method: str,
@@ -165,6 +169,11 @@ def _bandwidth(
     epsilon: object = None,
     columns: object = None,
     unit: str | None = None,
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
@@ -174,8 +183,9 @@ def _bandwidth(
     source = sources.resolve(rng)
     if unit is not None and method == "private-cv":
         raise ValueError("unit cannot be combined with cross-validation; use scott_bandwidth")
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
-    held = Held(data, bounds, columns, unit, purse, one=False)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    held = Held(data, bounds, columns, unit, purse, reading, one=False)
     what = f"bandwidth of {', '.join(held.domain.names)}"
     statement = held.charge(epsilon, what)
     lengths, _ = private_bandwidth(

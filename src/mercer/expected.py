@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
-    "of_count", "of_curve", "of_density", "of_histogram", "of_machine", "of_synthetic", "of_table",
+    "of_count", "of_curve", "of_density", "of_histogram", "of_machine", "of_statistic",
+    "of_synthetic", "of_table",
 ]  # fmt: skip
 
 Arguments = Mapping[str, Any]
@@ -151,3 +152,8 @@ def of_curve(given: Arguments, made: Any) -> str:
 def of_machine(_given: Arguments, _made: Any) -> str:
     """Of a classifier or regression whose own words are missing: it is learnt for them."""
     return "see mercer.classifier on made-up records of this kind, with a seed"
+
+
+def of_statistic(_given: Arguments, _made: Any) -> str:
+    """Of a statistic under random DP: its noise follows the records."""
+    return "noise for a quantile of what exchanging two records moves: known after it is released"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["of_fit", "of_quantiles", "of_selection", "of_spread"]
+__all__ = ["of_bandwidth", "of_fit", "of_quantiles", "of_selection", "of_spread"]
 
 Arguments = Mapping[str, Any]
 
@@ -50,3 +50,10 @@ def _of_choice(candidates: int, epsilon: float) -> str:
         f"the score of the chosen one is within {reach:.3g} times the sensitivity of the best, in "
         "95 % of the cases"
     )
+
+
+def of_bandwidth(given: Arguments, made: Any) -> str:
+    """Of a private bandwidth: how far quartiles or scores are from the best."""
+    if given["method"] == "private-scott":
+        return _of_ranks(made.epsilon / 2, (1 << 15) + 1, made.n)
+    return "the score of the chosen bandwidth is near the best: see docs/proofs/selection.md"

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from mercer.cell_releases import HistogramRelease
+from mercer.checks import check_worthwhile
 from mercer.claims import claim_on
 from mercer.count_releases import Condition, CountRelease
 from mercer.entropy import MAX_SCALE, Entropy, simulation
 from mercer.ledger import LedgerError
 from mercer.mechanisms.counts import CountNoise
+from mercer.publish import Rehearsed
 from mercer.random_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from mercer.random_statements import RandomStatement
 from mercer.statements import rows_words
@@ -44,16 +46,23 @@ class Weaker:
     unit: str
     n: int
     entropy: Entropy
+    what: str = ""  # is released
+    insist: bool = False
+    dry: bool = False  # say what would be released, and stop there
 
     def statement(
         self, mechanism: str, unprotected: str, *, delta: float = 0.0, asymptotic: bool = False
     ) -> RandomStatement:
-        """In words."""
-        return RandomStatement(
+        """In words; a promise that protects next to nobody is refused before anything is drawn."""
+        check_worthwhile(self.epsilon, delta, self.n, insist=self.insist)
+        made = RandomStatement(
             epsilon=self.epsilon, delta=delta, gamma=float(self.gamma), asymptotic=asymptotic,
             unit=self.unit, n=self.n, mechanism=mechanism, unprotected=unprotected,
             secure=self.entropy.secure, version=__version__,
         )  # fmt: skip
+        if self.dry:
+            raise Rehearsed(made, self.what, "no ledger can count a weaker promise")
+        return made
 
 
 def check_unclaimed(data: object, entropy: Entropy) -> None:

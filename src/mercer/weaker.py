@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.axes import MOST_LISTED, Axes
 from mercer.binning import axis_of
+from mercer.calls import call
 from mercer.cell_draws import check_worth
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import check_choice, check_epsilon
@@ -24,6 +23,7 @@ from mercer.columns import Numeric
 from mercer.count_asked import Question, name_of
 from mercer.count_releases import CountRelease
 from mercer.counting import condition_of, counted
+from mercer.expected import of_count, of_histogram, of_statistic
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.random_draws import (
@@ -34,6 +34,7 @@ from mercer.random_draws import (
     publish_random_statistic,
 )
 from mercer.random_rules import check_gamma, check_weaker, rarest
+from mercer.reading import Reading
 from mercer.record_data import open_records
 from mercer.statistic_releases import StatisticRelease
 from mercer.summaries.cell_counts import CellCounts, count_cells
@@ -45,7 +46,7 @@ __all__ = ["random_histogram", "random_proportion", "random_statistic"]
 METHODS = ("exact", "asymptotic")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_count)
 def random_proportion(
     data: object,
     *,
@@ -56,7 +57,10 @@ def random_proportion(
     columns: str | None = None,
     counts: str | None = None,
     unit: str | None = None,
+    na_values: object = None,
+    formats: object = None,
     insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     progress: Callable[[int], None] | None = None,
 ) -> CountRelease:
@@ -81,7 +85,7 @@ def random_proportion(
     insist
         Release even where noise must drown the count, or where n and gamma say that no count
         would be exact, so that `mercer.proportion` promises more at the same noise.
-    rng, progress
+    na_values, formats, dry_run, rng, progress
         As in `mercer.proportion`.
 
     Examples
@@ -96,7 +100,8 @@ def random_proportion(
     check_weaker(weaker_promise, "the few that a rare condition holds for")
     share = check_gamma(gamma)
     axes, words = condition_of(data, where, columns)
-    ask = _question(axes, epsilon, unit, counts, "zero", insist)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    ask = _question(axes, epsilon, unit, counts, "zero", insist, reading)
     source = entropy.resolve(rng)
     check_unclaimed(data, source)
     one = Sensitivity(1.0, norm="l1")
@@ -104,11 +109,12 @@ def random_proportion(
     number, n = counted(ask, data, truths=where is None, progress=progress)
     _check_gain(n, 1, share, "mercer.proportion", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)
-    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source)
+    what = f"proportion of {words}"
+    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source, what, insist, dry_run)
     return publish_random_count(number, noise, weaker, words=words)
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_histogram)
 def random_histogram(
     values: object,
     *,
@@ -124,7 +130,10 @@ def random_histogram(
     counts: str | None = None,
     unit: str | None = None,
     missing: str = "zero",
+    na_values: object = None,
+    formats: object = None,
     insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     progress: Callable[[int], None] | None = None,
 ) -> HistogramRelease:
@@ -138,7 +147,9 @@ def random_histogram(
 
     Parameters
     ----------
-    values, bins, categories, bounds, other, outside, columns, counts, missing, rng, progress
+    values, bins, categories, bounds, other, outside, columns, counts, missing, na_values
+        As in `mercer.histogram`.
+    formats, dry_run, rng, progress
         As in `mercer.histogram`.
     epsilon, gamma, weaker_promise, insist
         As in `mercer.random_proportion`.
@@ -161,7 +172,8 @@ def random_histogram(
     name = name_of(values, columns)
     axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)  # fmt: skip  # noqa: E501
     axes = Axes((axis,))
-    ask = _question(axes, epsilon, unit, counts, missing, insist)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    ask = _question(axes, epsilon, unit, counts, missing, insist, reading)
     if axes.cells > MOST_LISTED:
         raise ValueError(f"there are {axes.cells} cells, too many to list (at most {MOST_LISTED})")
     source = entropy.resolve(rng)
@@ -174,11 +186,12 @@ def random_histogram(
     n = ask.n(tally)
     _check_gain(n, axes.cells, share, "mercer.histogram", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)
-    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source)
+    what = f"histogram of {name}"
+    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source, what, insist, dry_run)
     return publish_random_cells(tally, noise, weaker, complete=ask.missing == "drop")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_statistic)
 def random_statistic(
     values: object,
     *,
@@ -189,6 +202,10 @@ def random_statistic(
     weaker_promise: object = None,
     method: str = "exact",
     columns: str | None = None,
+    na_values: object = None,
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     progress: Callable[[int], None] | None = None,
 ) -> StatisticRelease:
@@ -215,7 +232,7 @@ def random_statistic(
         h / (n epsilon), and its scale public (docs/proofs/random.md, 4).  "asymptotic": the
         thesis' own, noise 2 h / (n epsilon), a delta near exp(-epsilon sqrt(n) / 2): a guarantee
         in the limit of large n only, and labelled so; the scale of the noise is not told.
-    columns, rng, progress
+    columns, na_values, formats, insist, dry_run, rng, progress
         As in `mercer.histogram`.
 
     Examples
@@ -245,23 +262,31 @@ def random_statistic(
     source = entropy.resolve(rng)
     check_unclaimed(values, source)
     name = name_of(values, columns)
-    records = open_records(values, domain=TableDomain([Numeric(name, -FAR, FAR)]), unit=None)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    domain = TableDomain([Numeric(name, -FAR, FAR)])
+    records = open_records(values, domain=domain, unit=None, reading=reading)
     if progress is not None:
         records.progress(progress)
     held = paired_values(records, change, own)
     if held.n < 2:
         raise ValueError(f"there must be at least 2 rows, got {held.n}; nothing was released")
-    weaker = Weaker(number, share, "row", held.n, source)
     words = f"{statistic if own is None else 'statistic'} of {name}"
+    weaker = Weaker(number, share, "row", held.n, source, words, insist, dry_run)
     return publish_random_statistic(held, weaker, words=words, asymptotic=method == "asymptotic")
 
 
 def _question(
-    axes: Axes, epsilon: object, unit: str | None, counts: str | None, missing: str, insist: object
+    axes: Axes,
+    epsilon: object,
+    unit: str | None,
+    counts: str | None,
+    missing: str,
+    insist: object,
+    reading: Reading,
 ) -> Question:
     return Question.of(
         axes, epsilon=epsilon, delta=None, unit=unit, rows_per_person=1, counts=counts,
-        missing=missing, insist=insist,
+        missing=missing, insist=insist, reading=reading,
     )  # fmt: skip
 
 
