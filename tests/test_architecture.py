@@ -55,6 +55,8 @@ LAYERS = {
     ],
     2: [
         "sensitive",
+        "folders",
+        "headers",
         "tables",
         "targets",
         "answers",
@@ -221,6 +223,7 @@ LAYERS = {
 }
 LAYER = {name: layer for layer, names in LAYERS.items() for name in names}
 LEFT = {
+    "headers",
     "data",
     "sensitive",
     "answers",
@@ -341,6 +344,8 @@ SAME_LAYER = {
     ("cell_releases", "count_smoothing"), ("cell_releases", "histogram_densities"),
     ("cell_releases", "sparse_questions"), ("counting", "count_asked"), ("histograms", "count_asked"), ("margin_tables", "count_asked"), ("sparse_questions", "cell_questions"), ("sparse_questions", "weighted"), ("weaker", "count_asked"),
     ("axes", "column_base"), ("axes", "column_rules"), ("clauses", "column_rules"),
+    ("headers", "folders"), ("files", "folders"), ("files", "headers"), ("data", "folders"), ("data", "headers"),
+    ("record_data", "folders"), ("record_data", "headers"), ("curve_data", "folders"), ("curve_data", "headers"), ("curve_groups", "headers"),
 }  # fmt: skip
 
 

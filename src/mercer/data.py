@@ -10,13 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.answers import Answer, answers_of, beside, taken_out
 from mercer.checks import Floats
+from mercer.folders import paths_of
+from mercer.headers import listed
 from mercer.sensitive import Sensitive
 from mercer.tables import names_of, numbers_among, numbers_of, table_of
 
@@ -158,14 +159,14 @@ def open_rows(
         return data
     if unit is not None and not isinstance(unit, str):
         raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
-    if isinstance(data, (str, Path)):
+    if (paths := paths_of(data)) is not None:
         from mercer.files import file_batches, keeps_places
 
-        schema, tasks = file_batches(Path(data))
+        schema, tasks = file_batches(paths)
         if answer is not None and answer.column is None:
             raise TypeError("y must be the name of a column where the data are a file")
         rows = _from_schema(schema, tasks, columns, unit, dimension, answer)
-        rows.fixed = keeps_places(Path(data))
+        rows.fixed = keeps_places(paths)
         return rows
     names = names_of(data)
     if names is None:
@@ -235,7 +236,7 @@ def _choose(
         if dimension is not None and len(names) != dimension:
             raise ValueError(
                 f"columns is missing: bounds speak of {dimension} column(s) and the data have "
-                f"{_listed(present)}; name the ones to release with columns=…"
+                f"{listed(present)}; name the ones to release with columns=…"
             )
     elif isinstance(columns, str):
         names = [columns]
@@ -252,7 +253,7 @@ def _choose(
     for name in [*names, *([unit] if unit else []), *([label] if label else [])]:
         if name not in present:
             what = "unit" if name == unit else "y" if name == label else "columns"
-            raise ValueError(f"{what}: there is no column {name!r}; there are {_listed(present)}")
+            raise ValueError(f"{what}: there is no column {name!r}; there are {listed(present)}")
     return names
 
 
@@ -264,11 +265,6 @@ def _even(data: Sequence[Any], width: int) -> Any:
     rows = [row if isinstance(row, (list, tuple)) and len(row) == width else empty for row in data]
     flat = [cell for row in rows for cell in row]
     return np.fromiter(flat, dtype=object, count=len(flat)).reshape(len(rows), width)
-
-
-def _listed(present: list[str]) -> str:
-    shown = ", ".join(map(repr, present[:30]))
-    return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")
 
 
 def _from_array(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from mercer.api import count_of
 from mercer.checks import Floats, check_choice
 from mercer.data import open_rows
 from mercer.domain import MOST_COLUMNS, Domain
+from mercer.folders import paths_of
 from mercer.laws import Law
 from mercer.machine_recipes import MachineRecipe
 from mercer.machines import MachineRelease
@@ -64,7 +64,7 @@ def learn(
     one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
     dimension = None if one_pair else dimension_of(bounds)
     rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
-    if columns is None and one_pair and len(rows.names) > 1 and isinstance(X, (str, Path)):
+    if columns is None and one_pair and len(rows.names) > 1 and paths_of(X) is not None:
         raise ValueError(
             "columns is missing: name the columns of the file to learn from, or give bounds for "
             "each of them"

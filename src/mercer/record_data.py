@@ -17,6 +17,8 @@ from mercer.cells import reader_of
 from mercer.checks import Floats
 from mercer.data import Rows
 from mercer.files import Task, file_batches, keeps_places
+from mercer.folders import paths_of
+from mercer.headers import listed
 from mercer.table_domain import TableDomain
 from mercer.tables import names_of, person_name, table_of
 
@@ -91,8 +93,8 @@ def open_records(data: object, *, domain: TableDomain, unit: str | None) -> Reco
             f"unit must name a column that is not released, got {unit!r}; it names the person: "
             "leave it out of the domain"
         )
-    if isinstance(data, (str, Path)):
-        return _from_file(Path(data), domain, unit)
+    if (paths := paths_of(data)) is not None:
+        return _from_files(paths, domain, unit)
     if isinstance(data, (list, tuple, range)):
         return _from_list(data, domain, unit)
     names = names_of(data)
@@ -101,10 +103,10 @@ def open_records(data: object, *, domain: TableDomain, unit: str | None) -> Reco
     return _from_table(data, names, domain, unit)
 
 
-def _from_file(path: Path, domain: TableDomain, unit: str | None) -> Records:
-    schema, tasks = file_batches(path)
+def _from_files(paths: list[Path], domain: TableDomain, unit: str | None) -> Records:
+    schema, tasks = file_batches(paths)
     _check_names(schema.names, domain, unit)
-    declared = keeps_places(path)  # cells of CSV files are text
+    declared = keeps_places(paths)  # cells of CSV files are text
     if declared:
         _check_types(schema, domain, unit)
     records = Records(domain, unit, tasks)
@@ -269,11 +271,9 @@ def _from_objects(
 def _check_names(present: list[str], domain: TableDomain, unit: str | None) -> None:
     for name in [*domain.names, *([unit] if unit else [])]:
         if name not in present:
-            shown = ", ".join(map(repr, present[:30]))
-            more = f" and {len(present) - 30} more" if len(present) > 30 else ""
             raise ValueError(
                 f"{'unit: ' if name == unit else ''}the table has no column {name!r}; there "
-                f"are {shown}{more}"
+                f"are {listed(present)}"
             )
         if present.count(name) > 1:
             raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
