@@ -247,7 +247,7 @@ def _choose(
             f"columns must be a column's name or a list of names, got {type(columns).__name__}"
         )
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"columns must be one or more different names, got {names}")
+        raise ValueError(f"columns must be one or more different names, got {listed(names)}")
     if label in names:
         raise ValueError(f"y names the column {label!r}, which is among the columns to learn from")
     for name in [*names, *([unit] if unit else []), *([label] if label else [])]:

@@ -80,9 +80,9 @@ class _Ready:
 def open_records(data: object, *, domain: TableDomain, unit: str | None) -> Records:
     """Records of whatever the caller handed in; errors name columns and types, never values.
 
-    A data frame, an Arrow table, a CSV or Parquet file or a folder of them, with the domain's
-    columns by name; an array with a column for each of the domain's, in its order; or a list of
-    rows, each a dictionary by name or a tuple in order.
+    A data frame, an Arrow table, a CSV or Parquet file, a folder or a list of them, with the
+    domain's columns by name; an array with a column for each of the domain's, in its order; or a
+    list of rows, each a dictionary by name or a tuple in order.
     """
     if isinstance(data, Records):
         return data
