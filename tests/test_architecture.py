@@ -58,6 +58,8 @@ LAYERS = {
     2: [
         "sensitive",
         "names",
+        "folders",
+        "headers",
         "tables",
         "cell_sorts",
         "cells",
@@ -230,6 +232,7 @@ LAYERS = {
 }
 LAYER = {name: layer for layer, names in LAYERS.items() for name in names}
 LEFT = {
+    "headers",
     "data",
     "sensitive",
     "answers",
@@ -367,6 +370,9 @@ SAME_LAYER = {
     ("selection", "calls"), ("selection", "expected_choices"), ("synthesis", "expected"),
     ("bandwidths", "calls"), ("bandwidths", "expected_choices"), ("random_draws", "publish"),
     ("weaker", "expected"),
+    ("headers", "folders"), ("files", "folders"), ("files", "headers"), ("data", "folders"), ("data", "headers"),
+    ("record_data", "folders"), ("curve_data", "folders"), ("curve_data", "headers"), ("curve_groups", "headers"),
+    ("record_data", "headers"),
 }  # fmt: skip
 
 

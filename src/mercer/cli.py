@@ -137,7 +137,7 @@ def density(
     file_out = terminal.target(output, overwrite)
     if epsilon is not None and len(epsilon) != 1:
         raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
-    with terminal.progress(not as_json) as tick:
+    with terminal.progress(not as_json, file) as tick:
         release = release_density(
             file,
             bounds=terminal.pairs(bounds),
@@ -158,7 +158,7 @@ def density(
         )
     release.save(file_out)
     if as_json:
-        terminal.print_json(terminal.summary(release) | {"file": str(file_out)})
+        terminal.print_json(terminal.summary(release) | {"file": str(file_out)}, file)
         return
     terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
     print(f"Written to {file_out}. Look at it: mercer plot {file_out}")

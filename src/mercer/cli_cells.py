@@ -245,7 +245,7 @@ def tell(release: Any, places: dict[str, Path], file: Path, *, as_json: bool) ->
     if "plot" in places:
         release.plot(places["plot"])
     if as_json:
-        terminal.print_json(words.summary(release) | {k: str(v) for k, v in places.items()})
+        terminal.print_json(words.summary(release) | {k: str(v) for k, v in places.items()}, file)
         return
     words.show(release, f"Released the {words.describe(release)}")
     if not file.name.endswith((".parquet", ".pq")):

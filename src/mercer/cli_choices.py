@@ -54,6 +54,7 @@ def quantiles(
 
     if epsilon is not None and len(epsilon) != 1:
         raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
+    terminal.say_files(not as_json, file)
     release = release_quantiles(
         file,
         q or (0.25, 0.5, 0.75),
@@ -66,7 +67,7 @@ def quantiles(
         rng=seed,
     )
     if as_json:
-        terminal.print_json(release.to_dict())
+        terminal.print_json(release.to_dict(), file)
         return
     rows = terminal.table("q", release.column)
     for level, value in zip(release.levels, release.values, strict=True):

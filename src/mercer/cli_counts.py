@@ -119,7 +119,7 @@ def histogram_command(
         "columns": column, "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts,
         "missing": missing, "insist": insist, "rng": seed,
     }  # fmt: skip
-    with worded(), terminal.progress(not as_json) as tick:
+    with worded(), terminal.progress(not as_json, file) as tick:
         if promised(weaker_promise, gamma, ledger, dataset, delta):
             from mercer.weaker import random_histogram as make
 
@@ -211,7 +211,7 @@ def table_command(
             "domain is missing: columns with their bounds and levels are public and cannot be read "
             f"from the data; start with mercer synthesize {file} --example-domain > domain.yaml"
         )
-    with worded(), terminal.progress(not as_json) as tick:
+    with worded(), terminal.progress(not as_json, file) as tick:
         release = table(
             file, domain=TableDomain.read(domain), columns=columns or None,
             margins=margins_of(margins), bins=bins_of(bins), epsilon=one_epsilon(epsilon),
@@ -280,7 +280,7 @@ def count_command(
         "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts, "insist": insist,
         "rng": seed,
     }  # fmt: skip
-    with worded(), terminal.progress(not as_json) as tick:
+    with worded(), terminal.progress(not as_json, file) as tick:
         if promised(weaker_promise, gamma, ledger, dataset, delta):
             from mercer.weaker import random_proportion as make
 

@@ -184,7 +184,7 @@ def curve_command(
         "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
         "order": order, "missing": missing, "rng": seed, "ledger": ledger, "dataset": dataset,
     }  # fmt: skip
-    with terminal.progress(not as_json) as tick, terminal_machines.warned(as_json):
+    with terminal.progress(not as_json, file) as tick, terminal_machines.warned(as_json):
         if by is None:
             releases = {"": mean_curve(file, **chosen, progress=tick)}
         else:
@@ -294,7 +294,7 @@ def _tell(
             name: words.summary(release) | {"file": str(places[name])}
             for name, release in releases.items()
         }
-        terminal.print_json(told[""] if by is None else {"by": by, "groups": told})
+        terminal.print_json(told[""] if by is None else {"by": by, "groups": told}, file)
         return
     for name, release in releases.items():
         of = f", {by} = {name}" if by is not None else ""

@@ -73,7 +73,7 @@ def live_command(
             )
         _machine(file, place, name, as_json)
         return
-    with terminal.progress(not as_json) as tick:
+    with terminal.progress(not as_json, file) as tick:
         made = live(
             file,
             bounds=terminal.pairs(bounds),
@@ -94,7 +94,7 @@ def live_command(
         )
     with made:
         if as_json:
-            terminal.print_json(_summary(made))
+            terminal.print_json(_summary(made), file)
             return
         kept = "holds the release and its answers, and no records"
         if made.sensitive:

@@ -267,11 +267,11 @@ def _release(
 ) -> None:
     from mercer import terminal_machines as words
 
-    with terminal.progress(not as_json) as tick, words.warned(as_json):
+    with terminal.progress(not as_json, file) as tick, words.warned(as_json):
         release = make(file, label, **chosen, progress=tick)
     release.save(place)
     if as_json:
-        terminal.print_json(words.summary(release) | {"file": str(place)})
+        terminal.print_json(words.summary(release) | {"file": str(place)}, file)
         return
     words.show(release, f"Released the {words.describe(release)}")
     if not file.name.endswith((".parquet", ".pq")):

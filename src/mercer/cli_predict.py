@@ -72,7 +72,7 @@ def predict_command(
     seen = _Seen(machine, probability, level if band else None)
     parts: Iterator[list[dict[str, Any]]]
     shown: list[dict[str, Any]] = []
-    with terminal.progress(not as_json) as tick:
+    with terminal.progress(not as_json, file) as tick:
         if file is not None:
             parts = (seen.rows(rows) for rows in _read(file, machine.domain.names, tick))
         else:
@@ -91,7 +91,7 @@ def predict_command(
         about |= {"missing": seen.missing, "outside": seen.outside}
         about |= {"level": level} if band else {}
         about |= {"predictions": shown} if output is None else {"file": str(output)}
-        terminal.print_json(about)
+        terminal.print_json(about, file)
         return
     if shown:
         _print(shown, release, several=band and len(machine.losses) > 1)
@@ -163,6 +163,7 @@ def _read(
     import numpy as np
 
     from mercer.files import file_batches
+    from mercer.headers import listed
     from mercer.tables import numbers_of
 
     schema, tasks = file_batches(file, whole=True)
@@ -170,7 +171,7 @@ def _read(
         if schema.names.count(name) != 1:
             raise ValueError(
                 f"{file.name} must have one column {name!r}, as the release has; it has "
-                f"{', '.join(map(repr, schema.names[:30]))}"
+                f"{listed(schema.names)}"
             )
     for batch in chain.from_iterable(task() for task in tasks(list(names))):
         if tick is not None:

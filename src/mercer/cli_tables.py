@@ -159,7 +159,7 @@ def synthesize_command(
         else:
             print("Nothing was spent: no record was read.")
         return
-    with words.progress(not as_json) as (tick, search), terminal_machines.warned(as_json):
+    with words.progress(not as_json, source) as (tick, search), terminal_machines.warned(as_json):
         release = synthetic(
             source, **chosen, epsilon=number, delta=delta, unit=unit, restarts=restarts,
             device=device, choice_share=choice_share, rng=seed, ledger=ledger, dataset=dataset,
@@ -168,7 +168,7 @@ def synthesize_command(
     written = _write(release, places, sample, seed)
     if as_json:
         told = words.summary(release) | {"plan": plan.to_dict()}
-        terminal.print_json(told | {name: str(place) for name, place in written.items()})
+        terminal.print_json(told | {name: str(place) for name, place in written.items()}, source)
         return
     words.show(release, f"Released a {words.describe(release)}")
     if not source.name.endswith((".parquet", ".pq")):

@@ -7,7 +7,6 @@ height, a time of measurement or a name of a person (M18).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from mercer.curve_chunks import Columns, Curves, Streamed, held_array, held_ids, held_pairs
@@ -15,9 +14,20 @@ from mercer.curve_fda import fda_curves, fda_kind
 from mercer.curve_grids import axes_of, is_line, is_twofold, on_grid, own_domain
 from mercer.curve_points import Ragged, stack_of
 from mercer.data import open_rows
+from mercer.folders import paths_of
+from mercer.headers import listed
 from mercer.tables import names_of
 
-__all__ = ["Columns", "Curves", "Ragged", "matched", "open_curves", "present_in", "protected"]
+__all__ = [
+    "Columns",
+    "Curves",
+    "Ragged",
+    "is_file",
+    "matched",
+    "open_curves",
+    "present_in",
+    "protected",
+]
 
 
 def open_curves(
@@ -41,7 +51,7 @@ def open_curves(
     if unit is not None and not isinstance(unit, str):
         raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
     kind = fda_kind(curves)
-    named = kind is None and (isinstance(curves, (str, Path)) or names_of(curves) is not None)
+    named = kind is None and (is_file(curves) or names_of(curves) is not None)
     if named and long is not None:
         return _long(curves, long, grid, bounds, columns, unit)
     if named:
@@ -130,12 +140,17 @@ def matched(curves: Any, columns: Any, unit: str | None) -> object:
 
 
 def present_in(curves: Any) -> list[str]:
-    """Names of the columns of a table or a file."""
-    if isinstance(curves, (str, Path)):
+    """Names of the columns of a table or of files."""
+    if is_file(curves):
         from mercer.files import file_batches
 
-        return list(file_batches(Path(curves))[0].names)
+        return list(file_batches(curves)[0].names)
     return names_of(curves) or []
+
+
+def is_file(curves: object) -> bool:
+    """Whether it stands for files that are to be read."""
+    return paths_of(curves) is not None
 
 
 def protected(unit: str | None, long: Any) -> str | None:
@@ -165,7 +180,7 @@ def _long(
     present = present_in(curves)
     for name in long:
         if name not in present:
-            raise ValueError(f"long: there is no column {name!r}; there are {present[:30]}")
+            raise ValueError(f"long: there is no column {name!r}; there are {listed(present)}")
     if type(curves).__name__ == "RecordBatchReader":
         curves = curves.read_all()  # a stream can be read once only
     points = [time, height]

@@ -12,10 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mercer.folders import said_of
+
 __all__ = [
     "bandwidth_of", "console", "describe", "facts", "load_release", "number_or_word", "one_of",
-    "order_of", "pairs", "places", "points_of", "print_json", "progress", "required", "show",
-    "spread", "summary", "table", "target",
+    "order_of", "pairs", "places", "points_of", "print_json", "progress", "required", "say_files",
+    "show", "spread", "summary", "table", "target",
 ]  # fmt: skip
 
 _LISTS = (
@@ -266,14 +268,28 @@ def console() -> Any:
     return Console(highlight=False, soft_wrap=False)
 
 
-def print_json(value: object) -> None:
-    """Exact JSON on standard output."""
-    print(json.dumps(value, indent=1, allow_nan=False))
+def print_json(value: Any, file: Path | None = None) -> None:
+    """Exact JSON on standard output; of a folder that was read also of how many files."""
+    try:
+        files = "" if file is None else said_of(file)
+    except (OSError, ValueError):  # the folder has changed since; the release has not
+        files = ""
+    print(json.dumps(value | {"files": files} if files else value, indent=1, allow_nan=False))
+
+
+def say_files(wanted: bool, file: Path | None) -> None:
+    """Say how many files a folder holds, before they are read."""
+    if wanted and file is not None and (files := said_of(file)):
+        print(f"Reading {files}", file=sys.stderr)
 
 
 @contextmanager
-def progress(wanted: bool) -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted."""
+def progress(wanted: bool, file: Path | None = None) -> Iterator[Callable[[int], None] | None]:
+    """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted.
+
+    Of a folder it is said first how many files are read.
+    """
+    say_files(wanted, file)
     if not (wanted and sys.stderr.isatty()):
         yield None
         return

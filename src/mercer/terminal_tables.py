@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from mercer import terminal
@@ -185,8 +186,9 @@ def show_plan(plan: TablePlan) -> None:
 
 
 @contextmanager
-def progress(wanted: bool) -> Iterator[tuple[Tick | None, Tick | None]]:
+def progress(wanted: bool, file: Path | None = None) -> Iterator[tuple[Tick | None, Tick | None]]:
     """Rows read, then the trials of a search, on a terminal only."""
+    terminal.say_files(wanted, file)
     if not (wanted and sys.stderr.isatty()):
         yield None, None
         return
