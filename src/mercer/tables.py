@@ -106,11 +106,11 @@ def numbers_among(array: Any) -> Any:
 
 
 def _object_number(value: object) -> float:
-    if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
-        try:
+    try:
+        if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
             return float(value)
-        except OverflowError:
-            return float("nan")
+    except Exception:  # beyond all doubles, a span of time, or of a type of its own
+        return float("nan")
     return float("nan")
 
 
