@@ -193,10 +193,15 @@ def outcome(model, X, y=None):
     return end, told, seen, getattr(model, "n_features_in_", None), names, facts
 
 
+DECLARED = {"table with a domain": mercer.PrivateSynthesizer(
+    domain={"c0": (0, 1), "c1": (0, 1)}, size=6, scale=0.5, weights="free", **PROMISE
+)}  # fmt: skip
+
+
 @pytest.mark.parametrize("container", CONTAINERS)
-@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("kind", [*MODELS, *DECLARED])
 def test_one_odd_cell_changes_nothing_that_is_shown(kind, container):
-    model, made, y = MODELS[kind], CONTAINERS[container], ANSWERS.get(kind)
+    model, made, y = {**MODELS, **DECLARED}[kind], CONTAINERS[container], ANSWERS.get(kind)
     clean = outcome(model, made(cells_with(None)), y)
     assert clean[0] == "fitted"
     assert clean[3] == WIDTH
@@ -306,6 +311,7 @@ def test_declared_answers_may_be_missing():
     assert outcome(model, CLEAN, lone) == clean
     mixed = pd.Series([7, *words[1:]], dtype=object).astype("category")
     assert outcome(model, CLEAN, mixed) == clean
+    assert outcome(model, CLEAN, mixed.array) == outcome(model, CLEAN, words.array) == clean
     encoded = pa.array(words.tolist())
     clean = outcome(model, CLEAN, encoded)
     offsets, data = encoded.buffers()[1:]
@@ -372,12 +378,16 @@ def test_declared_types_decide_whatever_the_cells_are(kind):
         pl.from_pandas(frame).with_columns(b=pl.lit("0.123456")),
         pl.from_pandas(frame).with_columns(b=pl.lit("u", dtype=pl.Categorical)),
         pa.Table.from_pandas(frame).set_column(1, "b", pa.array(["0.123456"] * ROWS)),
-        CLEAN.astype(str), CLEAN.astype(bytes), CLEAN.astype("m8[D]"), CLEAN.astype("M8[D]"),
+        CLEAN.astype("m8[D]"), CLEAN.astype("M8[D]"),
         CLEAN.astype(complex), CLEAN.view([("u", float), ("v", float)]),
     ):  # fmt: skip
         end = outcome(model, X, y)[0]
         assert end[0] is ValueError
         assert "X must hold" in end[1]
+    for short, long in ((CLEAN.astype("U4"), CLEAN.astype("U9")), (CLEAN.astype("S4"), text)):
+        end = outcome(model, short, y)  # how long the longest text is may not be told
+        assert end == outcome(model, long, y)
+        assert "of type text" in end[0][1]
 
 
 def test_declared_types_of_answers_decide():

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.checks import Floats
 from mercer.estimators import numeric_rows, pairs_for, seed_of
+from mercer.labels import labels_of
 from mercer.learning import classifier, regression
-from mercer.matrices import labels_of
 from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.targets import Classes
 
@@ -117,7 +117,8 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
     ----------
     epsilon, delta, bounds, classes
         As for `mercer.classifier`.  Classes are public and must be declared; `classes_` has them
-        sorted.  One (lower, upper) pair stands for every column.
+        sorted.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
+        each, since it does not say how many columns it has.
     loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset
         As for `mercer.classifier`.
     random_state
@@ -216,7 +217,7 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
     Parameters
     ----------
     epsilon, delta, bounds, y_bounds
-        As for `mercer.regression`.
+        As for `mercer.regression`; bounds as for `PrivateKernelClassifier`.
     loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset
         As for `mercer.regression`.
     random_state
