@@ -38,32 +38,37 @@ def test_conditions(tmp_path, where, true):
     path = tmp_path / "rows.csv"
     ROWS.to_csv(path, index=False)
     for data in (ROWS, path, ROWS.to_dict("records")):
-        assert mercer.count(data, where=where, epsilon=SURE).count == true
+        assert mercer.count(data, where=where, epsilon=SURE, insist=True).count == true
 
 
 def test_truths_and_proportions():
     values = [True, False, True, None]
-    assert mercer.count(values, epsilon=SURE).count == 2
-    share = mercer.proportion(values, epsilon=SURE)
+    assert mercer.count(values, epsilon=SURE, insist=True).count == 2
+    share = mercer.proportion(values, epsilon=SURE, insist=True)
     assert share.value == share.proportion == 0.5
     assert float(share) == 0.5
     assert share.count == 2
-    assert int(mercer.count(np.array([True, False]), epsilon=SURE)) == 1
-    assert mercer.count(ROWS, columns="ok", epsilon=SURE).count == 4
+    assert int(mercer.count(np.array([True, False]), epsilon=SURE, insist=True)) == 1
+    assert mercer.count(ROWS, columns="ok", epsilon=SURE, insist=True).count == 4
     with pytest.raises(TypeError, match="no whole number"):
         int(share)
 
 
 def test_persons_with_any_such_row():
-    assert mercer.count(ROWS, where={"age": (60, None)}, unit="who", epsilon=SURE).count == 2
-    share = mercer.proportion(ROWS, where={"sex": "f"}, unit="who", epsilon=SURE)
+    assert (
+        mercer.count(ROWS, where={"age": (60, None)}, unit="who", epsilon=SURE, insist=True).count
+        == 2
+    )
+    share = mercer.proportion(ROWS, where={"sex": "f"}, unit="who", epsilon=SURE, insist=True)
     assert share.proportion == 1.0
     assert share.n == 3
 
 
 def test_counts_already():
     rows = pd.DataFrame({"sex": ["f", "m"], "many": [30, 12]})
-    assert mercer.count(rows, where={"sex": "f"}, counts="many", epsilon=SURE).count == 30
+    assert (
+        mercer.count(rows, where={"sex": "f"}, counts="many", epsilon=SURE, insist=True).count == 30
+    )
 
 
 def test_noise_intervals_and_files(tmp_path):

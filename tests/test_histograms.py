@@ -19,7 +19,7 @@ SURE = 1e6  # noise is none but with probability e^-500000
 
 
 def exact(values, **given):
-    return mercer.histogram(values, epsilon=SURE, **({"bins": EDGES} | given))
+    return mercer.histogram(values, epsilon=SURE, insist=True, **({"bins": EDGES} | given))
 
 
 def test_every_source_gives_the_same_counts(tmp_path):
@@ -55,11 +55,11 @@ def test_values_that_do_not_fit_count_in_n_alone():
 
 def test_categories():
     words = ["a", "b", "a", None, "z", " a ", 3]
-    release = mercer.histogram(words, categories=["a", "b"], epsilon=SURE)
+    release = mercer.histogram(words, categories=["a", "b"], epsilon=SURE, insist=True)
     assert release.counts.tolist() == [3, 1]
     assert release.n == 7
     assert release.categories == ["a", "b"]
-    other = mercer.histogram(words, categories=["a", "b"], other="else", epsilon=SURE)
+    other = mercer.histogram(words, categories=["a", "b"], other="else", epsilon=SURE, insist=True)
     assert other.counts.tolist() == [3, 1, 2]
     assert other.query("else").estimate == 2
     assert other.query(["a", "b"]).estimate == 4
@@ -69,7 +69,9 @@ def test_categories():
 
 def test_counts_that_are_counts_already():
     rows = pd.DataFrame({"bin": [0, 1, 2, 3], "many": [5, 0, 7, 100]})
-    release = mercer.histogram(rows, columns="bin", bins=range(4), counts="many", epsilon=SURE)
+    release = mercer.histogram(
+        rows, columns="bin", bins=range(4), counts="many", epsilon=SURE, insist=True
+    )
     assert release.raw.tolist() == [5, 0, 7, 100]
     assert release.n == 112
     for wrong in (-1, 0.5, np.nan, np.inf):
@@ -86,11 +88,19 @@ def test_counts_that_are_counts_already():
 
 def test_persons():
     rows = pd.DataFrame({"who": ["a", "a", "a", "b", "b", None], "x": [1, 2, 3, 3, 3, 1]})
-    first = mercer.histogram(rows, columns="x", bins=range(1, 4), unit="who", epsilon=SURE)
+    first = mercer.histogram(
+        rows, columns="x", bins=range(1, 4), unit="who", epsilon=SURE, insist=True
+    )
     assert first.raw.tolist() == [1, 0, 1]  # the first row of each; a row of nobody counts not
     assert first.n == 2
     two = mercer.histogram(
-        rows, columns="x", bins=range(1, 4), unit="who", rows_per_person=2, epsilon=SURE
+        rows,
+        columns="x",
+        bins=range(1, 4),
+        unit="who",
+        rows_per_person=2,
+        epsilon=SURE,
+        insist=True,
     )
     assert two.raw.tolist() == [1, 1, 2]
     assert two.most == 4
@@ -106,7 +116,7 @@ def test_names_of_persons_need_not_be_text(tmp_path):
     """Bytes that are no UTF-8 name a person like any other: no error tells of them (M18)."""
     lines = [b"x,who", b"1,a", b"2,\xff\xfe", b"3,\xff\xfe", b"3,\xfe", b"2,"]
     (tmp_path / "p.csv").write_bytes(b"\n".join(lines) + b"\n")
-    given = {"unit": "who", "epsilon": SURE}
+    given = {"unit": "who", "epsilon": SURE, "insist": True}
     release = mercer.histogram(tmp_path / "p.csv", columns="x", bins=range(1, 4), **given)
     assert release.raw.tolist() == [1, 1, 1]
     assert release.n == 3
@@ -119,7 +129,7 @@ def test_persons_across_chunks(monkeypatch):
     monkeypatch.setattr(reading, "_CELLS", 3)
     who = np.repeat(np.arange(20), 5)
     rows = pd.DataFrame({"who": who, "x": np.tile([0, 1, 1, 1, 1], 20)})
-    release = mercer.histogram(rows, columns="x", bins=range(2), unit="who", rows_per_person=3, epsilon=SURE)  # fmt: skip
+    release = mercer.histogram(rows, columns="x", bins=range(2), unit="who", rows_per_person=3, epsilon=SURE, insist=True)  # fmt: skip
     assert release.raw.tolist() == [20, 40]
 
 
@@ -233,7 +243,7 @@ def test_damaged_files_are_refused(tmp_path, change, words):
 def test_tables(tmp_path):
     rows = [{"age": 30 + i % 40, "smoker": i % 3 == 0, "junk": object()} for i in range(2000)]
     domain = {"age": (0, 100), "smoker": bool}
-    release = mercer.table(rows, domain=domain, bins={"age": 5}, epsilon=SURE)
+    release = mercer.table(rows, domain=domain, bins={"age": 5}, epsilon=SURE, insist=True)
     assert release.counts.sum() == 2000
     assert release.counts.shape == (5, 2)
     true = sum(40 <= r["age"] < 60 and r["smoker"] for r in rows)
@@ -301,7 +311,13 @@ def test_sparse_releases_at_any_epsilon(delta):
     """Where noise passes the threshold less than once in 10^(10^8) cells, too."""
     for epsilon in (1e3, SURE, 1e9):
         release = mercer.histogram(
-            AGES, bins=10**6, bounds=(0, 200), epsilon=epsilon, delta=delta, sparse=True
+            AGES,
+            bins=10**6,
+            bounds=(0, 200),
+            epsilon=epsilon,
+            insist=True,
+            delta=delta,
+            sparse=True,
         )
         assert release.values.sum() == len(AGES)
 
@@ -417,7 +433,12 @@ def test_progress_and_streaming(tmp_path):
     pq.write_table(pa.table({"x": np.arange(10_000) % 7}), tmp_path / "x.parquet", row_group_size=1000)  # fmt: skip
     seen = []
     release = mercer.histogram(
-        tmp_path / "x.parquet", columns="x", bins=range(7), epsilon=SURE, progress=seen.append
+        tmp_path / "x.parquet",
+        columns="x",
+        bins=range(7),
+        epsilon=SURE,
+        insist=True,
+        progress=seen.append,
     )
     assert sum(seen) == 10_000
     assert release.raw.tolist() == np.bincount(np.arange(10_000) % 7).tolist()
@@ -445,7 +466,7 @@ def test_what_lies_beyond_the_edges_cannot_be_asked_about():
     assert release.query(90, 300).estimate == 1.5  # half of the last bin, which holds them too
     dropped = exact(AGES, outside="drop")
     assert dropped.query(200, 300).estimate == 0
-    whole = mercer.histogram([1, 2, 99], bins=range(1, 11), epsilon=SURE)
+    whole = mercer.histogram([1, 2, 99], bins=range(1, 11), epsilon=SURE, insist=True)
     with pytest.raises(ValueError, match="beyond 1 and 10"):
         whole.query(11, 90)
 
@@ -454,7 +475,11 @@ def test_edges_of_whole_numbers_and_dates():
     days = np.repeat([1, 6, 7, 13, 14, 40], [1, 2, 3, 4, 5, 6])
     rows = [{"days": int(d)} for d in days]
     table = mercer.table(
-        rows, domain={"days": range(1, 91)}, bins={"days": [1, 7, 14, 90]}, epsilon=SURE
+        rows,
+        domain={"days": range(1, 91)},
+        bins={"days": [1, 7, 14, 90]},
+        epsilon=SURE,
+        insist=True,
     )
     assert table.counts.tolist() == [3, 7, 11]
     assert table.query({"days": (7, 13)}).estimate == 7
@@ -464,10 +489,10 @@ def test_edges_of_whole_numbers_and_dates():
     dates = pd.to_datetime(["2024-01-05", "2024-06-30", "2024-07-01", "2024-12-31"])
     edges = pd.date_range("2024-01-01", periods=3, freq="184D")
     for bins in (edges, edges.to_numpy(), [e.date() for e in edges]):
-        release = mercer.histogram(pd.Series(dates), bins=bins, epsilon=SURE)
+        release = mercer.histogram(pd.Series(dates), bins=bins, epsilon=SURE, insist=True)
         assert release.raw.tolist() == [3, 1]
     cut = mercer.histogram(
-        pd.Series(dates), bins=["2024-01-01", "2024-07-01", "2024-12-31"], epsilon=SURE
+        pd.Series(dates), bins=["2024-01-01", "2024-07-01", "2024-12-31"], epsilon=SURE, insist=True
     )
     assert cut.query("2024-01-01", "2024-06-30").estimate == 2
     assert cut.query("2024-07-01", "2024-12-31").estimate == 2
@@ -476,7 +501,7 @@ def test_edges_of_whole_numbers_and_dates():
 def test_a_value_that_is_missing_elsewhere_does_not_matter():
     rows = [{"a": i % 2, "b": None if i % 3 else 1} for i in range(600)]
     domain = {"a": range(2), "b": range(2)}
-    alone = mercer.table(rows, domain=domain, margins=[("a",)], epsilon=SURE)
+    alone = mercer.table(rows, domain=domain, margins=[("a",)], epsilon=SURE, insist=True)
     assert alone.margin("a").counts.tolist() == pytest.approx([300, 300])
-    both = mercer.table(rows, domain=domain, margins=1, epsilon=SURE)
+    both = mercer.table(rows, domain=domain, margins=1, epsilon=SURE, insist=True)
     assert both.margin("a").counts.sum() == pytest.approx(200)  # a row is in all or in none

@@ -33,7 +33,7 @@ NOT_CLASSES = NOT_ANY | {
     "check_decision_proba_consistency": DECLARED,
 }
 # A promise that means nothing, for checks of the accuracy on a few dozen rows.
-QUICK = {"epsilon": 40, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random"}
+QUICK = {"epsilon": 20, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random"}
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 
 
@@ -84,7 +84,7 @@ def blobs(rng):
     return np.clip(centres[place] + rng.normal(0, 0.07, (600, 2)), 0, 1), place
 
 
-UNIT = {"epsilon": 30.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "size": 30,
+UNIT = {"epsilon": 20.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "size": 30,
         "features": "random"}  # fmt: skip
 
 

@@ -227,6 +227,77 @@ def test_totals_charges_and_what_is_left(place):
     assert ledger.power("b", 0.05) > norm.cdf(norm.ppf(0.05) + cost.events[0].mu)
 
 
+def test_what_remains_is_what_fits(place):
+    """`epsilon` and `delta` are what remains; the total has names of its own."""
+    ledger = Ledger(place)
+    ledger.register("a", epsilon=3, delta=1e-5)
+    fresh = ledger.remaining("a")
+    assert (fresh.epsilon, fresh.delta, fresh.total_epsilon, fresh.total_delta) == (
+        3,
+        1e-5,
+        3,
+        1e-5,
+    )
+    approximate = ApproximateEvent(1.0, 1e-6)
+    ledger.charge("a", [approximate], epsilon=1, delta=1e-6, what="x")
+    left = ledger.remaining("a")
+    assert (left.total_epsilon, left.total_delta) == (3, 1e-5)
+    assert (left.epsilon, left.delta) == (2, 8.9e-6)  # 99 per cent of delta is for sums
+    assert (left.spent_epsilon, left.spent_delta) == (1, 1e-6)
+    assert left.to_dict()["epsilon"] == 2
+    for epsilon, delta in ((2.001, 8.9e-6), (2, 8.91e-6)):
+        with pytest.raises(BudgetExceeded, match="ask for no more than that") as caught:
+            ledger.charge("a", [ApproximateEvent(epsilon, delta)], epsilon=epsilon, delta=delta, what="x")  # fmt: skip
+        assert caught.value.left.epsilon == 2
+        assert (caught.value.epsilon, caught.value.delta) == (epsilon, delta)
+    ledger.charge("a", [ApproximateEvent(2, 8.9e-6)], epsilon=2, delta=8.9e-6, what="x")
+    nothing = ledger.remaining("a")
+    assert (nothing.epsilon, nothing.delta, nothing.gaussian) == (0, 0, 0)
+    assert nothing.total_epsilon == 3
+    words = r"nothing more fits.*a total is never raised.*question to a live one, is free"
+    with pytest.raises(BudgetExceeded, match=words) as caught:
+        pay(ledger)
+    assert caught.value.left == nothing.__class__(**{**nothing.to_dict(), "at_delta": 0.0})
+
+
+def test_the_way_out_names_what_would_fit(place):
+    ledger = Ledger(place)
+    ledger.register("pure", epsilon=1)
+    ledger.register("both", epsilon=1, delta=1e-6)
+    cost = gaussian(0.5, 1e-7)
+    with pytest.raises(BudgetExceeded, match=r"epsilon up to 1 fits\. Nothing.*; leave out delta"):
+        ledger.charge("pure", cost.events, epsilon=0.5, delta=1e-7, what="x")
+    ledger.charge("both", [ApproximateEvent(0.1, 1e-8)], epsilon=0.1, delta=1e-8, what="x")
+    far = gaussian(0.5, 1e-5)
+    with pytest.raises(
+        BudgetExceeded, match=r"Gaussian release .* at delta = 9e-07 fits"
+    ) as caught:
+        ledger.charge("both", far.events, epsilon=0.5, delta=1e-5, what="x")
+    left = caught.value.left
+    fits = gaussian(left.gaussian, left.at_delta)
+    ledger.charge("both", fits.events, epsilon=fits.epsilon, delta=fits.delta, what="x")
+
+
+@given(st.lists(st.sampled_from([0.1, 0.25, 0.5]), max_size=8), st.integers(0, 8))
+@settings(max_examples=40, deadline=None)
+def test_the_delta_that_remains_fits_and_no_more(parts, many):
+    total = Filter(1.0, 1e-5)
+    costs = []
+    for epsilon in [*parts[:many], *parts]:
+        cost = Cost(epsilon, 1e-6 * epsilon, (ApproximateEvent(epsilon, 1e-6 * epsilon),))
+        if total.accepts([*costs, cost]):
+            costs.append(cost)
+    left = total.delta_left(costs)
+    small = 1e-9  # of epsilon: only delta decides
+    spare = total.largest_pure(costs) > small
+    assert (left > 0) == spare
+    if spare:
+        for factor in (1.0, 1.0001):
+            delta = left * factor
+            more = Cost(small, delta, (ApproximateEvent(small, delta),))
+            assert total.accepts([*costs, more]) is (factor == 1.0)
+
+
 def test_what_is_refused(place):
     ledger = Ledger(place)
     ledger.register("a", epsilon=1)

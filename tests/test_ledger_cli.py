@@ -50,6 +50,7 @@ def test_create_release_show_history(folder, capsys):
     code, out, _ = run(capsys, "ledger", "show", "b.db", "--dataset", "people", "--json")
     (people,) = json.loads(out)["datasets"]
     assert (people["releases"], people["spent_epsilon"]) == (2, 2.0)
+    assert (people["epsilon"], people["total_epsilon"], people["total_delta"]) == (1, 3, 1e-5)
     code, out, _ = run(capsys, "ledger", "history", "b.db", "--dataset", "people")
     assert out.count("density of age") == 2
     code, out, _ = run(capsys, "ledger", "history", "b.db", "--json")
@@ -69,7 +70,7 @@ def test_errors_are_one_line_and_spend_nothing(folder, capsys):
         "seed": [*DENSITY, "--seed", "1", "-o", "r.json"],
         "is not in ledger": [*DENSITY[:-1], "others", "-o", "r.json"],
         "there is no ledger": ["ledger", "show", "none.db"],
-        "dataset is missing": ["ledger", "register", "b.db", "--epsilon", "1"],
+        "dataset is missing": ["ledger", "register", "n.db", "--epsilon", "1"],
         "epsilon is missing": ["ledger", "create", "c.db", "--dataset", "x"],
     }.items():
         code, out, err = run(capsys, *arguments)
@@ -81,6 +82,42 @@ def test_errors_are_one_line_and_spend_nothing(folder, capsys):
     assert Ledger("b.db").history() == []
     assert not (folder / "r.json").exists()
     assert not (folder / "c.db").exists()
+    assert not (folder / "n.db").exists()
+
+
+def test_register_makes_the_ledger_and_says_so(folder, capsys):
+    place = ["ledger", "register", "n.db", "--dataset", "people", "--epsilon", "3"]
+    code, out, err = run(capsys, *place)
+    assert (code, err) == (0, "")
+    assert "Ledger" in out.splitlines()[0]
+    assert out.splitlines()[0].endswith("n.db made.")
+    assert "people: total epsilon = 3" in out
+    code, out, _ = run(capsys, "ledger", "register", "n.db", "--dataset", "b", "--epsilon", "1")
+    assert code == 0
+    assert "made" not in out
+    assert list(Ledger.open("n.db").datasets) == ["b", "people"]
+    code, out, _ = run(capsys, "ledger", "register", "m.db", "--dataset", "b", "--epsilon", "1", "--json")  # fmt: skip
+    fields = json.loads(out)
+    assert fields["made"] is True
+    assert (fields["dataset"]["epsilon"], fields["dataset"]["total_epsilon"]) == (1, 1)
+
+
+@pytest.mark.parametrize("command", ["create", "register"])
+def test_a_ledger_is_not_made_for_a_wrong_total(folder, capsys, command):
+    Ledger("first.db").register("people", epsilon=1, data="people.csv")
+    make = ["ledger", command, "n.db", "--dataset", "people", "--epsilon", "3"]
+    for match, arguments in {
+        "epsilon must be": [*make[:-1], "-1"],
+        "delta must be": [*make, "--delta", "2"],
+        "name must be": [*make[:4], " ", *make[5:]],
+        "unit must be": [*make, "--unit", " "],
+        "no file or folder": [*make, "--data", "none.csv"],
+        "would allow the total twice": [*make, "--data", "people.csv"],
+    }.items():
+        code, out, err = run(capsys, *arguments)
+        assert (code, out) == (2, ""), arguments
+        assert match in " ".join(err.split())
+        assert not (folder / "n.db").exists()
 
 
 @pytest.mark.parametrize("command", ["create", "register", "show", "history"])

@@ -21,7 +21,7 @@ class Unlocked(Ledger):
 
     def charge(self, name, events, **more):
         left = self.remaining(name)
-        if left.pure < 0.1:
+        if left.epsilon < 0.1:
             raise BudgetExceeded("", epsilon=0.1, delta=0, left=left)
         time.sleep(0.05)
         fits, Filter.accepts = Filter.accepts, lambda *_: True

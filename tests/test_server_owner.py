@@ -243,7 +243,8 @@ class TestDatasets:
         view = ready.client.get("/api/datasets/admissions").json()
         assert (view["epsilon"], view["delta"], view["unit"]) == (2, 1e-5, "row")
         assert view["charges"] == []
-        assert view["left"]["pure"] == 2
+        assert view["left"]["pure"] == view["left"]["epsilon"] == 2
+        assert view["left"]["delta"] == 1e-5
         assert "total epsilon = 2" in view["words"]
 
     def test_totals_are_never_changed(self, ready):

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats
+from mercer.frames import codes_of
+from mercer.reading import Reading
 from mercer.sensitive import Sensitive
-from mercer.tables import numbers_of, objects_in
 from mercer.targets import Target
 
-__all__ = ["Answer", "answers_of", "beside", "cells_of", "taken_out"]
+__all__ = ["Answer", "answers_of", "cells_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,51 +32,30 @@ class Answer(Sensitive):
         return self.values if isinstance(self.values, str) else None
 
 
-def beside(table: Any, answer: Answer) -> tuple[Any, Answer]:
-    """A table with an array of answers as one column more."""
-    import pyarrow as pa
-
-    values = answers_of(answer, table.num_rows)
-    name = "y"
-    while name in table.schema.names:
-        name += "'"
-    return table.append_column(name, pa.array(values)), Answer(name, _Ready())
-
-
-def taken_out(data: Any, answer: Answer) -> Answer:
-    """The same answer; a data frame's column of Python objects as an array of them."""
-    cells = objects_in(data, answer.column)
-    return answer if cells is None else Answer(cells, answer.target)
-
-
-class _Ready(Target):
-    """Targets that were read already."""
-
-    def check(self, kind: str, *, numeric: bool) -> None:
-        pass
-
-    def of_array(self, values: Any) -> Floats:
-        return np.asarray(values, dtype=np.float64)
-
-    def of_column(self, column: Any, name: str) -> Floats:
-        return numbers_of(column, name)
-
-
-def answers_of(answer: Answer, rows: int) -> Floats:
+def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
     """Targets of an array, one for each of so many rows."""
-    given = answer.values
-    values = cells_of(given)
-    if values.ndim == 2 and values.shape[1] == 1:
+    values = answer.values
+    if isinstance(values, (list, tuple)):
+        values = cells_of(values)
+    if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
-    if values.ndim != 1 or len(values) != rows:
+    shape = np.shape(values) if isinstance(values, np.ndarray) else (_length(values, rows),)
+    if shape != (rows,):
         raise ValueError(
-            f"y must be one answer for each of the {rows} rows, got shape {values.shape}; or the "
-            "name of a column"
+            f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of "
+            "a column"
         )
-    declared = getattr(given, "dtype", None)
-    if isinstance(declared, np.dtype) and declared.kind not in "OUS":
-        answer.target.check(str(declared), numeric=declared.kind in "iufb")
-    return answer.target.of_array(values)
+    return answer.target.finish(codes_of(values, answer.target.reader("y", reading)))
+
+
+def _length(values: Any, rows: int) -> int:
+    try:
+        return len(values)
+    except TypeError:
+        raise TypeError(
+            f"y must be one answer for each of the {rows} rows, or the name of a column; got "
+            f"{type(values).__name__}"
+        ) from None
 
 
 def cells_of(given: Any) -> Any:

@@ -10,14 +10,17 @@ import numpy as np
 
 from mercer import entropy
 from mercer.bandwidths import Split
+from mercer.calls import call
 from mercer.checks import Floats, check_choice
 from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
+from mercer.expected import of_density
 from mercer.laws import Law
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
 from mercer.publish import LedgerLike, Purse, publish
+from mercer.reading import Reading
 from mercer.recipes import Recipe, dimension_of
 from mercer.statements import Statement
 from mercer.summaries import DensitySummary, Examples, Tally, tally_rows
@@ -25,7 +28,7 @@ from mercer.summaries import DensitySummary, Examples, Tally, tally_rows
 __all__ = ["count_of", "density", "tally_of"]
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_density)
 def density(
     data: object,
     *,
@@ -42,7 +45,12 @@ def density(
     basis: str | None = None,
     size: int | None = None,
     missing: str = "zero",
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
     mechanism: str | Mechanism | None = None,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -60,7 +68,8 @@ def density(
         An array, a pandas or polars column or frame, an Arrow table, or the path of a CSV or
         Parquet file or of a folder of them.  Files are streamed.
     bounds
-        Public (lower, upper), or one such pair for each column.  Values outside are clipped.
+        Public (lower, upper), or one such pair for each column, or pairs by name,
+        {"age": (0, 100)}.  Numbers, or dates such as ("2020-01-01", "2024-12-31").
     epsilon, delta
         The promise.  Epsilon has no default; delta left out (or 0) is pure differential privacy.
     bandwidth
@@ -88,9 +97,22 @@ def density(
     missing
         "zero" (default): rows without finite values count in n and add nothing (M18).  "drop":
         the caller knows that the number of complete rows is public, and only they count.
+    na_values
+        Values that stand for a missing cell, such as [999, "unknown"], or such a list by column.
+    outside
+        Values beyond the bounds: "clip" (default) moves them to the nearest bound; "drop" takes
+        them for missing.
+    formats
+        How numbers or dates are written where they are text, by an example for each column:
+        {"income": "$1,234.50", "share": "12 %", "weight": "1.234,5", "day": "31/12/2023"}.
     mechanism
         None (default): by delta, as above.  Or "orbitope" (one column), "l2", "laplace" (pure),
         "gaussian" (needs delta), or a `mercer.mechanisms.Gaussian(calibration="classic")` (E1).
+    insist
+        Release even with an epsilon above 20 or a delta above 1/n, which promise next to nothing.
+    dry_run
+        Return a `mercer.DryRun` instead: what would be counted, with which expected error, at what
+        charge.  No cell is read but those of `unit`, nothing is spent.
     rng
         None: secure noise.  A seed or a NumPy generator: reproducible, and marked not private.
     ledger, dataset
@@ -109,7 +131,8 @@ def density(
     """
     check_choice("missing", missing, ("zero", "drop"))
     source, dimension = entropy.resolve(rng), dimension_of(bounds)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism,
         delta=delta, dimension=dimension,
@@ -120,7 +143,9 @@ def density(
         if unit is not None and recipe.private == "private-cv":
             raise ValueError("bandwidth='private-cv' counts rows; use 'private-scott' with unit")
         split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
-    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
+    rows = open_rows(
+        data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
+    )
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)

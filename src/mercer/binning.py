@@ -59,7 +59,7 @@ def axis_of_column(column: Column, bins: Any, outside: str = "clip") -> Axis:
     if bins is None:
         count = column.levels_count
         if count is not None and (count <= FEW or not column.numeric):
-            return Axis(column)
+            return Axis(column, None, outside)
         return _divided(column, USUAL, outside)
     if not column.numeric:
         raise ValueError(f"bins: column {column.name!r} has levels without an order")
@@ -79,7 +79,7 @@ def axis_of_column(column: Column, bins: Any, outside: str = "clip") -> Axis:
     return axis
 
 
-def axes_of(domain: TableDomain, columns: Any, bins: Any) -> Axes:
+def axes_of(domain: TableDomain, columns: Any, bins: Any, outside: str = "clip") -> Axes:
     """Columns of a table in cells, in the order they are named."""
     if columns is None:
         names = list(domain.names)
@@ -98,7 +98,8 @@ def axes_of(domain: TableDomain, columns: Any, bins: Any) -> Axes:
     for name in given:
         if name not in names:
             raise ValueError(f"bins: there is no column {name!r} among those of the table")
-    return Axes(tuple(axis_of_column(domain.column(name), given.get(name)) for name in names))
+    cut = [axis_of_column(domain.column(name), given.get(name), outside) for name in names]
+    return Axes(tuple(cut))
 
 
 def _whole(name: str, bins: range) -> Integer:

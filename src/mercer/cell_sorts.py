@@ -1,4 +1,7 @@
-"""Sorts of cells: text, numbers, truths and days.  Layer 2, left of the door."""
+"""Sorts of cells: text, numbers, truths and days.  Layer 2, left of the door.
+
+What a text says does not depend on other cells: text that is no number, or no date, is NaN.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats
+from mercer.checks import Floats, Ints
+from mercer.formats import DateFormat, NumberFormat
+from mercer.tables import numbers_of
 
-__all__ = ["by_sort", "days_of", "sort_of", "trimmed", "written_days"]
+__all__ = ["by_sort", "days_of", "sort_of", "trimmed", "written_days", "written_numbers"]
 
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9:.,]*[ ]*(Z|[+-][0-9:]+)?)?$"
 _A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_PARTS = ("year", "month", "day")
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -60,6 +66,8 @@ def _sorted(cell: Any) -> tuple[str | None, Any]:
         return "text", cell
     if isinstance(cell, (bool, np.bool_)):
         return "truth", float(cell)
+    if isinstance(cell, np.timedelta64):  # which NumPy calls a whole number
+        return None, None
     if isinstance(cell, (int, float, Decimal, np.integer, np.floating)):
         return "number", float(cell)
     if isinstance(cell, np.datetime64):
@@ -94,19 +102,54 @@ def days_of(cells: Any) -> Floats:
     return np.where(missing, np.nan, days.astype(np.float64))
 
 
-def written_days(texts: Any) -> Floats:
-    """ISO dates, with or without a time of day, which is cut off; NaN where there is none."""
+def written_numbers(texts: Any, written: NumberFormat, name: str) -> Floats:
+    """Numbers in text, with signs around them and between their thousands; NaN where none is."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    bare = pc.cast(texts, pa.large_binary())
+    for sign in written.around:
+        bare = trimmed(pc.replace_substring(bare, sign.encode(), b"", max_replacements=1))
+    fits = pc.match_substring_regex(bare, written.pattern())
+    bare = pc.if_else(pc.fill_null(fits, False), bare, None)
+    if written.thousands is not None:
+        bare = pc.replace_substring(bare, written.thousands.encode(), b"")
+    if written.decimal != ".":
+        bare = pc.replace_substring(bare, written.decimal.encode(), b".")
+    return numbers_of(bare, name)
+
+
+def written_days(texts: Any, written: DateFormat | None = None) -> Floats:
+    """Dates in text, with or without a time of day, which is cut off; NaN where there is none.
+
+    They are ISO dates unless a format says how they are written.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if written is not None:
+        parts = pc.extract_regex(pc.cast(texts, pa.large_binary()), written.pattern())
+        return _real_days(*(_whole(pc.struct_field(parts, part)) for part in _PARTS))
     fits = pc.fill_null(pc.match_substring_regex(texts, _DAY), False)
     first = pc.binary_slice(pc.if_else(fits, texts, b"0000-00-00"), 0, 10)
     start = np.frombuffer(first.buffers()[1], np.int64)[first.offset]  # ten bytes each from here
     letters = np.frombuffer(first.buffers()[2], np.uint8)[start : start + 10 * len(first)]
     digits = letters.reshape(-1, 10).astype(np.int64)
     digits -= ord("0")
-    year = digits[:, :4] @ [1000, 100, 10, 1]
-    month, day = digits[:, 5:7] @ [10, 1], digits[:, 8:] @ [10, 1]
+    year = digits[:, :4] @ np.array([1000, 100, 10, 1])
+    tens = np.array([10, 1])
+    return _real_days(year, digits[:, 5:7] @ tens, digits[:, 8:] @ tens)
+
+
+def _whole(digits: Any) -> Ints:
+    """Whole numbers of digits; 0 where there are none."""
+    return np.asarray(np.nan_to_num(numbers_of(digits, "day")), dtype=np.int64)
+
+
+def _real_days(year: Ints, month: Ints, day: Ints) -> Floats:
+    """Days since 1970-01-01; NaN where the calendar has no such day."""
     months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     days = months.astype("datetime64[D]") + (day - 1)
     real = (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("datetime64[M]") == months)
+    real &= year >= 1
     return np.where(real, days.astype(np.int64).astype(np.float64), np.nan)

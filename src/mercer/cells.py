@@ -1,13 +1,13 @@
-"""Cells of a table as codes of their column.  Layer 2, left of the door: reads people's data.
+"""Cells of any column as codes.  Layer 2, left of the door: reads people's data.
 
-What a cell means does not depend on where it stands: text of a CSV file, of a data frame and of a
-list is read alike.  A cell that does not fit is NaN, or the column's `other`; a column is refused
-by its declared type alone, which is public, and no error depends on a value (M18).
+What a cell means does not depend on where it stands, nor on the kind of release: text of a CSV
+file, of a data frame and of a list is read alike, for densities as for tables.  A cell that does
+not fit is NaN, or the column's `other`; a column is refused by its declared type alone, which is
+public, and no error depends on a value (M18).
 """
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from mercer.axes import Unbounded
-from mercer.cell_sorts import by_sort, days_of, sort_of, trimmed, written_days
+from mercer.cell_sorts import by_sort, days_of, sort_of, trimmed, written_days, written_numbers
 from mercer.checks import Floats
-from mercer.columns import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
+from mercer.columns import Column, Date, Integer, Numeric
+from mercer.formats import DateFormat, NumberFormat
+from mercer.reading import OfColumn
 from mercer.tables import numbers_of
 
-__all__ = ["Reader", "reader_of"]
+__all__ = ["AS_IS", "Days", "Numbers", "Reader"]
 
-_TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "1.0": True,
-           "false": False, "no": False, "off": False, "0": False, "0.0": False}  # fmt: skip
+AS_IS = OfColumn()
 
 
 class Reader(ABC):
@@ -31,8 +32,8 @@ class Reader(ABC):
 
     sorts: frozenset[str]  # sorts of cells that can fit
 
-    def __init__(self, column: Column) -> None:
-        self._column = column
+    def __init__(self, column: Column, how: OfColumn = AS_IS) -> None:
+        self._column, self._how = column, how
 
     @abstractmethod
     def _numbers(self, numbers: Floats) -> Floats:
@@ -52,12 +53,20 @@ class Reader(ABC):
 
     def check(self, kind: Any) -> None:
         """Refuse a declared type, which is public, that no cell of could fit."""
-        if sort_of(kind) not in (*self.sorts, "null"):
-            column = self._column
+        sort = sort_of(kind)
+        if sort not in (*self.sorts, "null"):
+            column, name = self._column, self._column.name
+            said = {
+                ("text", "numeric"): f"convert it first, or say how its numbers are written, for "
+                f'example formats={{"{name}": "1,234.50"}}',
+            }.get((sort or "", self._wants), "convert it first, or declare it as it is")
             raise TypeError(
-                f"column {column.name!r} is declared as {column.describe()}, which a column of "
-                f"type {kind} cannot hold; convert it first, or declare it as it is"
+                f"column {name!r} {_declared(column)}, which a column of type {kind} cannot hold; "
+                f"{said}"
             )
+
+    _wants = "other"
+    as_is = False  # numbers are their own codes
 
     def codes(self, cells: Any) -> Floats:
         """Codes of an Arrow array, whatever its type."""
@@ -79,35 +88,83 @@ class Reader(ABC):
     def _plain(self, cells: Any) -> Floats:
         match sort_of(cells.type):
             case "number":
-                return self._numbers(numbers_of(cells, self._column.name))
+                return self._numbers(self._present(numbers_of(cells, self._column.name)))
             case "truth":
                 return self._truths(numbers_of(cells, self._column.name))
             case "text":
-                return self._texts(trimmed(cells))
+                return self._written(cells)
             case "day":
                 return self._days(days_of(cells))
         return np.full(len(cells), np.nan)
+
+    def array(self, cells: Any) -> Floats:
+        """Codes of a NumPy array of numbers or truths."""
+        if cells.dtype.kind == "b":
+            return self._truths(cells.astype(np.float64))
+        return self._numbers(self._present(np.asarray(cells, dtype=np.float64)))
 
     def objects(self, cells: Sequence[Any]) -> Floats:
         """Codes of Python objects: one of another type does not change how others are read."""
         import pyarrow as pa
 
         codes, sorts = np.full(len(cells), np.nan), by_sort(cells)
-        ways = {"number": self._numbers, "truth": self._truths, "day": self._days}
+        ways = {"truth": self._truths, "day": self._days}
         for sort, read in ways.items():  # all of them, whatever there is
             places, values = sorts.get(sort, ([], []))
             codes[places] = read(np.array(values, dtype=np.float64))
+        places, values = sorts.get("number", ([], []))
+        codes[places] = self._numbers(self._present(np.array(values, dtype=np.float64)))
         places, values = sorts.get("text", ([], []))
-        codes[places] = self._texts(trimmed(pa.array(values, pa.large_binary())))
+        codes[places] = self._written(pa.array(values, pa.large_binary()))
         return codes
 
+    def _present(self, numbers: Floats) -> Floats:
+        """Numbers, NaN in place of those that stand for a missing cell."""
+        if not self._how.numbers:
+            return numbers
+        return np.where(np.isin(numbers, self._how.numbers), np.nan, numbers)
 
-class _OfNumbers(Reader):
-    sorts = frozenset({"number", "truth", "text"})
+    def _written(self, cells: Any) -> Floats:
+        """Codes of text of any Arrow type."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        texts = trimmed(cells)
+        if self._how.texts:
+            gone = pa.array([text.encode() for text in self._how.texts], pa.large_binary())
+            texts = pc.if_else(pc.is_in(texts, value_set=gone), None, texts)
+        return self._texts(texts)
+
+    def _in_text(self, texts: Any) -> Floats:
+        """The numbers that trimmed text says, as it is written."""
+        written, name = self._how.written, self._column.name
+        if isinstance(written, NumberFormat):
+            return self._present(written_numbers(texts, written, name))
+        return self._present(numbers_of(texts, name))
+
+
+class Numbers(Reader):
+    """Numbers of a column with bounds, or of one without: whoever asks looks what fits."""
+
+    _wants = "numeric"
+
+    def __init__(self, column: Numeric | Integer | Unbounded, how: OfColumn = AS_IS) -> None:
+        super().__init__(column, how)
+        # text is declared as text where a type is declared: it may hold numbers if they say so
+        written = isinstance(how.written, NumberFormat)
+        self.sorts = frozenset({"number", "truth", *(["text"] if written else [])})
+        self._open = isinstance(column, Unbounded)
+        self.as_is = self._open and not how.numbers
 
     def _numbers(self, numbers: Floats) -> Floats:
+        if self._open:
+            return numbers
         codes = self._column.snap(numbers)
         codes[~np.isfinite(numbers)] = np.nan
+        if self._how.drops:
+            low, high = self._column.ends
+            near = numbers if self._column.continuous else np.rint(numbers)
+            codes[(near < low) | (near > high)] = np.nan
         return codes
 
     def _truths(self, truths: Floats) -> Floats:
@@ -116,30 +173,22 @@ class _OfNumbers(Reader):
     def _days(self, days: Floats) -> Floats:
         return np.full(len(days), np.nan)
 
-    def _texts(self, texts: Any) -> Floats:
-        return self._numbers(numbers_of(texts, self._column.name))
-
-
-class _OfAnyNumbers(Reader):
-    """Numbers as they are: whoever asks for them looks what fits."""
-
-    sorts = _OfNumbers.sorts
-
-    def _numbers(self, numbers: Floats) -> Floats:
-        return numbers
-
-    def _truths(self, truths: Floats) -> Floats:
-        return truths
-
-    def _days(self, days: Floats) -> Floats:
-        return np.full(len(days), np.nan)
+    def _written(self, cells: Any) -> Floats:
+        if self._how.plain:  # blanks around a number are read with it
+            return self._numbers(self._present(numbers_of(cells, self._column.name)))
+        return super()._written(cells)
 
     def _texts(self, texts: Any) -> Floats:
-        return numbers_of(texts, self._column.name)
+        return self._numbers(self._in_text(texts))
 
 
-class _OfDays(Reader):
+class Days(Reader):
+    """Dates, and times of day without the time."""
+
     sorts = frozenset({"day", "text"})
+
+    def __init__(self, column: Date, how: OfColumn = AS_IS) -> None:
+        super().__init__(column, how)
 
     def _numbers(self, numbers: Floats) -> Floats:
         return np.full(len(numbers), np.nan)
@@ -148,101 +197,18 @@ class _OfDays(Reader):
         return np.full(len(truths), np.nan)
 
     def _days(self, days: Floats) -> Floats:
-        return self._column.snap(days)
+        codes = self._column.snap(days)
+        if self._how.drops:
+            low, high = self._column.ends
+            codes[(days < low) | (days > high)] = np.nan
+        return codes
 
     def _texts(self, texts: Any) -> Floats:
-        return self._days(written_days(texts))
+        written = self._how.written
+        return self._days(written_days(texts, written if isinstance(written, DateFormat) else None))
 
 
-class _OfLevels(Reader):
-    """Levels by their text, number or truth; what is undeclared is `other`, if there is one."""
-
-    def __init__(self, column: Column, levels: Sequence[Any], other: str | None) -> None:
-        super().__init__(column)
-        self._other = np.nan if other is None else float(len(levels))
-        labels = [*levels, *([] if other is None else [other])]
-        self._spelt = {text: float(i) for i, label in enumerate(labels) for text in _spellings(label)}  # fmt: skip  # noqa: E501
-        whole = {float(level): float(i) for i, level in enumerate(levels) if isinstance(level, int)}
-        written = {float(int(level)): float(i) for i, level in enumerate(levels) if _is_whole(level)}  # fmt: skip  # noqa: E501
-        self._whole, self._any_number = _Places(whole), _Places({**written, **whole})
-        named = {text.lower() == "true": place for text, place in self._spelt.items() if text.lower() in ("true", "false")}  # fmt: skip  # noqa: E501
-        self._truth = {float(truth): place for truth, place in named.items()}
-        self._truth |= {key: place for key, place in whole.items() if key in (0.0, 1.0)}
-        self.sorts = frozenset(
-            {"text", *(["number"] if whole or written else []), *(["truth"] if self._truth else [])}
-        )
-
-    def _numbers(self, numbers: Floats) -> Floats:
-        codes = self._any_number.of(numbers, self._other)
-        codes[~np.isfinite(numbers)] = np.nan
-        return codes
-
-    def _truths(self, truths: Floats) -> Floats:
-        codes = _Places(self._truth).of(truths, self._other)
-        codes[np.isnan(truths)] = np.nan
-        return codes
-
-    def _days(self, days: Floats) -> Floats:
-        return np.full(len(days), np.nan)
-
-    def _texts(self, texts: Any) -> Floats:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        known = pa.array([text.encode() for text in self._spelt], pa.large_binary())
-        places = np.array([*self._spelt.values(), self._other])
-        found = pc.fill_null(pc.index_in(texts, value_set=known), len(known))
-        codes = places[found.to_numpy(zero_copy_only=False)]
-        strange = pc.equal(found, len(known))
-        if self._whole.keys.size:  # "1.0" is the level 1
-            numbers = numbers_of(texts.filter(strange), self._column.name)
-            codes[strange.to_numpy(zero_copy_only=False)] = self._whole.of(numbers, self._other)
-        missing = pc.is_null(texts).to_numpy(zero_copy_only=False)
-        codes[missing] = np.nan
-        return codes
-
-
-class _Places:
-    """Places of levels that are numbers."""
-
-    def __init__(self, places: dict[float, float]) -> None:
-        self.keys = np.array(sorted(places), dtype=np.float64)
-        self._places = np.array([places[key] for key in sorted(places)], dtype=np.float64)
-
-    def of(self, numbers: Floats, otherwise: Any) -> Floats:
-        """The place of each number among the levels, or `otherwise`."""
-        if not self.keys.size:
-            return np.broadcast_to(np.float64(otherwise), numbers.shape).copy()
-        near = np.minimum(np.searchsorted(self.keys, numbers), self.keys.size - 1)
-        return np.where(self.keys[near] == numbers, self._places[near], otherwise)
-
-
-def reader_of(column: Column) -> Reader:
-    """The reader of a column's cells."""
-    match column:
-        case Numeric() | Integer():
-            return _OfNumbers(column)
-        case Unbounded():
-            return _OfAnyNumbers(column)
-        case Date():
-            return _OfDays(column)
-        case Boolean():
-            return _OfLevels(column, (False, True), None)
-        case Ordered():
-            return _OfLevels(column, column.levels, None)
-        case Categorical():
-            return _OfLevels(column, column.levels, column.other)
-    raise TypeError(f"column {column.name!r}: there is no reader of {type(column).__name__}")
-
-
-def _spellings(label: object) -> list[str]:
-    """How a level may stand in a text."""
-    if not isinstance(label, bool):
-        return [str(label)]
-    words = [word for word, truth in _TRUTHS.items() if truth is label]
-    return list(dict.fromkeys(w for word in words for w in (word, word.upper(), word.title())))
-
-
-def _is_whole(level: object) -> bool:
-    """Whether a text is that of a whole number, which a table of numbers may hold."""
-    return isinstance(level, str) and bool(re.fullmatch(r"0|-?[1-9][0-9]{0,14}", level))
+def _declared(column: Column) -> str:
+    if isinstance(column, Unbounded):
+        return "must hold numbers"
+    return f"is declared as {column.describe()}"

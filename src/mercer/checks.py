@@ -7,7 +7,10 @@ appear in an error message.
 from __future__ import annotations
 
 import math
+import sys
+import warnings
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +27,7 @@ __all__ = [
     "check_epsilon",
     "check_level",
     "check_positive",
+    "check_worthwhile",
 ]
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -81,6 +85,47 @@ def check_count(name: str, value: object, *, least: int, most: int, hint: str) -
     if not least <= value <= most:
         raise ValueError(f"{name} must be in [{least}, {most}], got {int(value)}; {hint}")
     return int(value)
+
+
+MOST_EPSILON = 20.0  # beyond, a promise excludes nothing that an attacker may care for
+FEW_STEPS = 10.0  # n epsilon below which hardly anything but the bounds is left
+
+
+def check_worthwhile(epsilon: float, delta: float, n: int, *, insist: bool) -> None:
+    """Refuse a promise that protects nobody; warn of one that leaves nothing of the records.
+
+    n is public.  Called before anything is charged.
+    """
+    if not isinstance(insist, bool):
+        raise TypeError(f"insist must be True or False, got {type(insist).__name__}")
+    if not insist and epsilon > MOST_EPSILON:
+        raise ValueError(
+            f"epsilon = {epsilon:g} promises next to nothing: an attacker's odds may change by the "
+            f"factor e^{epsilon:g}; 0.1 to 2 is usual. Nothing was spent; if it is meant, say "
+            "insist=True (--insist)"
+        )
+    if not insist and delta > 1 / n:
+        raise ValueError(
+            f"delta = {delta:g} is above 1/n = {1 / n:.3g}: publishing {delta * n:.3g} of the {n} "
+            "records in full would keep this promise; give one well below 1/n. Nothing was spent; "
+            "if it is meant, say insist=True (--insist)"
+        )
+    if n * epsilon < FEW_STEPS:
+        warnings.warn(
+            f"n times epsilon is {n * epsilon:.3g}: with fewer than about {FEW_STEPS:g}, noise "
+            "leaves next to nothing of the records but their bounds; nothing was spent so far",
+            PrivacyWarning,
+            stacklevel=_depth(),
+        )
+
+
+def _depth() -> int:
+    """How many frames up the caller of the library stands, so that its line is shown."""
+    frame: FrameType | None = sys._getframe(1)
+    depth = 0
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "mercer":
+        frame, depth = frame.f_back, depth + 1
+    return max(depth, 1)
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mercer.ledger_store import LedgerError
 
-__all__ = ["Claim", "claim_on", "note_of", "write_claim"]
+__all__ = ["Claim", "check_claim", "claim_on", "note_of", "write_claim"]
 
 _END = ".mercer-ledger"
 
@@ -45,10 +45,18 @@ def claim_on(data: object) -> tuple[Path, Claim] | None:
     return None
 
 
-def write_claim(data: Path, claim: Claim) -> None:
-    """Leave the note, on the disk before this returns; LedgerError if another ledger's is there."""
+def check_claim(data: Path, claim: Claim) -> None:
+    """LedgerError unless these data are there and no other ledger counts them."""
     if not data.exists():
         raise LedgerError(f"data: there is no file or folder {str(data)!r}")
+    note = note_of(data)
+    if note.exists():
+        check_same(note, _read(note), claim)
+
+
+def write_claim(data: Path, claim: Claim) -> None:
+    """Leave the note, on the disk before this returns; LedgerError if another ledger's is there."""
+    check_claim(data, claim)
     note = note_of(data)
     text = json.dumps(asdict(claim), indent=1) + "\n"
     draft = note.with_name(f".{note.name}.{os.getpid()}")

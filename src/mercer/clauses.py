@@ -6,6 +6,7 @@ A condition is public: how it reads a record's cell does not depend on other rec
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
@@ -53,6 +54,8 @@ def words_of(where: Mapping[str, Any]) -> str:
 def _axis(name: str, rule: Any) -> Axis:
     if isinstance(rule, tuple):
         return _between(name, rule)
+    if isinstance(rule, str):
+        _check_no_range(name, rule)
     values = list(rule) if isinstance(rule, (list, set, frozenset)) else [rule]
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if not plain:
@@ -69,6 +72,26 @@ def _axis(name: str, rule: Any) -> Axis:
             f"where: {name!r} must be a value, a list of values, or (least, most) for a range"
         )
     return Axis(Categorical(name, tuple(levels)))
+
+
+def _check_no_range(name: str, text: str) -> None:
+    """Refuse text that reads like a range of numbers: as a value it would hold for nobody."""
+    number = r"[-+]?[0-9]+(?:[.,][0-9]+)?"
+    between = re.fullmatch(rf"\s*({number})\s*(?:-|–|—|\.\.+|:|to|bis)\s*({number})\s*", text)
+    beyond = re.fullmatch(rf"\s*(?:([<>]=?|≤|≥)\s*({number})|({number})\s*\+)\s*", text)
+    if between is None and beyond is None:
+        return
+    if between is not None:
+        ends = f"({between[1]}, {between[2]})"
+    else:
+        assert beyond is not None
+        most = (beyond[1] or "").startswith(("<", "≤"))
+        ends = f"(None, {beyond[2]})" if most else f"({beyond[2] or beyond[3]}, None)"
+    raise ValueError(
+        f"where: {name!r} is {text!r}, which reads like a range of numbers but would be one text; "
+        f"for a range write {{{name!r}: {ends}}}, for records that hold just this text "
+        f"{{{name!r}: [{text!r}]}}"
+    )
 
 
 def _between(name: str, rule: tuple[Any, ...]) -> Axis:

@@ -44,23 +44,16 @@ def create(
     [bold]Example:[/bold] mercer ledger create budgets.db --dataset admissions --epsilon 3
     --delta 1e-5
     """
-    from mercer.checks import check_epsilon
-    from mercer.ledger import Ledger
-
-    if dataset is not None:
-        check_epsilon(epsilon)  # before a file is made
-    elif epsilon is not None:
+    if dataset is None and epsilon is not None:
         raise ValueError("dataset is missing; give it with --dataset")
-    ledger = Ledger.create(place)
-    if dataset is not None:
-        try:
-            ledger.register(dataset, epsilon=epsilon, delta=delta, unit=unit, data=data)
-        except Exception:
-            if "://" not in place:  # it was made a moment ago, and holds nothing
-                for end in ("", "-wal", "-shm"):
-                    Path(place + end).unlink(missing_ok=True)
-            raise
-    _registered(ledger, dataset, as_json)
+    from mercer.ledger import Ledger, make_with
+    from mercer.ledger_store import store_of
+
+    if dataset is None or store_of(place).exists():
+        ledger = Ledger.create(place)
+    else:
+        ledger = make_with(place, dataset, epsilon=epsilon, delta=delta, unit=unit, data=data)
+    _registered(ledger, dataset, True, as_json)
 
 
 @ledger_app.command(no_args_is_help=True)
@@ -73,14 +66,21 @@ def register(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Register one more dataset in a ledger; totals are never changed.
+    """Register a dataset with its total, once and for all; a ledger is made if there is none.
 
     [bold]Example:[/bold] mercer ledger register budgets.db --dataset visits --epsilon 1
     """
-    ledger = _open(place)
     name = terminal.required("dataset", dataset)
-    ledger.register(name, epsilon=epsilon, delta=delta, unit=unit, data=data)
-    _registered(ledger, name, as_json)
+    from mercer.ledger import make_with
+    from mercer.ledger_store import store_of
+
+    total: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "unit": unit, "data": data}
+    if made := not store_of(place).exists():
+        ledger = make_with(place, name, **total)
+    else:
+        ledger = _open(place)
+        ledger.register(name, **total)
+    _registered(ledger, name, made, as_json)
 
 
 @ledger_app.command(no_args_is_help=True)
@@ -121,8 +121,8 @@ def show(
         rows.add_row(
             one.dataset,
             str(one.releases),
-            f"{one.spent_epsilon:g} of {one.epsilon:g}",
-            f"{one.spent_delta:g} of {one.delta:g}",
+            f"{one.spent_epsilon:g} of {one.total_epsilon:g}",
+            f"{one.spent_delta:g} of {one.total_delta:g}",
             _bar(one.share),
         )
     terminal.console().print(rows)
@@ -168,14 +168,17 @@ def _open(place: str) -> Any:
     return Ledger.open(place)
 
 
-def _registered(ledger: Any, name: str | None, as_json: bool) -> None:
+def _registered(ledger: Any, name: str | None, made: bool, as_json: bool) -> None:
     if as_json:
-        fields: dict[str, Any] = {"ledger": ledger.id, "where": ledger.where}
+        fields: dict[str, Any] = {"ledger": ledger.id, "where": ledger.where, "made": made}
         if name is not None:
             fields["dataset"] = ledger.remaining(name).to_dict()
         terminal.print_json(fields)
-    elif name is None:
-        print(f"Ledger {ledger.where} made. Register a dataset: mercer ledger register")
+        return
+    if made:
+        print(f"Ledger {ledger.where} made.")
+    if name is None:
+        print("Register a dataset: mercer ledger register")
     else:
         print(f"In ledger {ledger.where}: {ledger.remaining(name)}")
 

@@ -9,6 +9,7 @@ from mercer.axes import Axes
 from mercer.checks import check_choice, check_count, check_delta, check_epsilon
 from mercer.columns import Numeric
 from mercer.mechanisms.base import no_delta
+from mercer.reading import PLAIN, Reading
 from mercer.record_data import Records, open_records
 from mercer.summaries.cell_counts import CellCounts, MarginCounts
 from mercer.table_domain import TableDomain
@@ -29,11 +30,13 @@ class Question:
     counts: str | None
     missing: str
     insist: bool
+    reading: Reading = PLAIN
 
     @classmethod
     def of(
         cls, axes: Axes, *, epsilon: object, delta: object, unit: object, rows_per_person: object,
         counts: object, missing: str, insist: object,
+        reading: Reading = PLAIN,
     ) -> Question:  # fmt: skip
         number = check_epsilon(epsilon)
         small = 0.0 if no_delta(delta) else _check_delta(delta)
@@ -56,14 +59,17 @@ class Question:
                                  "records have no names of persons")  # fmt: skip
             if counts in axes.names:
                 raise ValueError(f"counts must name another column than {counts!r}, which is cut")
-        return cls(axes, number, small, unit, most, counts, missing, insist)  # type: ignore[arg-type]
+        return cls(axes, number, small, unit, most, counts, missing, insist, reading)  # type: ignore[arg-type]
 
     def open(self, data: object, progress: Callable[[int], None] | None) -> Records:
         """The records, by the columns of the question."""
         columns = [axis.reading for axis in self.axes.columns]
         if self.counts is not None:
             columns.append(Numeric(self.counts, -(2.0**60), 2.0**60))
-        records = open_records(data, domain=TableDomain(columns), unit=self.unit)
+        records = open_records(
+            data, domain=TableDomain(columns), unit=self.unit, reading=self.reading,
+            counts=self.counts,
+        )  # fmt: skip
         if progress is not None:
             records.progress(progress)
         return records

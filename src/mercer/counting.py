@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.axes import Axes, Axis
+from mercer.calls import call
 from mercer.cell_draws import check_worth, publish_count
 from mercer.clauses import axes_of_condition, words_of
 from mercer.columns import Boolean
 from mercer.count_asked import Question, name_of
 from mercer.count_releases import Condition, CountRelease
+from mercer.expected import of_count
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse
+from mercer.reading import Reading
 from mercer.statements import Statement
 from mercer.summaries.cell_counts import count_cells, count_persons
 
 __all__ = ["condition_of", "count", "counted", "proportion"]
 
 
+@call(of_count)
 def count(
     data: object,
     *,
@@ -33,7 +35,10 @@ def count(
     columns: str | None = None,
     counts: str | None = None,
     unit: str | None = None,
+    na_values: object = None,
+    formats: object = None,
     insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -60,7 +65,7 @@ def count(
     unit
         Column that names the person: then persons are counted for whom it holds in any row, and
         the promise is about persons (M16).
-    counts, insist, rng, ledger, dataset, progress
+    counts, na_values, formats, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.histogram`.
 
     Examples
@@ -73,11 +78,12 @@ def count(
 
     """
     return _released(
-        data, False, where, epsilon, delta, mechanism, columns, counts, unit, insist,
-        rng, ledger, dataset, progress,
+        data, False, where, epsilon, delta, mechanism, columns, counts, unit, (na_values, formats),
+        insist, dry_run, rng, ledger, dataset, progress,
     )  # fmt: skip
 
 
+@call(of_count)
 def proportion(
     data: object,
     *,
@@ -88,7 +94,10 @@ def proportion(
     columns: str | None = None,
     counts: str | None = None,
     unit: str | None = None,
+    na_values: object = None,
+    formats: object = None,
     insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -105,25 +114,28 @@ def proportion(
 
     """
     return _released(
-        data, True, where, epsilon, delta, mechanism, columns, counts, unit, insist,
-        rng, ledger, dataset, progress,
+        data, True, where, epsilon, delta, mechanism, columns, counts, unit, (na_values, formats),
+        insist, dry_run, rng, ledger, dataset, progress,
     )  # fmt: skip
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
 def _released(
     data: object, share: bool, where: Mapping[str, Any] | None, epsilon: object, delta: object,
     mechanism: object, columns: str | None, counts: str | None, unit: str | None,
-    insist: bool, rng: object, ledger: LedgerLike, dataset: str | None,
+    written: tuple[object, object], insist: bool, dry_run: bool, rng: object,
+    ledger: LedgerLike, dataset: str | None,
     progress: Callable[[int], None] | None,
 ) -> CountRelease:  # fmt: skip
     axes, words = condition_of(data, where, columns)
+    reading = Reading.of(na_values=written[0], formats=written[1], dry_run=dry_run)
     ask = Question.of(
         axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=1,
-        counts=counts, missing="zero", insist=insist,
+        counts=counts, missing="zero", insist=insist, reading=reading,
     )  # fmt: skip
     chosen = _mechanism(mechanism, ask)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=data, unit=unit)
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run
+    )
     one = Sensitivity(1.0, norm="l1")  # a record, or person, comes to fulfil it or ceases to
     noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon, delta=ask.delta)
     number, n = counted(ask, data, truths=where is None, progress=progress)

@@ -106,7 +106,7 @@ class DensityRelease(FunctionRelease):
             )
         unit = []
         for name, pair, tick in zip(self.domain.names, self.domain.bounds, ticks, strict=True):
-            axis = Domain((name,), (pair,))
+            axis = Domain((name,), (pair,), tuple(d for d in self.domain.dates if d == name))
             unit.append(axis.to_unit(axis.points(tick))[:, 0])
         value = self.basis.on_grid(unit, self._filtered) * self.scale
         return value if raw else np.maximum(value - self._level, 0.0)

@@ -6,16 +6,19 @@ release is a function on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mercer.checks import Floats
+from mercer.column_base import Column
+from mercer.columns import Date, Numeric
 
-__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain"]
+__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name"]
 
 MAX_DIMENSION = 3
 MOST_COLUMNS = 1024  # of a kernel machine
@@ -23,10 +26,14 @@ MOST_COLUMNS = 1024  # of a kernel machine
 
 @dataclass(frozen=True)
 class Domain:
-    """A box: column `names` and their `bounds`, one (lower, upper) pair each."""
+    """A box: column `names` and their `bounds`, one (lower, upper) pair each.
+
+    `dates` are the names of columns of dates, whose bounds are days since 1970-01-01.
+    """
 
     names: tuple[str, ...]
     bounds: tuple[tuple[float, float], ...]
+    dates: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, bounds: object, names: Sequence[str], most: int = MAX_DIMENSION) -> Domain:
@@ -42,13 +49,24 @@ class Domain:
                 "bounds is missing: the domain is public and cannot be read from the data; give "
                 "(lower, upper), or one such pair for each column"
             )
+        given = bounds_by_name(bounds, names)
+        pairs = _pairs_of(given, dimension)
+        dates = tuple(name for name, pair in zip(names, pairs, strict=False) if _is_dates(pair))
+        if dates:
+            found = [_day_ends(name, pair) if name in dates else pair for name, pair in zip(names, pairs, strict=True)]  # fmt: skip  # noqa: E501
+            given = found
         try:
-            array = np.asarray(bounds, dtype=float)
+            array = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             raise TypeError(
-                "bounds must be (lower, upper) numbers, or one such pair for each column; got "
-                f"{type(bounds).__name__}"
+                "bounds must be (lower, upper) numbers or dates, or one such pair for each column; "
+                f"got {type(bounds).__name__}"
             ) from None
+        if array.ndim == 0:
+            raise ValueError(
+                f"bounds must be two numbers, (lower, upper), got the one number {array:g}; both "
+                "are public, for example (0, 100)"
+            )
         if array.shape == (2,) and dimension == 1:
             array = array[None, :]
         if array.shape != (dimension, 2):
@@ -66,7 +84,30 @@ class Domain:
             raise ValueError(
                 f"bounds must be further apart than rounding, got {array.tolist()}; shift the data"
             )
-        return cls(tuple(names), tuple((float(lo), float(hi)) for lo, hi in array))
+        return cls(tuple(names), tuple((float(lo), float(hi)) for lo, hi in array), dates)
+
+    @staticmethod
+    def columns_of(bounds: object, names: Sequence[str], *, drops: bool) -> list[Column | None]:
+        """The columns by which cells are read where bounds matter to reading.
+
+        Those of dates; and with `drops` all, since values beyond their bounds count as missing.
+        None for the others, and where the bounds are not as they should be, which `of` says.
+        """
+        if bounds is None:
+            return [None] * len(names)
+        pairs = _pairs_of(bounds_by_name(bounds, names), len(names))
+        found: list[Column | None] = []
+        for place, name in enumerate(names):
+            pair = pairs[place] if place < len(pairs) else None
+            if _is_dates(pair):
+                assert pair is not None
+                ends = [_day(end) for end in _day_ends(name, pair)]
+                found.append(Date(name, *ends))
+            elif drops and pair is not None and _is_numbers(pair):
+                found.append(Numeric(name, *map(float, pair)))
+            else:
+                found.append(None)
+        return found
 
     @property
     def dimension(self) -> int:
@@ -98,6 +139,8 @@ class Domain:
 
     def points(self, x: object) -> Floats:
         """Public points of evaluation as rows, inside the domain or an error."""
+        if self.dates:
+            x = self._numbered(x)
         try:
             array = np.asarray(x, dtype=float)
         except (TypeError, ValueError):
@@ -113,7 +156,7 @@ class Domain:
         rows = array.reshape(-1, d)
         inside = np.all((rows >= self.lower) & (rows <= self.upper), axis=1)
         if not np.all(inside):
-            bad = rows[np.argmin(inside)].tolist()
+            bad = self.shown(rows[np.argmin(inside)].tolist())
             raise ValueError(
                 f"x must lie in the domain {self.describe()}, got {bad[0] if d == 1 else bad}; "
                 "a release says nothing outside its bounds"
@@ -122,7 +165,7 @@ class Domain:
 
     def shape(self, x: object) -> tuple[int, ...]:
         """Shape of the values at `x`: its own, less the axis of coordinates."""
-        array = np.asarray(x, dtype=float)
+        array = np.asarray(self._numbered(x) if self.dates else x, dtype=float)
         if self.dimension == 1 and (array.ndim < 2 or array.shape[-1] != 1):
             return array.shape
         return array.shape[:-1]
@@ -137,14 +180,90 @@ class Domain:
 
     def describe(self) -> str:
         """`age in [0, 100], weight in [20, 200]`."""
+        lows = self.shown([lo for lo, _ in self.bounds])
+        highs = self.shown([hi for _, hi in self.bounds])
         return ", ".join(
-            f"{name} in [{lo:g}, {hi:g}]"
-            for name, (lo, hi) in zip(self.names, self.bounds, strict=True)
+            f"{name} in [{_word(lo)}, {_word(hi)}]"
+            for name, lo, hi in zip(self.names, lows, highs, strict=True)
         )
+
+    def shown(self, point: Sequence[float]) -> list[Any]:
+        """The coordinates of a point as people write them: a date where they are days."""
+        return [
+            _day(value) if name in self.dates else value
+            for name, value in zip(self.names, point, strict=True)
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """For a file."""
-        return {"columns": list(self.names), "bounds": [list(pair) for pair in self.bounds]}
+        fields = {"columns": list(self.names), "bounds": [list(pair) for pair in self.bounds]}
+        return fields | ({"dates": list(self.dates)} if self.dates else {})
+
+    def _numbered(self, x: object) -> object:
+        """Points with dates as days since 1970-01-01; numbers stay."""
+        if isinstance(x, np.ndarray) and x.dtype.kind == "M":
+            return x.astype("datetime64[D]").astype(np.int64).astype(float)
+        if isinstance(x, np.ndarray) and x.dtype.kind in "OU":
+            x = x.tolist()
+        if isinstance(x, (list, tuple)):
+            return [self._numbered(item) for item in x]
+        if isinstance(x, np.datetime64):
+            x = x.astype("datetime64[D]").item()
+        if isinstance(x, (str, date)):
+            return Date("x", x, x).ends[0]  # type: ignore[arg-type]
+        return x
+
+
+def bounds_by_name(bounds: object, names: Sequence[str]) -> object:
+    """Bounds that were given by names of columns, in the order of `names`; others as they are."""
+    if not isinstance(bounds, Mapping):
+        return bounds
+    odd = [name for name in bounds if name not in names]
+    gone = [name for name in names if name not in bounds]
+    if odd or gone:
+        what = f"{odd[0]!r} is not among them" if odd else f"those of {gone[0]!r} are missing"
+        raise ValueError(
+            f"bounds must be by the names of the columns to release, {', '.join(names)}; {what}"
+        )
+    return [bounds[name] for name in names]
+
+
+def _pairs_of(bounds: object, dimension: int) -> list[Any]:
+    """One pair for each column, where it can be told."""
+    if isinstance(bounds, np.ndarray):
+        bounds = bounds.tolist()
+    if not isinstance(bounds, (list, tuple)):
+        return []
+    lone = dimension == 1 and not any(isinstance(b, (list, tuple, np.ndarray)) for b in bounds)
+    return [bounds] if lone else list(bounds)
+
+
+def _is_dates(pair: object) -> bool:
+    """Whether bounds are dates, or text, which can be nothing else."""
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        return False
+    return all(isinstance(end, (str, date, np.datetime64)) for end in pair)
+
+
+def _is_numbers(pair: object) -> bool:
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        return False
+    low, high = pair
+    plain = all(isinstance(end, (int, float, np.integer, np.floating)) for end in (low, high))
+    return plain and max(abs(low), abs(high)) <= 1e100 and bool(low < high)
+
+
+def _day_ends(name: str, pair: Any) -> tuple[float, float]:
+    return Date(name, *(e.item() if isinstance(e, np.datetime64) else e for e in pair)).ends
+
+
+def _day(value: float) -> date:
+    """The calendar day of a number of days since 1970-01-01."""
+    return date.fromordinal(int(np.floor(value)) + date(1970, 1, 1).toordinal())
+
+
+def _word(end: Any) -> str:
+    return f"{end:g}" if isinstance(end, float) else str(end)
 
 
 def _fixed(values: list[float]) -> Floats:

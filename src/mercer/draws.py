@@ -18,6 +18,7 @@ from mercer.entropy import Entropy
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import ApproximateEvent, Event, PureEvent, Sensitivity
 from mercer.publish import Purse, spend
+from mercer.reading import PLAIN, Reading
 from mercer.recipes import dimension_of
 from mercer.statements import Statement
 from mercer.summaries.ranks import LogBins, Ranks, rank_sensitivity
@@ -34,11 +35,13 @@ class Held(Sensitive):
 
     def __init__(
         self, data: object, bounds: object, columns: object, unit: str | None, purse: Purse,
-        *, one: bool,
+        reading: Reading = PLAIN, *, one: bool,
     ) -> None:  # fmt: skip
         self.purse = purse
         dimension = 1 if one else dimension_of(bounds)
-        rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
+        rows = open_rows(
+            data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
+        )
         if one and len(rows.names) != 1:
             raise ValueError(f"columns must be one column, got {len(rows.names)}; name it")
         self.domain = Domain.of(bounds, rows.names)

@@ -188,6 +188,18 @@ class Filter:
             candidates.append(float(log_ndtr(mu / 2) - log_ndtr(-mu / 2)))
         return self._largest(costs, candidates, lambda e: Cost(e, 0.0, (PureEvent(e),)))
 
+    def delta_left(self, costs: Sequence[Cost]) -> float:
+        """The delta of one more release that the basic rule would accept; never above it.
+
+        Zero once its epsilon is used up: then it accepts nothing, whatever the other rule does.
+        """
+        if costs and not self._basic_left(costs):
+            return 0.0
+        spent, split = Spent.of(costs), self.split(costs) if costs else BASIC  # of one release: all
+        rest = max(Fraction(0), split.basic * decimal(self.delta) - spent.delta)
+        found = float(rest)
+        return found if decimal(found) <= rest else math.nextafter(found, 0.0)
+
     def largest_gaussian(self, costs: Sequence[Cost], *, delta: float) -> float:
         """The largest epsilon of a Gaussian release with this delta that would be accepted."""
         candidates = [float(self._basic_left(costs))]

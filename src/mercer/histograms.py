@@ -8,24 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.axes import MOST_LISTED, Axes
 from mercer.binning import axes_of, axis_of
+from mercer.calls import call
 from mercer.cell_draws import check_worth, publish_cells, threshold_of
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import check_count
 from mercer.count_asked import Question, name_of
+from mercer.expected import of_histogram, of_table
 from mercer.mechanisms.counts import CountNoise, calibrate_counts
 from mercer.publish import LedgerLike, Purse
+from mercer.reading import Reading
 from mercer.summaries.cell_counts import CellCounts, count_cells
 from mercer.table_recipes import domain_given
 
 __all__ = ["histogram", "table"]
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_histogram)
 def histogram(
     values: object,
     *,
@@ -43,7 +44,10 @@ def histogram(
     unit: str | None = None,
     rows_per_person: int = 1,
     missing: str = "zero",
+    na_values: object = None,
+    formats: object = None,
     insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -85,8 +89,8 @@ def histogram(
         "zero" (default): rows in no cell still count in n.  "drop": the caller knows that the
         number of the others is public, and only they count.
     insist
-        Release even where noise must drown every count.
-    rng, ledger, dataset, progress
+        Release even where noise must drown every count, or where the promise is next to none.
+    na_values, formats, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -103,15 +107,24 @@ def histogram(
     axis = axis_of(
         name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside
     )
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
     ask = Question.of(
         Axes((axis,)), epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
-        counts=counts, missing=missing, insist=insist,
+        counts=counts, missing=missing, insist=insist, reading=reading,
     )  # fmt: skip
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=values, unit=unit)
+    purse = Purse.of(
+        entropy.resolve(rng),
+        ledger,
+        dataset,
+        data=values,
+        unit=unit,
+        insist=insist,
+        dry_run=dry_run,
+    )
     return released(ask, values, purse, sparse, occupied, f"histogram of {name}", progress)
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_table)
 def table(
     rows: object,
     *,
@@ -121,13 +134,17 @@ def table(
     delta: object = None,
     bins: object = None,
     margins: object = "all",
+    outside: str = "clip",
     sparse: object = "auto",
     occupied: int | None = None,
     counts: str | None = None,
     unit: str | None = None,
     rows_per_person: int = 1,
     missing: str = "zero",
+    na_values: object = None,
+    formats: object = None,
     insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -154,11 +171,16 @@ def table(
         "all" (default): the table itself.  A number k: all margins of k columns.  A list of
         tuples of names: these margins.  Margins share epsilon, and are made consistent with each
         other and free of negative counts afterwards.
+    outside
+        Numbers and dates beyond their bounds: "clip" (default) into the nearest cell, "drop" into
+        none.
     sparse, occupied
         As in `mercer.histogram`; "auto" (default): sparse where the number of rows and cells
         alone say that it is better, or where the table is too large to list.
-    counts, unit, rows_per_person, missing, insist, rng, ledger, dataset, progress
+    counts, unit, rows_per_person, missing, na_values, formats, insist, dry_run
         As in `mercer.histogram`.
+    rng, ledger, dataset, progress
+        As in `mercer.density`.
 
     Examples
     --------
@@ -171,13 +193,16 @@ def table(
     >>> pairs = mercer.table(rows, domain=domain, margins=1, epsilon=1)
 
     """
-    axes = axes_of(domain_given(domain), columns, bins)
+    axes = axes_of(domain_given(domain), columns, bins, outside)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
     ask = Question.of(
         axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
-        counts=counts, missing=missing, insist=insist,
+        counts=counts, missing=missing, insist=insist, reading=reading,
     )  # fmt: skip
     what = f"table of {', '.join(axes.names)}"
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=rows, unit=unit)
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=rows, unit=unit, insist=insist, dry_run=dry_run
+    )
     if not (isinstance(margins, str) and margins == "all"):
         from mercer.margin_tables import released_margins
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,8 @@ from mercer.mechanisms import Exponential
 from mercer.mechanisms.base import check_promise
 from mercer.mechanisms.objective import TiltedNoise
 from mercer.privacy import ApproximateEvent, Event, PureEvent
-from mercer.publish import LedgerLike, Purse, perturb, publish, spend
+from mercer.publish import LedgerLike, Purse, Rehearsed, perturb, publish, spend
+from mercer.reading import Reading
 from mercer.recipes import dimension_of
 from mercer.statements import Statement
 from mercer.summaries import Examples, MachineSummary, held_scores
@@ -49,12 +49,16 @@ def learn(
     ledger: LedgerLike,
     dataset: str | None,
     progress: Callable[[int], None] | None,
+    reading: Reading,
+    insist: bool,
 ) -> Any:
     """Read, check, charge, learn; `build` makes the release of what all machines have."""
     check_choice("missing", missing, ("zero", "drop"))
     promise = check_promise(recipe.mechanism, epsilon, delta)
     source = entropy.resolve(rng)
-    purse = Purse.of(source, ledger, dataset, data=X, unit=unit)
+    purse = Purse.of(
+        source, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=reading.blank
+    )
     chosen = isinstance(recipe.penalty, tuple)
     if chosen and (unit is not None or missing == "drop"):
         raise ValueError(
@@ -63,11 +67,20 @@ def learn(
         )
     one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
     dimension = None if one_pair else dimension_of(bounds)
-    rows = open_rows(X, columns=columns, unit=unit, dimension=dimension, answer=Answer(y, target))
-    if columns is None and one_pair and len(rows.names) > 1 and isinstance(X, (str, Path)):
+    rows = open_rows(
+        X,
+        columns=columns,
+        unit=unit,
+        dimension=dimension,
+        bounds=bounds,
+        answer=Answer(y, target),
+        reading=reading,
+    )
+    if columns is None and one_pair and len(rows.names) > 1 and not isinstance(X, np.ndarray):
         raise ValueError(
-            "columns is missing: name the columns of the file to learn from, or give bounds for "
-            "each of them"
+            "columns is missing: name the columns to learn from, or give bounds for each of them: "
+            "(lower, upper) alone would take in every column there is, names and numbers of "
+            "persons too"
         )
     if chosen and not rows.fixed:
         raise ValueError(
@@ -112,27 +125,36 @@ def learn(
             out.append(build(fields))
         return out
 
-    paid = None
-    if held is not None:
-        event: Event = (
-            ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
-        )
-        words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
-        words += f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
-        recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
-        paid = spend(
-            (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
-            words=words,
-        )  # fmt: skip
-    if recipe.method == "objective":
-        made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
-    else:
-        made = publish(
-            summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
-        )
-    if held is None:
-        return made[0]
-    machines = limits.machines[: len(recipe.losses)]
-    scores, moved = held_scores(held, features, machines, [release.weights for release in made])
-    choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
-    return made[choice.choose(scores, source)]
+    def drawn() -> Any:
+        paid = None
+        if held is not None:
+            event: Event = (
+                ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
+            )
+            words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
+            words += (
+                f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
+            )
+            recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
+            paid = spend(
+                (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
+                words=words,
+            )  # fmt: skip
+        if recipe.method == "objective":
+            made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
+        else:
+            made = publish(
+                summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
+            )
+        if held is None:
+            return made[0]
+        machines = limits.machines[: len(recipe.losses)]
+        scores, moved = held_scores(held, features, machines, [release.weights for release in made])
+        choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
+        return made[choice.choose(scores, source)]
+
+    try:
+        return drawn()
+    except Rehearsed as dry:
+        dry.expected = recipe.expected(limits, promise)
+        raise

@@ -12,11 +12,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.answers import Answer, answers_of
 from mercer.checks import Floats
 from mercer.estimators import numeric_rows, pairs_for, seed_of
 from mercer.labels import labels_of
 from mercer.learning import classifier, regression
 from mercer.predictors import ClassifierRelease, RegressionRelease
+from mercer.reading import PLAIN
 from mercer.targets import Classes
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
@@ -203,9 +205,12 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows whose class is predicted; a label of no declared class never is."""
         release, points = self._fitted(X)
-        places = Classes.declared(release.classes).of_array
-        hits = places(self._answers(y, len(points))) == places(np.asarray(release.predict(points)))
-        return float(np.average(hits, weights=self._weights(sample_weight, len(points))))
+        declared, rows = Classes.declared(release.classes), len(points)
+        given, guessed = (
+            answers_of(Answer(answers, declared), rows, PLAIN)
+            for answers in (self._answers(y, rows), np.asarray(release.predict(points)))
+        )
+        return float(np.average(given == guessed, weights=self._weights(sample_weight, rows)))
 
 
 class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]

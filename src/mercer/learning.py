@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from mercer.calls import call
 from mercer.checks import check_choice, check_positive
+from mercer.expected import of_machine
 from mercer.learner import learn
 from mercer.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
 from mercer.machine_recipes import MachineRecipe
 from mercer.mechanisms.base import no_delta
 from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.publish import LedgerLike
+from mercer.reading import Reading
 from mercer.targets import Classes, Response
 
 __all__ = ["classifier", "regression"]
@@ -24,7 +27,7 @@ __all__ = ["classifier", "regression"]
 _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_machine)
 def classifier(
     X: object,
     y: object,
@@ -46,6 +49,11 @@ def classifier(
     columns: object = None,
     unit: str | None = None,
     missing: str = "zero",
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -90,7 +98,9 @@ def classifier(
         penalty (M8).  None: 0 (the kernels here reach constants by themselves), 0.316 if linear.
     method
         Where the noise is: "objective" (default where it is proved) or "output", the papers' way.
-    columns, unit, missing, rng, ledger, dataset, progress
+    columns, unit, missing, na_values, outside, formats, insist, dry_run
+        As in `mercer.density`.
+    rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -113,6 +123,7 @@ def classifier(
         size=size, points=points, constant=constant, method=method, penalty=penalty,
         pure=no_delta(delta), unit=unit,
     )  # fmt: skip
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> ClassifierRelease:
@@ -121,11 +132,11 @@ def classifier(
     return learn(
         X, y, declared, recipe, build, f"classifier of {label}", bounds=bounds,
         epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
-        ledger=ledger, dataset=dataset, progress=progress,
+        ledger=ledger, dataset=dataset, progress=progress, reading=reading, insist=insist,
     )  # fmt: skip
 
 
-@np.errstate(all="ignore")
+@call(of_machine)
 def regression(
     X: object,
     y: object,
@@ -150,6 +161,11 @@ def regression(
     columns: object = None,
     unit: str | None = None,
     missing: str = "zero",
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -176,7 +192,9 @@ def regression(
     width
         Over which corners of the pinball and epsilon-insensitive losses are rounded, as a share
         of half the width of y_bounds.
-    columns, unit, missing, rng, ledger, dataset, progress
+    columns, unit, missing, na_values, outside, formats, insist, dry_run
+        As in `mercer.density`.
+    rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -217,6 +235,7 @@ def regression(
         size=size, points=points, constant=constant, method=method, penalty=penalty,
         pure=no_delta(delta), unit=unit,
     )  # fmt: skip
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> RegressionRelease:
@@ -225,7 +244,7 @@ def regression(
     return learn(
         X, y, response, recipe, build, f"regression of {label}", bounds=bounds,
         epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
-        ledger=ledger, dataset=dataset, progress=progress,
+        ledger=ledger, dataset=dataset, progress=progress, reading=reading, insist=insist,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mercer.checks import check_epsilon, check_positive
-from mercer.claims import Claim, check_same, claim_on, note_of, write_claim
+from mercer.claims import Claim, check_claim, check_same, claim_on, note_of, write_claim
 from mercer.composition import power_of
 from mercer.filters import Cost, Filter
 from mercer.ledger_rows import (
@@ -30,19 +30,14 @@ from mercer.ledger_rows import (
 )
 from mercer.ledger_store import LedgerError, store_of
 from mercer.privacy import Event, event_to_dict
-from mercer.remaining import Remaining
+from mercer.remaining import BudgetExceeded, Remaining
 
-__all__ = ["BudgetExceeded", "Charge", "Dataset", "Ledger", "LedgerError", "Receipt", "account"]
+__all__ = [
+    "BudgetExceeded", "Charge", "Dataset", "Ledger", "LedgerError", "Receipt", "account",
+    "check_total", "make_with",
+]  # fmt: skip
 
 _BACK = timedelta(days=1)  # how far the clock may go back between two charges
-
-
-class BudgetExceeded(LedgerError):  # noqa: N818
-    """A release that does not fit what is left; nothing was charged and no noise was drawn."""
-
-    def __init__(self, message: str, *, epsilon: float, delta: float, left: Remaining) -> None:
-        super().__init__(message)
-        self.epsilon, self.delta, self.left = epsilon, delta, left
 
 
 class Ledger:
@@ -60,8 +55,8 @@ class Ledger:
     >>> ledger.register("admissions", epsilon=3, delta=1e-5)
     >>> from mercer.privacy import PureEvent
     >>> receipt = ledger.charge("admissions", [PureEvent(1)], epsilon=1, delta=0, what="a count")
-    >>> receipt.number, ledger.remaining("admissions").spent_epsilon
-    (1, 1.0)
+    >>> receipt.number, ledger.remaining("admissions").epsilon
+    (1, 2.0)
 
     """
 
@@ -88,7 +83,7 @@ class Ledger:
         if not store.exists():
             raise LedgerError(
                 f"there is no ledger {store.where!r}; make one with mercer.Ledger or "
-                "mercer ledger create"
+                "mercer ledger register"
             )
         return cls(place)
 
@@ -115,12 +110,7 @@ class Ledger:
         a person; all releases must hide the same.  `data`, the path of the records, gets a note
         beside it, so that no other ledger will count them too.
         """
-        _check_words("name", name)
-        _check_words("unit", unit)
-        total = check_epsilon(epsilon)
-        part = 0.0 if delta == 0 else check_positive("delta", delta, "0 means pure releases only")
-        if part >= 1:
-            raise ValueError(f"delta must be in [0, 1), got {part!r}; well below 1/n is usual")
+        total, part = check_total(name, epsilon=epsilon, delta=delta, unit=unit)
         place = None if data is None else Path(os.fspath(data)).resolve()
         with self._store.transaction(lock=name) as run:
             if name in (known := datasets_in(run, self.id, self.where)):
@@ -155,10 +145,13 @@ class Ledger:
             ]
 
     def remaining(self, name: str, *, delta: float | None = None) -> Remaining:
-        """What is spent and what would still be accepted; Gaussian releases at this delta."""
+        """What remains, what is spent, what would be accepted; Gaussian releases at this delta."""
         with self._store.transaction() as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
-            return _remaining(dataset, charges_in(run, self.id, dataset, self.where), delta)
+            costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
+        total = Filter(dataset.epsilon, dataset.delta)
+        at_delta = None if delta is None else _check_delta(delta)
+        return Remaining.of(name, total, costs, at_delta)
 
     def power(self, name: str, alpha: float = 0.05) -> float:
         """What an attacker with all releases of a dataset can do: `mercer.composition.power_of`.
@@ -202,8 +195,9 @@ class Ledger:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
             self._check_use(dataset, unit, secure)
             past = charges_in(run, self.id, dataset, self.where)
-            if not Filter(dataset.epsilon, dataset.delta).accepts([*(c.cost for c in past), cost]):
-                raise _exceeded(dataset, past, cost)
+            total, costs = Filter(dataset.epsilon, dataset.delta), [c.cost for c in past]
+            if not total.accepts([*costs, cost]):
+                raise BudgetExceeded.of(name, total, costs, cost)
             last = past[-1] if past else None
             text = json.dumps([event_to_dict(event) for event in cost.events])
             row = (
@@ -213,6 +207,19 @@ class Ledger:
             digest = digest_of(last.receipt.digest if last else dataset.digest, *row)
             run("INSERT INTO mercer_charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row, digest)
         return Receipt(self.id, name, row[1], row[2], digest)
+
+    def rehearse(
+        self, name: str, events: Iterable[Event], *, epsilon: float, delta: float
+    ) -> Remaining:
+        """What is left of a dataset, if it would accept this charge: else BudgetExceeded."""
+        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
+        cost.check()
+        with self._store.transaction() as run:
+            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
+            past = charges_in(run, self.id, dataset, self.where)
+        if not Filter(dataset.epsilon, dataset.delta).accepts([*(c.cost for c in past), cost]):
+            raise _exceeded(dataset, past, cost)
+        return _remaining(dataset, past, None)
 
     def check_use(self, name: str, *, unit: str, secure: bool) -> None:
         """LedgerError unless such releases may be charged: what `charge` asks before it counts."""
@@ -240,6 +247,37 @@ class Ledger:
             check_same(*found, own)
 
 
+def make_with(
+    place: str | os.PathLike[str],
+    name: str,
+    *,
+    epsilon: object,
+    delta: object,
+    unit: str,
+    data: Path | None,
+) -> Ledger:
+    """A new ledger with its first dataset; no file is made where that cannot be registered."""
+    check_total(name, epsilon=epsilon, delta=delta, unit=unit)
+    if data is not None:
+        check_claim(data.resolve(), Claim("new", name, os.fspath(place)))
+    ledger = Ledger(place)
+    ledger.register(name, epsilon=epsilon, delta=delta, unit=unit, data=data)
+    return ledger
+
+
+def check_total(
+    name: object, *, epsilon: object, delta: object, unit: object
+) -> tuple[float, float]:
+    """The total that `Ledger.register` would set; ValueError says what is wrong with it."""
+    _check_words("name", name)
+    _check_words("unit", unit)
+    total = check_epsilon(epsilon)
+    part = 0.0 if delta == 0 else check_positive("delta", delta, "0 means pure releases only")
+    if part >= 1:
+        raise ValueError(f"delta must be in [0, 1), got {part!r}; well below 1/n is usual")
+    return total, part
+
+
 def account(
     ledger: Ledger | str | os.PathLike[str] | None,
     dataset: str | None,
@@ -264,32 +302,6 @@ def account(
     if found is not None:
         check_same(*found, Claim(opened.id, dataset, opened.where))
     return opened
-
-
-def _remaining(dataset: Dataset, past: list[Charge], delta: float | None) -> Remaining:
-    costs, total = [charge.cost for charge in past], Filter(dataset.epsilon, dataset.delta)
-    if delta is not None:
-        return Remaining.of(dataset.name, total, costs, _check_delta(delta))
-    whole = Remaining.of(dataset.name, total, costs, dataset.delta)
-    if whole.gaussian or not dataset.delta:
-        return whole
-    # the whole delta leaves none to put beside what was released before: look below it
-    rest = max(0.9 * (dataset.delta - whole.spent_delta), 0.0)
-    return Remaining.of(dataset.name, total, costs, float(f"{rest:.1g}"))
-
-
-def _exceeded(dataset: Dataset, past: list[Charge], cost: Cost) -> BudgetExceeded:
-    left = _remaining(dataset, past, cost.delta)
-    if cost.delta > 0 and dataset.delta == 0:
-        words = "it is registered with delta = 0, for pure releases only"
-    else:
-        words = left.offer
-    return BudgetExceeded(
-        f"release costs epsilon = {cost.epsilon:g}, delta = {cost.delta:g}; dataset "
-        f"{dataset.name!r} has not that much left of epsilon = {dataset.epsilon:g}, delta = "
-        f"{dataset.delta:g}: {words}. Nothing was charged, no noise was drawn",
-        epsilon=cost.epsilon, delta=cost.delta, left=left,
-    )  # fmt: skip
 
 
 def _now() -> str:

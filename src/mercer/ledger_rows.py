@@ -124,7 +124,8 @@ def find(known: dict[str, Dataset], name: str, where: str) -> Dataset:
     if name not in known:
         names = ", ".join(map(repr, known)) or "none yet"
         raise LedgerError(
-            f"dataset {name!r} is not in ledger {where!r} (it has {names}); register it first"
+            f"dataset {name!r} is not in ledger {where!r} (it has {names}); register it first: "
+            "mercer ledger register, or Ledger.register in Python"
         )
     return known[name]
 

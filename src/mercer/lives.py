@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.api import count_of, density, tally_of
 from mercer.bases import Grid
+from mercer.calls import call
 from mercer.checks import check_choice, check_epsilon
 from mercer.data import open_rows
 from mercer.domain import Domain
+from mercer.expected import of_density
 from mercer.kernels import KERNELS, MaternKernel
 from mercer.live_cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.live_machines import MachineLive
@@ -26,6 +26,7 @@ from mercer.machines import MachineRelease
 from mercer.mechanisms.base import check_promise, no_delta
 from mercer.mechanisms.gaussian import GaussianNoise
 from mercer.publish import LedgerLike, Purse, commit
+from mercer.reading import Reading
 from mercer.recipes import Recipe, dimension_of
 from mercer.summaries import PointValues
 
@@ -34,6 +35,7 @@ __all__ = ["live", "live_names", "open_live"]
 _ROUTES = ("auto", "coordinates", "markov", "cholesky")
 
 
+@call(of_density)
 def live(
     data: object,
     *,
@@ -47,9 +49,14 @@ def live(
     columns: object = None,
     unit: str | None = None,
     missing: str = "zero",
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
     route: str = "auto",
     store: str | os.PathLike[str] | Store | None = None,
     name: str | None = None,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -78,7 +85,7 @@ def live(
         None: this process's memory, for trying things out.  A file is readable by its owner alone.
     name
         Of this live release in the store; that of the file where it is left out, or "live".
-    rng, ledger, dataset, progress
+    na_values, outside, formats, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -105,14 +112,15 @@ def live(
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)
     name = check_name(_default_name(store) if name is None else name)
-    with _opened(store) as keeper:
+    with _opened(None if dry_run else store) as keeper:
         keeper.prepare()
         if name in keeper.names():
             raise LiveError(taken(name, keeper.where))
         options: dict[str, Any] = {
             "bounds": bounds, "epsilon": epsilon, "delta": delta, "bandwidth": bandwidth,
             "kernel": kernel, "smoother": smoother, "columns": columns, "unit": unit,
-            "missing": missing, "rng": rng, "ledger": ledger, "dataset": dataset,
+            "missing": missing, "na_values": na_values, "outside": outside, "formats": formats,
+            "insist": insist, "dry_run": dry_run, "rng": rng, "ledger": ledger, "dataset": dataset,
             "progress": progress,
         }  # fmt: skip
         if way == "cholesky":
@@ -131,7 +139,6 @@ def live(
         return made
 
 
-@np.errstate(all="ignore")  # as in `density`
 def _cholesky(
     data: object,
     store: Store,
@@ -146,6 +153,11 @@ def _cholesky(
     columns: object,
     unit: str | None,
     missing: str,
+    na_values: object,
+    outside: str,
+    formats: object,
+    insist: bool,
+    dry_run: bool,
     rng: object,
     ledger: LedgerLike,
     dataset: str | None,
@@ -159,14 +171,17 @@ def _cholesky(
         )
     check_choice("missing", missing, ("zero", "drop"))
     source, dimension = entropy.resolve(rng), dimension_of(bounds)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     word = "rule" if isinstance(bandwidth, str) else bandwidth
     recipe = Recipe.of(
         kernel, smoother, "open", "landmarks", None, word, "gaussian",
         delta=delta, dimension=dimension,
     )  # fmt: skip
     promise = check_promise(recipe.mechanism, epsilon, delta)
-    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension)
+    rows = open_rows(
+        data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
+    )
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)

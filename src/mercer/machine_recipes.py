@@ -242,6 +242,15 @@ class MachineRecipe:
         else:
             self.mechanism.calibrate(summary.sensitivity("l2"), summary.size, **promise)
 
+    def expected(self, bounds: MachineBounds, promise: Promise) -> str:
+        """The noise of the function to come, in words: public."""
+        noise = [self.noise(bounds, promise) / machine.penalty for machine in bounds.machines]
+        most = "at most " if self.method == "objective" else "about "
+        return (
+            f"noise of the function: standard deviation {most}{max(noise):.3g}, where 1 is the "
+            "distance of a class from the other, or half the width of y_bounds"
+        )
+
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:
         """Say so, before anything is spent, where the noise would be larger than the function.
 

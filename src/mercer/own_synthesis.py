@@ -31,6 +31,7 @@ def synthetic_own(
     records: object, kernel: OwnKernel, *, domain: object, epsilon: object, delta: object,
     public: object, method: str, weights: str, bound: float, unit: str | None, rng: object,
     ledger: LedgerLike, dataset: str | None, progress: Callable[[int], None] | None,
+    insist: bool = False, dry_run: bool = False,
 ) -> RecordsRelease:  # fmt: skip
     """Weighted public landmarks that stand for records of any kind."""
     if method != "landmarks" or unit is not None or domain is not None:
@@ -45,7 +46,8 @@ def synthetic_own(
     promise = check_promise(mechanism, epsilon, delta)
     points = _landmarks(public)
     how, used = _span(kernel, points)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=records, unit=None)
+    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=records, unit=None,
+                     insist=insist, dry_run=dry_run)  # fmt: skip
     if isinstance(records, (str, bytes, dict)) or not isinstance(records, Sequence | np.ndarray):
         raise TypeError(
             "table must be a list of records for a kernel of your own, got "
@@ -53,7 +55,8 @@ def synthetic_own(
         )
     if len(records) < 2:
         raise ValueError(f"table must have at least 2 records, got {len(records)}")
-    tally = tally_own(list(records), how, progress)
+    read = [points[0]] * len(records) if dry_run else list(records)  # a dry run looks at none
+    tally = tally_own(read, how, progress)
     summary = EmbeddingSummary(tally, n=tally.rows, unit="row")
 
     def build(noisy: Floats, law: Law, statement: Statement) -> RecordsRelease:

@@ -10,9 +10,9 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from mercer.checks import Floats
+from mercer.checks import Floats, check_worthwhile
 from mercer.composition import delta_of
 from mercer.entropy import Entropy
 from mercer.laws import Law
@@ -28,6 +28,7 @@ from mercer.version import __version__
 __all__ = [
     "LedgerLike",
     "Purse",
+    "Rehearsed",
     "commit",
     "perturb",
     "publish",
@@ -47,6 +48,8 @@ class Purse:
     entropy: Entropy
     ledger: Ledger | None = None
     dataset: str | None = None
+    insist: bool = False  # on a promise that protects next to nobody
+    dry: bool = False  # say what would be charged, and stop there
 
     def __post_init__(self) -> None:
         if (self.ledger is None) != (self.dataset is None):
@@ -61,10 +64,30 @@ class Purse:
         *,
         data: object = None,
         unit: str | None = None,
+        insist: bool = False,
+        dry_run: bool = False,
     ) -> Purse:
         """Open the ledger and check all that can be checked before data are read."""
         book = account(ledger, dataset, data=data, unit=unit, secure=entropy.secure)
-        return cls(entropy, book, dataset)
+        return cls(entropy, book, dataset, insist, dry_run)
+
+
+class Rehearsed(Exception):  # noqa: N818
+    """A dry run has come to the door: what would be charged there, instead of the charge."""
+
+    def __init__(self, statement: Any, what: str, charge: str) -> None:
+        super().__init__("a dry run ends at the door")
+        self.statement, self.what, self.charge = statement, what, charge
+        self.expected = ""  # error in words, where the release's own code knows it best
+
+
+def _would_charge(purse: Purse, statement: Statement) -> str:
+    """What a charge would take and leave, in words; BudgetExceeded if it would be refused."""
+    if purse.ledger is None or purse.dataset is None:
+        return "no ledger is given, so nothing would be counted"
+    cost = {"epsilon": statement.epsilon, "delta": statement.delta}
+    left = purse.ledger.rehearse(purse.dataset, statement.events, **cost)
+    return f"epsilon = {cost['epsilon']:g}, delta = {cost['delta']:g} of {left}"
 
 
 def spend(
@@ -83,6 +106,7 @@ def spend(
 
     A crash may cost a charge, but never leaves a release unpaid.
     """
+    check_worthwhile(epsilon, delta, n, insist=purse.insist)
     statement = Statement(
         epsilon=epsilon,
         delta=delta,
@@ -95,6 +119,8 @@ def spend(
         version=__version__,
         events=tuple(events),
     )
+    if purse.dry:
+        raise Rehearsed(statement, what, _would_charge(purse, statement))
     if purse.ledger is not None and purse.dataset is not None:
         purse.ledger.charge(
             purse.dataset, statement.events, epsilon=epsilon, delta=delta, what=what, unit=unit,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 
@@ -256,8 +258,12 @@ def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechan
 
 def dimension_of(bounds: object) -> int | None:
     """Columns that the bounds speak of, where that can be told."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    if isinstance(bounds, (list, tuple)) and len(bounds) == 2 and all(isinstance(b, (str, date)) for b in bounds):  # fmt: skip  # noqa: E501
+        return 1  # two dates
     try:
-        shape = np.asarray(bounds, dtype=float).shape
+        shape = np.asarray(bounds, dtype=object).shape
     except (TypeError, ValueError):
         return None
     return {1: 1, 2: shape[0] if shape else 1}.get(len(shape))

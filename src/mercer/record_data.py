@@ -6,19 +6,23 @@ value of a record (M18).  Columns outside the domain are never looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.cells import reader_of
+from mercer.cell_levels import reader_of
+from mercer.cells import Reader
 from mercer.checks import Floats
-from mercer.data import Rows
 from mercer.files import Task, file_batches, keeps_places
+from mercer.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
+from mercer.reading import PLAIN, Reading
+from mercer.rows import Rows
 from mercer.table_domain import TableDomain
-from mercer.tables import names_of, person_name, table_of
+from mercer.tables import names_of, person_name
 
 __all__ = ["Records", "open_records"]
 
@@ -32,16 +36,14 @@ class Records(Rows):
 
     workers = 2
 
-    def __init__(
-        self, domain: TableDomain, unit: str | None, tasks: Tasks, ready: Sequence[str] = ()
-    ) -> None:
-        super().__init__(domain.names, unit)
-        self.domain = domain
+    def __init__(self, ask: Asked, tasks: Tasks, ready: Collection[str] = ()) -> None:
+        super().__init__(ask.domain.names, ask.unit)
+        self.domain = ask.domain
         self._tasks = tasks
-        self._readers = [_Ready() if c.name in ready else reader_of(c) for c in domain.columns]
+        self._ways = [_way(name, ask, ready) for name in self.names]
         # always read together: a table may be cut differently in each of its columns
-        self._wanted = [*domain.names, *([unit] if unit else [])]
-        self._step = max(1, _CELLS // domain.dimension)
+        self._wanted = [*self.names, *([ask.unit] if ask.unit else [])]
+        self._step = max(1, _CELLS // ask.domain.dimension)
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
@@ -53,11 +55,11 @@ class Records(Rows):
             for start in range(0, batch.num_rows, self._step):
                 part = batch.slice(start, self._step)
                 if self.domain.dimension == 1:
-                    yield self._readers[0].codes(part.column(self.names[0]))[:, None]
+                    yield self._ways[0](part.column(self.names[0]))[:, None]
                     continue
                 codes = np.empty((self.domain.dimension, part.num_rows))
-                for place, (name, reader) in enumerate(zip(self.names, self._readers, strict=True)):
-                    codes[place] = reader.codes(part.column(name))
+                for place, (name, read) in enumerate(zip(self.names, self._ways, strict=True)):
+                    codes[place] = read(part.column(name))
                 yield codes.T  # each column in one piece
 
     def persons(self) -> Iterator[Any]:
@@ -68,19 +70,33 @@ class Records(Rows):
                     yield batch.column(self.unit).slice(start, self._step)
 
 
-class _Ready:
-    """Reads codes that were made already."""
+def _way(name: str, ask: Asked, ready: Collection[str]) -> Callable[[Any], Floats]:
+    """How an Arrow column becomes codes."""
+    if name in ask.blank:
+        return nothing_of
+    return read_already if name in ready else ask.readers[name].codes
 
-    def codes(self, cells: Any) -> Floats:
-        return np.asarray(cells.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+@dataclass(frozen=True)
+class Asked:
+    """Public arguments: which columns, how their cells are read, and who is a person."""
+
+    domain: TableDomain
+    unit: str | None
+    readers: Mapping[str, Reader]
+    blank: Collection[str] = ()  # columns no cell of which is looked at: in dry runs
 
 
-def open_records(data: object, *, domain: TableDomain, unit: str | None) -> Records:
+def open_records(
+    data: object, *, domain: TableDomain, unit: str | None, reading: Reading = PLAIN,
+    counts: str | None = None,
+) -> Records:  # fmt: skip
     """Records of whatever the caller handed in; errors name columns and types, never values.
 
     A data frame, an Arrow table, a CSV or Parquet file or a folder of them, with the domain's
     columns by name; an array with a column for each of the domain's, in its order; or a list of
-    rows, each a dictionary by name or a tuple in order.
+    rows, each a dictionary by name or a tuple in order.  `counts` names a column that says how
+    many records a row stands for: their sum is public, so that a dry run reads it.
     """
     if isinstance(data, Records):
         return data
@@ -91,87 +107,54 @@ def open_records(data: object, *, domain: TableDomain, unit: str | None) -> Reco
             f"unit must name a column that is not released, got {unit!r}; it names the person: "
             "leave it out of the domain"
         )
+    reading.check_names(domain.names)
+    readers = {c.name: reader_of(c, reading.of_column(c.name)) for c in domain.columns}
+    blank = [name for name in domain.names if reading.blank and name != counts]
+    ask = Asked(domain, unit, readers, blank)
     if isinstance(data, (str, Path)):
-        return _from_file(Path(data), domain, unit)
+        return _from_file(Path(data), ask)
     if isinstance(data, (list, tuple, range)):
-        return _from_list(data, domain, unit)
+        return _from_list(data, ask)
     names = names_of(data)
     if names is None:
-        return _from_array(data, domain, unit)
-    return _from_table(data, names, domain, unit)
+        return _from_array(data, ask)
+    return _from_table(data, names, ask)
 
 
-def _from_file(path: Path, domain: TableDomain, unit: str | None) -> Records:
+def _from_file(path: Path, ask: Asked) -> Records:
     schema, tasks = file_batches(path)
-    _check_names(schema.names, domain, unit)
+    _check_names(schema.names, ask)
     declared = keeps_places(path)  # cells of CSV files are text
     if declared:
-        _check_types(schema, domain, unit)
-    records = Records(domain, unit, tasks)
+        _check_types(schema, ask)
+    records = Records(ask, tasks)
     records.fixed = declared
     return records
 
 
-def _from_table(data: Any, names: list[str], domain: TableDomain, unit: str | None) -> Records:
+def _from_table(data: Any, names: list[str], ask: Asked) -> Records:
     import pyarrow as pa
 
     single = isinstance(data, (pa.Array, pa.ChunkedArray)) or type(data).__name__ == "Series"
-    if single and names == ["value"] and domain.dimension == 1:  # it has no name of its own
-        names = list(domain.names)
-    _check_names(names, domain, unit)
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        data = pa.table({names[0]: data})
-    if isinstance(data, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
-        return _from_arrow(table_of(data, list(domain.names), unit), domain, unit)
-    columns: dict[str, Any] = {}
-    ready = []
-    for column in domain.columns:
-        cells = data if single else data[column.name]
-        columns[column.name] = _arrow_column(cells, column.name)
-        if columns[column.name] is None:
-            columns[column.name] = pa.array(reader_of(column).objects(list(cells)))
-            ready.append(column.name)
-    if unit is not None:
-        columns[unit] = table_of(data, [], unit).column(unit)
-    return _from_arrow(pa.table(columns), domain, unit, ready)
+    if single and names == ["value"] and ask.domain.dimension == 1:  # it has no name of its own
+        names = list(ask.domain.names)
+    _check_names(names, ask)
+    table, ready = table_read(data, ask.readers, ask.unit)
+    check_unit(table.schema, ask.unit)
+    return _sliced(table, ask, ready)
 
 
-def _arrow_column(cells: Any, name: str) -> Any:
-    """A data frame's column as Arrow's; None for one of Python objects."""
-    import pyarrow as pa
-
-    kind = str(cells.dtype)
-    if kind.lower() == "object":
-        return None
-    try:
-        if type(cells).__module__.startswith("polars"):
-            return cells.to_arrow()
-        return pa.Array.from_pandas(cells)
-    except Exception:  # whatever a library says of a cell may show it
-        if kind == "category" or "str" in kind.lower():  # read one by one
-            return None
-        raise TypeError(
-            f"column {name!r} of type {kind} cannot be read; convert it to numbers, text, "
-            "booleans or dates first"
-        ) from None
-
-
-def _from_arrow(
-    table: Any, domain: TableDomain, unit: str | None, ready: Sequence[str] = ()
-) -> Records:
-    _check_types(table.schema, domain, unit, ready)
-
+def _sliced(table: Any, ask: Asked, ready: Collection[str]) -> Records:
     def batches(wanted: list[str]) -> Iterator[Task]:
         for batch in table.select(wanted).to_batches(max_chunksize=_CELLS):
             yield partial(iter, (batch,))
 
-    return Records(domain, unit, batches, ready)
+    return Records(ask, batches, ready)
 
 
-def _from_array(data: object, domain: TableDomain, unit: str | None) -> Records:
-    import pyarrow as pa
-
-    if unit is not None:
+def _from_array(data: object, ask: Asked) -> Records:
+    domain = ask.domain
+    if ask.unit is not None:
         raise ValueError(
             "unit names a column, so the data must have named columns: hand in a data frame, an "
             "Arrow table, a file or a list of dictionaries"
@@ -188,24 +171,19 @@ def _from_array(data: object, domain: TableDomain, unit: str | None) -> Records:
             f"data must be an array of {domain.dimension} column(s), in the order "
             f"{', '.join(domain.names)}; got shape {data.shape}"
         )
-    kind = rows.dtype.kind
-    if isinstance(rows, np.ma.MaskedArray):
-        rows, kind = np.ma.filled(rows.astype(object), None), "O"
-    if kind == "M":  # an array of objects would hold plain numbers
-        rows = rows.astype("datetime64[D]")
-    if kind not in "OUS":
-        plain = pa.from_numpy_dtype(np.dtype(np.float64) if kind == "f" else rows.dtype)
-        schema = pa.schema([(name, plain) for name in domain.names])
-        _check_types(schema, domain, None)
-    if kind in "OUSM":
-        return _from_objects(list(rows.T.astype(object)), domain, None, None)
+    readers = [ask.readers[name] for name in domain.names]
+    if rows.dtype.kind in "OUSM" or isinstance(rows, np.ma.MaskedArray):
+        coded = [codes_of(column, reader) for column, reader in zip(rows.T, readers, strict=True)]
+        return _sliced(_coded(coded, domain.names), ask, domain.names)
+    for reader in readers:
+        codes_of(rows[:0, 0], reader)  # its type alone
     step = max(1, _CELLS // domain.dimension)
 
     def batches(_wanted: list[str]) -> Iterator[Task]:
         for start in range(0, len(rows), step):
             yield partial(_slice, rows[start : start + step], domain.names)
 
-    return Records(domain, None, batches)
+    return Records(ask, batches)
 
 
 def _slice(rows: Any, names: Sequence[str]) -> Iterator[Any]:
@@ -217,77 +195,40 @@ def _slice(rows: Any, names: Sequence[str]) -> Iterator[Any]:
     yield pa.record_batch(columns, names=list(names))
 
 
-def _from_list(data: Sequence[Any], domain: TableDomain, unit: str | None) -> Records:
-    """Rows of any kind: what one is does not change how another is read (M18).
-
-    Names of columns are public: that no row at all has one is an error, as it is of a table.
-    """
-    wanted = [*domain.names, *([unit] if unit else [])]
-    seen: set[str] = set()
-    rows = [_cells_of(row, domain, wanted, seen) for row in data]
-    for name in wanted if rows else ():
-        if name not in seen:
-            raise ValueError(
-                f"{'unit: ' if name == unit else ''}no row has a column {name!r}; rows must "
-                f"be dictionaries with the columns {', '.join(wanted)}"
-                + ("" if unit else f", or tuples of {domain.dimension}")
-            )
-    columns = [[row[place] for row in rows] for place in range(len(wanted))]
-    return _from_objects(columns, domain, unit, columns[-1] if unit else None)
-
-
-def _cells_of(row: Any, domain: TableDomain, wanted: list[str], seen: set[str]) -> list[Any]:
-    """Cells of one row, by name or in order; none of a row of another kind."""
-    try:
-        if isinstance(row, Mapping):
-            seen.update(name for name in wanted if name in row)
-            return [row.get(name) for name in wanted]
-        if isinstance(row, (list, tuple, np.ndarray)) and len(row) == domain.dimension:
-            seen.update(domain.names)
-            return [*row, None]
-        if domain.dimension == 1 and not isinstance(row, (list, tuple, np.ndarray)):
-            seen.update(domain.names)
-            return [row, None]
-    except Exception:  # of a type of its own; whatever it says may show the record
-        return [None] * len(wanted)
-    return [None] * len(wanted)
-
-
-def _from_objects(
-    columns: Sequence[Sequence[Any]], domain: TableDomain, unit: str | None, persons: Any
-) -> Records:
-    """Columns of Python objects, read at once."""
+def _from_list(data: Sequence[Any], ask: Asked) -> Records:
+    """Rows of any kind: what one is does not change how another is read (M18)."""
     import pyarrow as pa
 
-    pairs = zip(domain.columns, columns, strict=False)
-    codes = {column.name: pa.array(reader_of(column).objects(cells)) for column, cells in pairs}
-    if unit is not None:
-        codes[unit] = pa.array([person_name(value) for value in persons], pa.large_string())
-    return _from_arrow(pa.table(codes), domain, unit, domain.names)
+    names = ask.domain.names
+    columns = in_rows(data, names, ask.unit)
+    coded = [ask.readers[name].objects(cells) for name, cells in zip(names, columns, strict=False)]
+    table = _coded(coded, names)
+    if ask.unit is not None:
+        persons = [person_name(value) for value in columns[-1]]
+        table = table.append_column(ask.unit, pa.array(persons, pa.large_string()))
+    return _sliced(table, ask, names)
 
 
-def _check_names(present: list[str], domain: TableDomain, unit: str | None) -> None:
-    for name in [*domain.names, *([unit] if unit else [])]:
+def _coded(codes: Sequence[Floats], names: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: pa.array(column) for name, column in zip(names, codes, strict=True)})
+
+
+def _check_names(present: list[str], ask: Asked) -> None:
+    for name in [*ask.domain.names, *([ask.unit] if ask.unit else [])]:
         if name not in present:
             shown = ", ".join(map(repr, present[:30]))
             more = f" and {len(present) - 30} more" if len(present) > 30 else ""
             raise ValueError(
-                f"{'unit: ' if name == unit else ''}the table has no column {name!r}; there "
+                f"{'unit: ' if name == ask.unit else ''}the table has no column {name!r}; there "
                 f"are {shown}{more}"
             )
         if present.count(name) > 1:
             raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
 
 
-def _check_types(
-    schema: Any, domain: TableDomain, unit: str | None, ready: Sequence[str] = ()
-) -> None:
-    import pyarrow as pa
-
-    for column in domain.columns:
-        if column.name not in ready:
-            reader_of(column).check(schema.field(column.name).type)
-    if unit is not None:
-        kind = schema.field(unit).type
-        if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
-            raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
+def _check_types(schema: Any, ask: Asked) -> None:
+    for name, reader in ask.readers.items():
+        reader.check(schema.field(name).type)
+    check_unit(schema, ask.unit)

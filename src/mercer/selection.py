@@ -14,6 +14,7 @@ import numpy as np
 
 from mercer import entropy
 from mercer.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
+from mercer.calls import call
 from mercer.checks import (
     Floats,
     Ints,
@@ -26,9 +27,11 @@ from mercer.checks import (
 from mercer.choices import QuantileRelease, SelectionRelease, SpreadRelease
 from mercer.domain import Domain
 from mercer.draws import Held, draw_quantiles, draw_spread, propose_test_release
+from mercer.expected_choices import of_fit, of_quantiles, of_selection, of_spread
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse, spend
+from mercer.reading import Reading
 from mercer.summaries.fits import fit_points, fit_scores
 from mercer.summaries.ranks import Ranks
 
@@ -45,7 +48,7 @@ __all__ = [
 _FINEST_LEVEL = 1_000_000  # levels are fractions with at most this denominator
 
 
-@np.errstate(all="ignore")
+@call(of_quantiles)
 def quantiles(
     data: object,
     q: float | Sequence[float],
@@ -55,6 +58,11 @@ def quantiles(
     grid: int | Sequence[float] | None = None,
     columns: object = None,
     unit: str | None = None,
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
@@ -68,7 +76,7 @@ def quantiles(
 
     Parameters
     ----------
-    data, bounds, epsilon, columns, unit, rng
+    data, bounds, epsilon, columns, unit, na_values, outside, formats, insist, dry_run, rng
         As in `mercer.density`.
     q
         A level in [0, 1], or several.
@@ -88,8 +96,9 @@ def quantiles(
     epsilon = check_epsilon(epsilon)
     levels = _levels(q)
     source = entropy.resolve(rng)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
-    held = Held(data, bounds, columns, unit, purse, one=True)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    held = Held(data, bounds, columns, unit, purse, reading, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
     statement = held.charge(epsilon, f"quantiles of {held.name}")
     found = draw_quantiles(Ranks(held.tally, 0, n=held.n), levels, nodes, epsilon, source)
@@ -101,7 +110,7 @@ def quantiles(
     )  # fmt: skip
 
 
-@np.errstate(all="ignore")
+@call(of_spread)
 def iqr(
     data: object,
     *,
@@ -111,6 +120,11 @@ def iqr(
     method: str = "exponential",
     columns: object = None,
     unit: str | None = None,
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
@@ -125,11 +139,12 @@ def iqr(
     epsilon = check_epsilon(epsilon)
     check_choice("method", method, ("exponential", "propose-test-release"))
     source = entropy.resolve(rng)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     if method == "exponential":
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
-        held = Held(data, bounds, columns, unit, purse, one=True)
+        held = Held(data, bounds, columns, unit, purse, reading, one=True)
         statement = held.charge(epsilon, f"quartiles of {held.name}")
         share: float | None = draw_spread(held.tally, 0, held.n, epsilon, source)
     else:
@@ -139,7 +154,7 @@ def iqr(
                 "unit cannot be combined with method='propose-test-release', which counts rows; "
                 "use method='exponential'"
             )
-        held = Held(data, bounds, columns, unit, purse, one=True)
+        held = Held(data, bounds, columns, unit, purse, reading, one=True)
         statement = held.charge(epsilon, f"interquartile range of {held.name}", delta=lost)
         ranks = Ranks(held.tally, 0, n=held.n)
         share = propose_test_release(ranks, epsilon / 2, lost, source)
@@ -148,6 +163,7 @@ def iqr(
     return SpreadRelease(held.name, held.domain.bounds[0], value, method, statement)
 
 
+@call(of_selection)
 def select(
     candidates: Sequence[Any],
     score: Callable[[Any], Any] | Sequence[Any],
@@ -155,6 +171,8 @@ def select(
     sensitivity: object = None,
     epsilon: object = None,
     n: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
@@ -176,7 +194,7 @@ def select(
         clipping range (docs/proofs/selection.md).
     n
         The number of records: public, and part of the statement.
-    epsilon, ledger, dataset, rng
+    epsilon, insist, dry_run, ledger, dataset, rng
         As in `quantiles`.
 
     """
@@ -196,8 +214,9 @@ def select(
         )
     choice = Exponential().calibrate(bound, epsilon=epsilon)
     choice.check(scores)
+    purse = Purse.of(source, ledger, dataset, insist=insist, dry_run=dry_run)
     statement = spend(
-        (choice.event,), Purse.of(source, ledger, dataset), epsilon=epsilon, delta=0.0, n=count,
+        (choice.event,), purse, epsilon=epsilon, delta=0.0, n=count,
         unit="row", words=Choice.words, calibration=Exponential.calibration,
         what=f"one of {len(candidates)} candidates",
     )  # fmt: skip
@@ -205,7 +224,7 @@ def select(
     return SelectionRelease(candidates[index], index, len(candidates), statement)
 
 
-@np.errstate(all="ignore")
+@call(of_fit)
 def select_function(
     functions: Sequence[Any] | Mapping[str, Any],
     data: object,
@@ -214,6 +233,11 @@ def select_function(
     epsilon: object = None,
     columns: object = None,
     unit: str | None = None,
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     ledger: LedgerLike = None,
     dataset: str | None = None,
     rng: object = None,
@@ -231,8 +255,9 @@ def select_function(
     listed = list(functions.values() if isinstance(functions, Mapping) else functions)
     if len(listed) == 0:
         raise ValueError("functions must hold at least one function, got none")
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
-    held = Held(data, bounds, columns, unit, purse, one=False)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    held = Held(data, bounds, columns, unit, purse, reading, one=False)
     tables = [_table(f, held.domain) for f in listed]
     scores, sensitivity = fit_scores(held.tally, tables, n=held.n)
     choice = Exponential().calibrate(sensitivity, epsilon=epsilon)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
+from mercer.calls import call
 from mercer.checks import check_choice, check_count
+from mercer.expected import of_synthetic
 from mercer.mechanisms.base import no_delta
 from mercer.publish import LedgerLike, Purse
+from mercer.reading import Reading
 from mercer.record_data import open_records
 from mercer.record_kernels import OwnKernel
 from mercer.small_databases import draw_table
@@ -25,7 +26,7 @@ __all__ = ["synthetic"]
 DEVICES = ("numpy", "torch", "cuda")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_synthetic)
 def synthetic(
     table: object,
     *,
@@ -41,9 +42,14 @@ def synthetic(
     bound: float = 1.0,
     features: int | None = None,
     unit: str | None = None,
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
     restarts: int = 1,
     device: str = "numpy",
     choice_share: float = 0.2,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -93,7 +99,7 @@ def synthetic(
         where it runs ("numpy", or PyTorch on "torch" or "cuda").
     unit
         Column that names the person: then the promise is about persons, not rows (M16).
-    choice_share, rng, ledger, dataset, progress
+    choice_share, na_values, outside, formats, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
     searching
         Called with 1 after each evaluation of the search of method="features".
@@ -119,15 +125,18 @@ def synthetic(
         return synthetic_own(
             table, kernel, domain=domain, epsilon=epsilon, delta=delta, public=public,
             method=method, weights=weights, bound=bound, unit=unit, rng=rng, ledger=ledger,
-            dataset=dataset, progress=progress,
+            dataset=dataset, progress=progress, insist=insist, dry_run=dry_run,
         )  # fmt: skip
     recipe = TableRecipe.of(
         domain=domain, method=method, kernel=kernel, scale=scale, size=size, features=features,
         weights=weights, bound=bound, public=public, pure=no_delta(delta),
     )  # fmt: skip
     ask = Asked.of(recipe, epsilon=epsilon, delta=delta, choice_share=choice_share)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=table, unit=unit)
-    records = open_records(table, domain=recipe.domain, unit=unit)
+    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=table, unit=unit, insist=insist, dry_run=dry_run
+    )
+    records = open_records(table, domain=recipe.domain, unit=unit, reading=reading)
     if recipe.method == "exponential":
         return draw_table(recipe, records, purse, epsilon=ask.promise["epsilon"])
     polish = {"restarts": restarts, "device": device, "progress": searching}

@@ -6,13 +6,14 @@ cell, gets out.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from mercer.checks import Floats
 
-__all__ = ["names_of", "numbers_among", "numbers_of", "objects_in", "person_name", "table_of"]
+__all__ = ["names_of", "numbers_among", "numbers_of", "person_name", "table_of"]
 
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
 
@@ -70,13 +71,6 @@ def table_of(data: Any, names: list[str], unit: str | None) -> Any:
     return pa.table(columns)
 
 
-def objects_in(data: Any, name: str | None) -> Any:
-    """A data frame's column of Python objects as an array; None if it is of another type."""
-    if _kind(data) != "pandas.DataFrame" or list(data.columns).count(name) != 1:
-        return None
-    return data[name].to_numpy() if data[name].dtype == object else None
-
-
 def _column(column: Any, *, is_unit: bool) -> Any:
     import pyarrow as pa
 
@@ -107,11 +101,13 @@ def numbers_among(array: Any) -> Any:
 
 def _object_number(value: object) -> float:
     try:
+        if isinstance(value, np.timedelta64):  # which NumPy calls a whole number
+            return math.nan
         if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
             return float(value)
-    except Exception:  # beyond all doubles, a span of time, or of a type of its own
-        return float("nan")
-    return float("nan")
+    except Exception:  # beyond all doubles, or of a type of its own
+        return math.nan
+    return math.nan
 
 
 def numbers_of(column: Any, name: str) -> Floats:

@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cell_levels import Levels
+from mercer.cells import Numbers, Reader
 from mercer.checks import Floats
+from mercer.columns import Categorical, Numeric
 from mercer.domain import Domain
-from mercer.tables import numbers_among, numbers_of
+from mercer.reading import Reading
 
 __all__ = ["Classes", "Response", "Target"]
 
@@ -23,19 +26,15 @@ _MOST_CLASSES = 64
 
 
 class Target(ABC):
-    """How answers become numbers."""
+    """How answers become numbers: cells are read as those of any column, and then scaled."""
 
     @abstractmethod
-    def check(self, kind: str, *, numeric: bool) -> None:
-        """Refuse a declared type, which is public, that no answer of could fit."""
+    def reader(self, name: str, reading: Reading) -> Reader:
+        """The reader of a column of answers."""
 
     @abstractmethod
-    def of_array(self, values: Any) -> Floats:
-        """Numbers for an array of answers; NaN where one does not fit."""
-
-    @abstractmethod
-    def of_column(self, column: Any, name: str) -> Floats:
-        """The same for an Arrow column."""
+    def finish(self, codes: Floats) -> Floats:
+        """Numbers for the codes that were read; NaN where an answer does not fit."""
 
 
 @dataclass(frozen=True)
@@ -58,23 +57,12 @@ class Response(Target):
         except (TypeError, ValueError) as error:
             raise type(error)(f"y_bounds: {error}") from None
 
-    def check(self, kind: str, *, numeric: bool) -> None:
-        if not numeric:
-            raise TypeError(f"y must be numbers, its type is {kind}; convert it first")
+    def reader(self, name: str, reading: Reading) -> Reader:
+        return Numbers(Numeric(name, self.lower, self.upper), reading.of_column(name))
 
-    def of_array(self, values: Any) -> Floats:
-        if values.dtype.kind not in "iufb":
-            values = numbers_among(values.astype(object))
-        return self._scaled(np.asarray(values, dtype=np.float64))
-
-    def of_column(self, column: Any, name: str) -> Floats:
-        self.check(f"{column.type} (column {name!r})", numeric=_is_numeric(column.type, text=True))
-        return self._scaled(numbers_of(column, name))
-
-    def _scaled(self, values: Floats) -> Floats:
+    def finish(self, codes: Floats) -> Floats:
         half = (self.upper - self.lower) / 2
-        scaled = np.clip((values - self.lower) / half - 1, -1.0, 1.0)
-        return np.where(np.isfinite(values), scaled, np.nan)
+        return np.clip((codes - self.lower) / half - 1, -1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -98,6 +86,9 @@ class Classes(Target):
             raise TypeError("classes must be text, whole numbers, numbers or True and False")
         if not all(isinstance(c, str) or abs(c) <= 2**53 for c in names):  # nor NaN
             raise ValueError("classes that are numbers must be finite and at most 2^53")
+        names = tuple(c.strip() if isinstance(c, str) else c for c in names)
+        if "" in names:
+            raise ValueError("classes must not be empty text: an empty cell is a missing one")
         if len(set(map(str, names))) < len(names) or len(set(names)) < len(names):
             raise ValueError(f"classes must be different, got {list(names)}")
         if not 2 <= len(names) <= _MOST_CLASSES:
@@ -105,81 +96,12 @@ class Classes(Target):
                 f"classes must be 2 to {_MOST_CLASSES}, got {len(names)}; declare all that can "
                 "occur"
             )
+        Levels(Categorical("y", tuple(map(str, names))), names, None)  # which tells them apart
         return cls(names)
 
-    def check(self, kind: str, *, numeric: bool) -> None:
-        if numeric and all(isinstance(c, str) for c in self.names):
-            raise TypeError(
-                f"classes are text and the type of y is {kind}: no row could have one of them; "
-                "declare the classes as they stand in y, for example classes=(0, 1)"
-            )
+    def reader(self, name: str, reading: Reading) -> Reader:
+        column = Categorical(name, tuple(map(str, self.names)))
+        return Levels(column, self.names, None, reading.of_column(name))
 
-    def of_array(self, values: Any) -> Floats:
-        out = np.full(len(values), np.nan)
-        plain = values.dtype.kind in "iufb"
-        for place, name in enumerate(self.names):
-            if plain:
-                number = _number(name)
-                if number is not None:
-                    out[values == number] = place
-            else:
-                same = [_same(value, name) for value in values.tolist()]
-                out[np.array(same, dtype=bool)] = place
-        return out
-
-    def of_column(self, column: Any, name: str) -> Floats:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            column = column.dictionary_decode()
-            kind = column.type
-        text = any(f(kind) for f in (pa.types.is_binary, pa.types.is_string, pa.types.is_large_string, pa.types.is_large_binary))  # fmt: skip  # noqa: E501
-        if not text:
-            if not _is_numeric(kind, text=False):
-                raise TypeError(f"y {name!r} must be text or numbers, its type is {kind}")
-            self.check(f"{kind} (column {name!r})", numeric=True)
-            return self.of_array(numbers_of(column, name))
-        bare = pc.cast(column, pa.large_binary())
-        spelt = [(word, place) for place, c in enumerate(self.names) for word in _spellings(c)]
-        known = pa.array([word.encode() for word, _ in spelt], pa.large_binary())
-        found = pc.index_in(bare, value_set=known).to_numpy(zero_copy_only=False)
-        found = np.asarray(found, dtype=np.float64)
-        places = np.array([place for _, place in spelt], dtype=np.float64)
-        out = np.where(np.isnan(found), np.nan, places[np.nan_to_num(found).astype(int)])
-        if pa.types.is_binary(kind) and any(_number(c) is not None for c in self.names):
-            numeric = self.of_array(numbers_of(column, name))  # "1.0" in a CSV file is the class 1
-            out = np.where(np.isnan(out), numeric, out)
-        return out
-
-
-def _number(name: object) -> float | None:
-    """A class that is a number."""
-    if isinstance(name, (bool, int, float, np.integer, np.floating, np.bool_)):
-        try:
-            return float(name)
-        except OverflowError:  # a whole number beyond all doubles is no class
-            return None
-    return None
-
-
-def _spellings(name: object) -> tuple[str, ...]:
-    """How a class may stand in a text."""
-    return (str(name), str(name).lower(), str(name).upper()) if isinstance(name, bool) else (str(name),)  # fmt: skip  # noqa: E501
-
-
-def _same(value: object, name: object) -> bool:
-    if isinstance(value, str):
-        return value in _spellings(name)
-    one = _number(value)
-    return one is not None and one == _number(name)
-
-
-def _is_numeric(kind: Any, *, text: bool) -> bool:
-    """Whether an Arrow type holds numbers; a CSV file's columns are bytes and may."""
-    import pyarrow as pa
-
-    tests = [pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean]
-    tests += [pa.types.is_null, *([pa.types.is_binary] if text else [])]
-    return any(test(kind) for test in tests)
+    def finish(self, codes: Floats) -> Floats:
+        return codes

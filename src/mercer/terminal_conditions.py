@@ -67,6 +67,8 @@ def _parts(word: str) -> tuple[str, str, str]:
 
 
 def _rule(column: Column | None, text: str) -> Any:
+    if column is None and _quoted(text):
+        return [text[1:-1]]  # that text, whatever it looks like
     if _quoted(text) or (column is not None and text in labels_of(column)):
         return _value(column, text)
     ordered = not isinstance(column, (Boolean, Categorical))

@@ -44,10 +44,12 @@ class Budgets:
                 for charge in ledger.history(name)
             ],
             "left": {
+                "epsilon": left.epsilon,
+                "delta": left.delta,
                 "share_used": left.share,
                 "spent_epsilon": left.spent_epsilon,
                 "spent_delta": left.spent_delta,
-                "pure": left.pure,
+                "pure": left.epsilon,
                 "gaussian": left.gaussian,
                 "at_delta": left.at_delta,
             },

@@ -173,13 +173,15 @@ class ChargeView(Out):
 
 
 class Left(Out):
-    """What would still be accepted."""
+    """What remains, what is spent, and what would still be accepted."""
 
+    epsilon: float = Field(description="the largest epsilon of a pure release that still fits")
+    delta: float = Field(description="what remains of delta where releases' deltas are added up")
     share_used: float = Field(description="0: nothing is used, 1: all is used")
     spent_epsilon: float
     spent_delta: float
-    pure: float
-    gaussian: float
+    pure: float = Field(description="the same as epsilon")
+    gaussian: float = Field(description="the largest epsilon of a Gaussian release, at at_delta")
     at_delta: float
 
 
@@ -187,8 +189,8 @@ class DatasetView(Out):
     """A dataset's total, what was charged to it, and what is left."""
 
     name: str
-    epsilon: float
-    delta: float
+    epsilon: float = Field(description="the total; left.epsilon is what remains")
+    delta: float = Field(description="the total; left.delta is what remains")
     unit: str
     charges: list[ChargeView]
     left: Left
