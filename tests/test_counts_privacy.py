@@ -262,10 +262,9 @@ def test_replay_sees_edges_read_from_the_data():
 
 
 def test_replay_sees_more_rows_of_a_person(monkeypatch):
-    """Rows beyond the first few of a person that are counted all the same."""
-    monkeypatch.setattr(
-        cell_counts.Persons, "ranks", lambda self, names: np.minimum(self.numbers(names), 0)
-    )
+    """More rows of a person than were asked for that are counted all the same."""
+    usual = cell_counts.DrawnRows
+    monkeypatch.setattr(cell_counts, "DrawnRows", lambda lots, _, width: usual(lots, 9, width))
     function = lambda data, rng: mercer.histogram(  # noqa: E731
         data, columns="x", bins=range(4), unit="who", epsilon=9, rng=rng, insist=True
     )

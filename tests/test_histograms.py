@@ -91,7 +91,8 @@ def test_persons():
     first = mercer.histogram(
         rows, columns="x", bins=range(1, 4), unit="who", epsilon=SURE, insist=True
     )
-    assert first.raw.tolist() == [1, 0, 1]  # the first row of each; a row of nobody counts not
+    assert first.raw.sum() == 2  # one row of each; a row of nobody counts not
+    assert first.raw[2] >= 1
     assert first.n == 2
     two = mercer.histogram(
         rows,
@@ -102,9 +103,8 @@ def test_persons():
         epsilon=SURE,
         insist=True,
     )
-    assert two.raw.tolist() == [1, 1, 2]
-    assert two.most == 4
-    assert two.query(3, 3).estimate == 2
+    assert two.raw.sum() == two.most == 4
+    assert two.query(3, 3).estimate == two.raw[2] >= 2
     assert two.noise.scale == pytest.approx(2 * first.noise.scale)
     with pytest.raises(ValueError, match="goes with unit"):
         mercer.histogram(rows, columns="x", bins=range(1, 4), rows_per_person=2, epsilon=1)
@@ -118,8 +118,8 @@ def test_names_of_persons_need_not_be_text(tmp_path):
     (tmp_path / "p.csv").write_bytes(b"\n".join(lines) + b"\n")
     given = {"unit": "who", "epsilon": SURE, "insist": True}
     release = mercer.histogram(tmp_path / "p.csv", columns="x", bins=range(1, 4), **given)
-    assert release.raw.tolist() == [1, 1, 1]
-    assert release.n == 3
+    assert release.raw[0] == 1
+    assert release.raw.sum() == release.n == 3
     assert mercer.count(tmp_path / "p.csv", where={"x": 3}, **given).count == 2
 
 
@@ -130,7 +130,8 @@ def test_persons_across_chunks(monkeypatch):
     who = np.repeat(np.arange(20), 5)
     rows = pd.DataFrame({"who": who, "x": np.tile([0, 1, 1, 1, 1], 20)})
     release = mercer.histogram(rows, columns="x", bins=range(2), unit="who", rows_per_person=3, epsilon=SURE, insist=True)  # fmt: skip
-    assert release.raw.tolist() == [20, 40]
+    assert release.raw.sum() == 60
+    assert 0 < release.raw[0] <= 20
 
 
 def test_questions_and_intervals():

@@ -119,7 +119,8 @@ def density(
         A `mercer.Ledger`, its path or its URL, and the dataset to charge: refused, with nothing
         drawn, if not that much is left.
     progress
-        Called with the number of rows of each chunk as it is read.
+        Called with the number of rows of each chunk as it is read; never with `unit`, where the
+        number of persons is public and that of their rows is not.
 
     Examples
     --------

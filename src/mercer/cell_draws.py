@@ -16,7 +16,7 @@ from mercer.checks import Ints
 from mercer.mechanisms.counts import CountNoise
 from mercer.privacy import PureEvent, Sensitivity
 from mercer.publish import Purse, spend
-from mercer.statements import Statement
+from mercer.statements import Statement, rows_words
 from mercer.summaries.cell_counts import CellCounts, MarginCounts
 
 __all__ = ["check_worth", "publish_cells", "publish_count", "publish_margins", "threshold_of"]
@@ -52,7 +52,10 @@ def publish_cells(
     delta: float, threshold: int | None, complete: bool, what: str,
 ) -> HistogramRelease:  # fmt: skip
     """Charge, add noise to all cells or to the occupied ones, and hand out what is public."""
-    statement = _paid(noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=threshold)  # fmt: skip  # noqa: E501
+    statement = _paid(
+        noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=threshold,
+        rows=rows_words(unit, counts.most),
+    )  # fmt: skip
     _show(counts.axes, counts, noise, threshold, purse)
     keys: Ints | None = None
     if threshold is None:
@@ -77,12 +80,12 @@ def publish_count(
 
 def _paid(
     noise: CountNoise, purse: Purse, *, n: int, unit: str, epsilon: float, delta: float, what: str,
-    threshold: int | None,
+    threshold: int | None, rows: str = "",
 ) -> Statement:  # fmt: skip
     kept = "" if threshold is None else f"; cells above the public threshold {threshold} are kept"
     return spend(
         (noise.event,), purse, epsilon=epsilon, delta=delta, n=n, unit=unit,
-        words=noise.words + kept, calibration="exact", what=what,
+        words=noise.words + kept + (f"; {rows}" if rows else ""), calibration="exact", what=what,
     )  # fmt: skip
 
 
@@ -103,7 +106,10 @@ def publish_margins(
     Of a margin marked single, which has two cells, the second alone gets noise; the first is what
     it leaves of n.
     """
-    statement = _paid(noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None)  # fmt: skip  # noqa: E501
+    statement = _paid(
+        noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None,
+        rows=rows_words(unit, counts.most),
+    )  # fmt: skip
     parts = [
         part.dense()[1:] if alone else part.dense()
         for part, alone in zip(counts.parts, single, strict=True)

@@ -20,6 +20,7 @@ from mercer.count_laws import CountLaw
 from mercer.random_statements import RandomStatement
 from mercer.release import Release
 from mercer.sparse_questions import sparse_answer
+from mercer.statements import rows_words
 from mercer.weighted import Interval
 
 __all__ = ["HistogramRelease", "Margin"]
@@ -93,6 +94,11 @@ class HistogramRelease(Release):
     def most(self) -> int:
         """No count can be larger: public."""
         return self.n * self.rows_each
+
+    @property
+    def rows(self) -> str:
+        """Which rows of a person count, in words; empty where the promise is about rows."""
+        return rows_words(self.privacy.unit, self.rows_each)
 
     @property
     def sparse(self) -> bool:
@@ -283,7 +289,7 @@ class HistogramRelease(Release):
         held = f", {len(self.values)} held" if self.sparse else ""
         return (
             f"<HistogramRelease of {self.domain.cells} cells{held}, {self.domain.describe()}: "
-            f"{self.privacy.short}>"
+            f"{self.privacy.short}" + (f"; {self.rows}>" if self.rows else ">")
         )
 
     def _single(self, what: str) -> Axis:

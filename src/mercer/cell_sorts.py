@@ -5,6 +5,7 @@ What a text says does not depend on other cells: text that is no number, or no d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
@@ -109,7 +110,9 @@ def written_numbers(texts: Any, written: NumberFormat, name: str) -> Floats:
 
     bare = pc.cast(texts, pa.large_binary())
     for sign in written.around:
-        bare = trimmed(pc.replace_substring(bare, sign.encode(), b"", max_replacements=1))
+        word = re.escape(sign)
+        bare = pc.replace_substring_regex(bare, rf"^([+-]?)[ \t]*{word}[ \t]*", r"\1")
+        bare = pc.replace_substring_regex(bare, rf"[ \t]*{word}$", "")
     fits = pc.match_substring_regex(bare, written.pattern())
     bare = pc.if_else(pc.fill_null(fits, False), bare, None)
     if written.thousands is not None:

@@ -125,7 +125,7 @@ def _depth() -> int:
     depth = 0
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "mercer":
         frame, depth = frame.f_back, depth + 1
-    return max(depth, 1)
+    return depth + 1  # the first is the function that warns
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:

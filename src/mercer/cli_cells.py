@@ -40,9 +40,10 @@ Counts = Annotated[
     ),
 ]
 RowsPerPerson = Annotated[
-    int,
+    int | None,
     typer.Option(
-        help="With --unit: so many rows of a person count, the first ones. Noise grows with it.",
+        help="With --unit: so many rows of a person count, drawn at random; one unless given. "
+        "Noise grows with it.",
         rich_help_panel=_FINER,
     ),
 ]

@@ -89,7 +89,7 @@ def histogram_command(
     ] = False,
     occupied: Occupied = None,
     unit: Unit = None,
-    rows_per_person: RowsPerPerson = 1,
+    rows_per_person: RowsPerPerson = None,
     counts: Counts = None,
     missing: Missing = "zero",
     insist: Insist = False,
@@ -123,7 +123,7 @@ def histogram_command(
         if promised(weaker_promise, gamma, ledger, dataset, delta):
             from mercer.weaker import random_histogram as make
 
-            if sparse or occupied is not None or rows_per_person != 1:
+            if sparse or occupied is not None or rows_per_person is not None:
                 raise ValueError(
                     "--sparse, --occupied and --rows-per-person go with the full promise: leave "
                     "--weaker-promise out"
@@ -182,7 +182,7 @@ def table_command(
     ] = None,
     occupied: Occupied = None,
     unit: Unit = None,
-    rows_per_person: RowsPerPerson = 1,
+    rows_per_person: RowsPerPerson = None,
     counts: Counts = None,
     missing: Missing = "zero",
     insist: Insist = False,

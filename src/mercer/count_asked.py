@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mercer.axes import Axes
 from mercer.checks import check_choice, check_count, check_delta, check_epsilon
 from mercer.columns import Numeric
+from mercer.entropy import Entropy, Lots
 from mercer.mechanisms.base import no_delta
 from mercer.reading import PLAIN, Reading
 from mercer.record_data import Records, open_records
@@ -26,7 +27,7 @@ class Question:
     epsilon: float
     delta: float
     unit: str | None
-    most: int  # rows of one person that count
+    most: int  # rows of one person that count: one, unless the caller says more
     counts: str | None
     missing: str
     insist: bool
@@ -44,8 +45,8 @@ class Question:
         if not isinstance(insist, bool):
             raise TypeError(f"insist must be True or False, got {type(insist).__name__}")
         most = check_count(
-            "rows_per_person", rows_per_person, least=1, most=1 << 20,
-            hint="rows of one person that count; noise grows with it",
+            "rows_per_person", 1 if rows_per_person is None else rows_per_person, least=1,
+            most=1 << 20, hint="rows of one person that count; noise grows with it",
         )  # fmt: skip
         if unit is None and most != 1:
             raise ValueError("rows_per_person goes with unit, the column that names the person")
@@ -73,6 +74,10 @@ class Question:
         if progress is not None:
             records.progress(progress)
         return records
+
+    def lots(self, entropy: Entropy) -> Lots | None:
+        """What decides which rows of a person count; nothing without persons."""
+        return None if self.unit is None else entropy.lots()
 
     def n(self, tally: CellCounts | MarginCounts) -> int:
         """Public: the number of rows, of persons, or of complete rows if that is public."""

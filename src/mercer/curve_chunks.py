@@ -77,7 +77,7 @@ class Curves(Sensitive, ABC):
 
     @abstractmethod
     def progress(self, tick: Callable[[int], None]) -> None:
-        """Have `tick` called with the curves of each chunk as it is read."""
+        """Have `tick` called with the curves of each chunk; never with a unit."""
 
 
 class Columns(Sensitive):
@@ -145,7 +145,8 @@ class Held(Curves):
                 yield self._people[part]
 
     def progress(self, tick: Callable[[int], None]) -> None:
-        self._tick = tick
+        if self.unit is None:
+            self._tick = tick
 
     _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
 

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 __all__ = [
     "MAX_SCALE",
     "Entropy",
+    "Lots",
     "Secure",
     "Seeded",
     "Uniforms",
@@ -62,6 +65,10 @@ class Entropy(ABC):
     def parameters(self, *public: Any) -> None:  # noqa: B027
         """The door shows what is public of a summary: a replay sees where it follows the data."""
 
+    def lots(self) -> Lots:
+        """Lots for the rows of persons, all from one key: how many rows there are is not asked."""
+        return Lots(self.octets(32))
+
     def uniforms(self, size: int) -> Uniforms:
         """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
         return Uniforms(self.octets, size)
@@ -89,6 +96,36 @@ class Uniforms:
             self._bits = bits
         shift = self._bits - bits
         return [head >> shift for head in self._heads] if shift else self._heads
+
+
+class Lots:
+    """Uniform numbers of 64 bits for the rows of named persons, whoever else there is.
+
+    The lot of a row follows from the key, the person's name and the place of the row among the
+    person's own: no other person's rows have a say in it (docs/proofs/counts.md, 1).
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def seeds(self, names: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+        """One number for each name."""
+        digests = [blake2b(name, digest_size=8, key=self._key).digest() for name in names]
+        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+    @staticmethod
+    def tickets(
+        seeds: npt.NDArray[np.uint64], places: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint64]:
+        """The lot of each row: SplitMix64, which gives no two rows of a person the same.
+
+        [Steele, Lea, Flood, OOPSLA 2014], Figure 19.
+        """
+        with np.errstate(over="ignore"):
+            z = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class DateFormat:
         """A text's parts, in named groups; a time of day after it is left out."""
         parts = {"day": "(?P<day>[0-9]{1,2})", "month": "(?P<month>[0-9]{1,2})",
                  "year": "(?P<year>[0-9]{4})"}  # fmt: skip
-        return rf"^{re.escape(self.between).join(parts[part] for part in self.order)}([T ].*)?$"
+        return rf"^{re.escape(self.between).join(parts[part] for part in self.order)}(?:[T ].*)?$"
 
 
 def format_of(name: object, example: object) -> NumberFormat | DateFormat:

@@ -42,7 +42,7 @@ def histogram(
     columns: str | None = None,
     counts: str | None = None,
     unit: str | None = None,
-    rows_per_person: int = 1,
+    rows_per_person: int | None = None,
     missing: str = "zero",
     na_values: object = None,
     formats: object = None,
@@ -83,8 +83,9 @@ def histogram(
         Column of whole numbers that says how many records each row stands for, where the data are
         counts already.
     unit, rows_per_person
-        Column that names the person: then the promise is about persons (M16), of whom the first
-        `rows_per_person` rows count.
+        Column that names the person: then the promise is about persons (M16).  Each counts once,
+        in one of their rows, drawn at random whatever the order of the file; in at most k of them
+        with `rows_per_person=k`, and with k times the noise.
     missing
         "zero" (default): rows in no cell still count in n.  "drop": the caller knows that the
         number of the others is public, and only they count.
@@ -139,7 +140,7 @@ def table(
     occupied: int | None = None,
     counts: str | None = None,
     unit: str | None = None,
-    rows_per_person: int = 1,
+    rows_per_person: int | None = None,
     missing: str = "zero",
     na_values: object = None,
     formats: object = None,
@@ -232,7 +233,10 @@ def released(
             raise ValueError("occupied goes with sparse=True: it is for the threshold")
         sparse = True
     noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon, delta=ask.delta)
-    tally = count_cells(ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts)
+    tally = count_cells(
+        ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts,
+        lots=ask.lots(purse.entropy),
+    )  # fmt: skip
     n = ask.n(tally)
     if sparse == "auto":
         sparse = cells > MOST_LISTED or sparser(noise, n * ask.most, cells)

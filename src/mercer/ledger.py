@@ -216,10 +216,11 @@ class Ledger:
         cost.check()
         with self._store.transaction() as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
-            past = charges_in(run, self.id, dataset, self.where)
-        if not Filter(dataset.epsilon, dataset.delta).accepts([*(c.cost for c in past), cost]):
-            raise _exceeded(dataset, past, cost)
-        return _remaining(dataset, past, None)
+            costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
+        total = Filter(dataset.epsilon, dataset.delta)
+        if not total.accepts([*costs, cost]):
+            raise BudgetExceeded.of(name, total, costs, cost)
+        return Remaining.of(name, total, costs)
 
     def check_use(self, name: str, *, unit: str, secure: bool) -> None:
         """LedgerError unless such releases may be charged: what `charge` asks before it counts."""

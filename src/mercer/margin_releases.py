@@ -23,6 +23,7 @@ from mercer.checks import Floats, Ints, check_level
 from mercer.count_laws import CountLaw, RoundedNormalLaw
 from mercer.margin_fits import MarginFit
 from mercer.release import Release
+from mercer.statements import rows_words
 from mercer.weighted import Interval
 
 __all__ = ["MarginsRelease"]
@@ -78,6 +79,11 @@ class MarginsRelease(Release):
     def most(self) -> int:
         """No count can be larger: public."""
         return self.n * self.rows_each
+
+    @property
+    def rows(self) -> str:
+        """Which rows of a person count, in words; empty where the promise is about rows."""
+        return rows_words(self.privacy.unit, self.rows_each)
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:
@@ -163,7 +169,8 @@ class MarginsRelease(Release):
         cells = sum(counts.size for counts in self.raw)
         return (
             f"<MarginsRelease of {len(self.sets)} margins, {cells} cells, "
-            f"{self.domain.describe()}: {self.privacy.short}>"
+            f"{self.domain.describe()}: {self.privacy.short}"
+            + (f"; {self.rows}>" if self.rows else ">")
         )
 
     def _width(self, places: list[int], shares: list[Floats], level: float) -> float:

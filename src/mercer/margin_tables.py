@@ -46,7 +46,10 @@ def released_margins(
     l1 = Sensitivity(float(ask.most * moves), norm="l1")
     l2 = Sensitivity(math.nextafter(ask.most * math.sqrt(moves), math.inf), norm="l2")
     noise = calibrate_counts(l1, l2, epsilon=ask.epsilon, delta=ask.delta)
-    tally = count_margins(ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts)
+    tally = count_margins(
+        ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts,
+        lots=ask.lots(purse.entropy),
+    )  # fmt: skip
     n = ask.n(tally)
     check_worth(noise, n, None, insist=ask.insist, fewer="fewer margins")
     named = f"{len(sets)} margins of the {what}"

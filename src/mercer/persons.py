@@ -1,16 +1,24 @@
-"""More than one row a person: their weights add up to one (M16).  Layer 2, left of the door."""
+"""More than one row a person: weights that add up to one, or a few rows drawn at random.
+
+Layer 2, left of the door.  M16.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.checks import Ints
+from mercer.entropy import Lots
+from mercer.names import identities
 from mercer.sensitive import Sensitive
 
-__all__ = ["Named", "Persons", "identities", "person_weights"]
+__all__ = ["DrawnRows", "Named", "Persons", "identities", "person_weights"]
+
+_CELLS = 1 << 20  # of rows that wait to be sorted
 
 
 class Named(Protocol):
@@ -54,11 +62,10 @@ def person_weights(rows: Named, scale: int) -> tuple[int, Callable[[], Iterator[
 
 
 class Persons(Sensitive):
-    """Numbers of persons as they come up in chunks, and how many rows of each were seen."""
+    """Numbers of persons as they come up in chunks."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
-        self._seen = np.zeros(0, dtype=np.int64)
 
     @property
     def count(self) -> int:
@@ -70,35 +77,96 @@ class Persons(Sensitive):
         import pyarrow as pa
 
         coded = identities(names).dictionary_encode()
-        known, spelt = self._numbers, coded.dictionary.cast(pa.large_binary())  # not all is UTF-8
+        known, spelt = self._numbers, coded.dictionary.cast(pa.large_binary())
         places = [known.setdefault(name, len(known)) for name in spelt.to_pylist()]
         which = coded.indices.fill_null(len(places)).to_numpy(zero_copy_only=False)
         return np.array([*places, -1], dtype=np.int64)[which]
 
-    def ranks(self, names: Any) -> Ints:
-        """How many rows of the same person stand before each row; very many if it is nobody's."""
-        person = self.numbers(names)
-        more = self.count - len(self._seen)
-        self._seen = np.append(self._seen, np.zeros(more, dtype=np.int64))
+    def since(self, number: int) -> list[bytes]:
+        """Names of the persons from this number on."""
+        return list(islice(self._numbers, number, None))
+
+
+class DrawnRows(Sensitive):
+    """Of each person at most `most` rows, drawn at random: those with the smallest lots.
+
+    Which rows of a person are kept follows from the key of the lots and that person's rows, and
+    its law does not depend on their order (docs/proofs/counts.md, 1).  Memory grows with the
+    persons.
+    """
+
+    def __init__(self, lots: Lots, most: int, width: int) -> None:
+        self._lots, self._most, self._persons = lots, most, Persons()
+        self._seeds = np.zeros(0, dtype=np.uint64)
+        self._seen = np.zeros(0, dtype=np.int64)  # rows of each person so far
+        self._bars = np.zeros(0, dtype=np.uint64)  # the largest lot that can still be kept
+        self._kept: list[tuple[Ints, Any, Ints]] = [_nothing(width)]
+        self._waiting, self._room = 0, max(1, _CELLS // max(1, width))
+
+    @property
+    def count(self) -> int:
+        """Different persons so far."""
+        return self._persons.count
+
+    def put(self, names: Any, places: Ints) -> None:
+        """With a chunk of rows more, of shape (width, rows), and the names of their persons."""
+        before = self._persons.count
+        person = self._persons.numbers(names)
+        self._grow(before)
         named = np.flatnonzero(person >= 0)
         own = person[named]
+        tickets = self._lots.tickets(self._seeds[own], self._places(own))
+        near = tickets <= self._bars[own]
+        self._kept.append((own[near], tickets[near], places[:, named[near]]))
+        self._waiting += int(np.count_nonzero(near))
+        if self._waiting > max(self._room, len(self._kept[0][0])):
+            self._gather()
+
+    def rows(self) -> Iterator[Ints]:
+        """The rows that are kept, in chunks."""
+        self._gather()
+        places = self._kept[0][2]
+        for start in range(0, places.shape[1], self._room):
+            yield places[:, start : start + self._room]
+
+    def _grow(self, before: int) -> None:
+        """Room for persons that came up since: doubled, so that all of it takes linear time."""
+        many, room = self._persons.count, len(self._seen)
+        more = max(many, 2 * room) - room if many > room else 0
+        self._seen = np.append(self._seen, np.zeros(more, dtype=np.int64))
+        self._seeds = np.append(self._seeds, np.zeros(more, dtype=np.uint64))
+        self._bars = np.append(self._bars, np.full(more, np.iinfo(np.uint64).max, dtype=np.uint64))
+        self._seeds[before:many] = self._lots.seeds(self._persons.since(before))
+
+    def _places(self, own: Ints) -> Ints:
+        """How many rows of the same person stand before each row."""
         order = np.argsort(own, kind="stable")
-        starts = np.flatnonzero(np.diff(own[order], prepend=-1))
-        lengths = np.diff(np.append(starts, len(own)))
-        rank = np.full(len(person), np.iinfo(np.int64).max)
-        within = np.arange(len(own)) - np.repeat(starts, lengths)
-        rank[named[order]] = self._seen[own[order]] + within
+        within = np.empty(len(own), dtype=np.int64)
+        within[order] = _ranks(own[order])
+        within += self._seen[own]
         np.add.at(self._seen, own, 1)
-        return rank
+        return within
+
+    def _gather(self) -> None:
+        person, tickets, places = (
+            np.concatenate(parts, axis=-1) for parts in zip(*self._kept, strict=True)
+        )
+        order = np.lexsort((tickets, person))
+        rank = _ranks(person[order])
+        last = order[rank == self._most - 1]
+        self._bars[person[last]] = tickets[last]
+        order = order[rank < self._most]
+        self._kept = [(person[order], tickets[order], places[:, order])]
+        self._waiting = 0
 
 
-def identities(column: Any) -> Any:
-    """Ids as text, so that every chunk has the same type."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _nothing(width: int) -> tuple[Ints, Any, Ints]:
+    whole = np.zeros(0, dtype=np.int64)
+    return whole, np.zeros(0, dtype=np.uint64), np.zeros((width, 0), dtype=np.int64)
 
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return pc.cast(column, pa.large_string(), safe=False)
+
+def _ranks(numbers: Ints) -> Ints:
+    """Of numbers that rise, how many equal ones stand before each."""
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    lengths = np.diff(np.append(starts, len(numbers)))
+    return np.arange(len(numbers)) - np.repeat(starts, lengths)

@@ -20,6 +20,7 @@ from mercer.ledger import LedgerError
 from mercer.mechanisms.counts import CountNoise
 from mercer.random_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from mercer.random_statements import RandomStatement
+from mercer.statements import rows_words
 from mercer.statistic_releases import StatisticRelease
 from mercer.summaries.cell_counts import CellCounts
 from mercer.summaries.paired_values import PairedValues
@@ -80,7 +81,8 @@ def publish_random_cells(
         if most >= 0
         else "none here, since every cell got noise"
     )
-    statement: Any = weaker.statement(f"{noise.words}; {told}", who)
+    rows = rows_words(weaker.unit, counts.most)
+    statement: Any = weaker.statement("; ".join(filter(None, (noise.words, told, rows))), who)
     plain = counts.dense()
     noisy = noise.add(plain, weaker.entropy)
     exact = plain <= most

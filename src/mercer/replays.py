@@ -41,7 +41,7 @@ _LEFT = ("answers", "api", "averager", "averaging", "axes", "bandwidths", "cell_
          "curve_bounds", "curve_chunks", "curve_data", "curve_fda", "curve_grids",
          "curve_groups", "curve_points", "curve_recipes", "data", "domain", "draws",
          "entropy", "files", "folding", "histograms", "learner", "learning",
-         "live_cholesky", "lives", "machine_recipes", "margin_tables", "mechanisms",
+         "live_cholesky", "lives", "machine_recipes", "margin_tables", "mechanisms", "names",
          "optimal_draws", "own_synthesis", "persons", "publish", "random_draws",
          "recipes", "record_data", "rules", "rules_curves", "rules_machines",
          "rules_pure", "selection", "small_databases", "summaries", "synthesis",
@@ -55,8 +55,10 @@ _EXEMPT = {
     "cell_sorts.py": ("by_sort", "_sorted"),
     # draws near a step are settled one by one, cells that pass are few or many: time only
     "whole_draws.py": ("_floors", "_search", "passing", "<lambda>", "ball", "beyond", "edge"),
-    # persons are numbered as they come up: their number in a chunk shows in time only
-    "persons.py": ("<listcomp>", "numbers"),
+    # persons are numbered as they come up: their number in a chunk shows in time only, and so
+    # does how many of their rows are sorted at once
+    "persons.py": ("<listcomp>", "numbers", "_gather", "rows"),
+    "names.py": ("person_name", "_told", "_whole", "_moment"),  # cell by cell: time only
     "table_maker.py": ("<lambda>",),  # a search in the released numbers
     "record_data.py": ("_cells_of", "<genexpr>", "<listcomp>"),
     # passes of a solver: how many there are shows in time only (docs/proofs/machines.md, 2)

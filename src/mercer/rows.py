@@ -43,8 +43,9 @@ class Rows(Sensitive, ABC):
         """The unit column in the same chunks, as Arrow arrays."""
 
     def progress(self, tick: Callable[[int], None]) -> None:
-        """Have `tick` called with the rows of each chunk as it is read."""
-        self._tick = tick
+        """Have `tick` called with the rows of each chunk; never with a unit: they are secret."""
+        if self.unit is None:
+            self._tick = tick
 
     _tick: Callable[[int], None] = staticmethod(lambda _rows: None)
 

@@ -8,7 +8,16 @@ from typing import Any
 from mercer.accountants import power
 from mercer.privacy import ApproximateEvent, Event, Neighbours, event_to_dict
 
-__all__ = ["Statement"]
+__all__ = ["Statement", "rows_words"]
+
+
+def rows_words(unit: str, most: int) -> str:
+    """How many rows of a person count, in words; nothing where every row is one's own."""
+    if unit == "row":
+        return ""
+    if most == 1:
+        return f"each {unit!r} counts once, in one of their rows, drawn at random"
+    return f"each {unit!r} counts in at most {most} of their rows, drawn at random"
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,13 @@ cell, gets out.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from mercer.checks import Floats
+from mercer.names import person_name
 
 __all__ = ["names_of", "numbers_among", "numbers_of", "person_name", "table_of"]
 
@@ -74,23 +76,30 @@ def table_of(data: Any, names: list[str], unit: str | None) -> Any:
 def _column(column: Any, *, is_unit: bool) -> Any:
     import pyarrow as pa
 
+    if is_unit:
+        return _unit_column(column)
     if _kind(column).startswith("polars"):
         return column.to_arrow()
     if column.dtype != object:
         return pa.Array.from_pandas(column)
-    if is_unit:
-        return pa.array([person_name(v) for v in column], pa.large_string())
     return pa.array(numbers_among(column.to_numpy()))  # what is not a number is missing
 
 
-def person_name(value: Any) -> str | None:
-    """A Python object in a unit column as text; None, which is nobody, where it says nothing."""
-    try:
-        if value is None or not bool(value == value):
-            return None
-        return str(value).encode("utf-8", "backslashreplace").decode()
-    except Exception:  # of a type of its own, or pandas' missing value
-        return None
+def _unit_column(column: Any) -> Any:
+    """Names of persons: cell by cell where one of them could be none of Arrow's."""
+    import pyarrow as pa
+
+    python = column.dtype == object or getattr(column.dtype, "storage", "") == "python"
+    with suppress(Exception):  # of a type that Arrow does not know: every cell by itself
+        if _kind(column).startswith("polars"):
+            return column.to_arrow()
+        if str(column.dtype) == "category":
+            names = pa.array(list(map(person_name, column.cat.categories)), pa.large_string())
+            places = column.cat.codes.to_numpy()
+            return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), names)
+        if not python:
+            return pa.Array.from_pandas(column)
+    return pa.array(list(map(person_name, column)), pa.large_string())
 
 
 def numbers_among(array: Any) -> Any:

@@ -273,14 +273,19 @@ def print_json(value: object) -> None:
 
 @contextmanager
 def progress(wanted: bool) -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, on a terminal only; the number of rows is public."""
+    """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted."""
     if not (wanted and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} rows"), TimeElapsedColumn()
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("rows", total=None)
-        yield lambda rows: bar.advance(task, rows)
+        task, seen = bar.add_task("reading", total=None), [0]
+
+        def tick(rows: int) -> None:
+            seen[0] += rows
+            bar.update(task, description=f"{seen[0]:,} rows")
+
+        yield tick

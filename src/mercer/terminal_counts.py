@@ -58,6 +58,7 @@ def summary(release: AnyCounts, level: float = 0.95) -> dict[str, Any]:
             "raw": release.raw, **_ends(release, level),
         }  # fmt: skip
     about |= {"domain": release.domain.to_dict(), "level": level}
+    about |= {"rows_each": release.rows_each, "rows": release.rows or None}
     if isinstance(release, MarginsRelease):
         left, margins = _TOLD, []
         for chosen in release.margins:
@@ -122,9 +123,13 @@ def _accuracy(release: AnyCounts, level: float) -> list[tuple[str, str]]:
         )
         return [("accuracy", scale)]
     rows = []
+    if isinstance(release, (HistogramRelease, MarginsRelease)) and release.rows:
+        more = "; --rows-per-person K counts K of them, with K times the noise"
+        rows.append(("persons", release.rows + more * (release.rows_each == 1)))
     if isinstance(release, HistogramRelease):
         wide = release.noise.half_width(1, level)
         words = f"± {wide:g} ({level:.0%}), standard deviation {release.noise.deviation:.3g}"
+        words += ", of the rows that were drawn" if release.rows else ""
         rows.append(("each count", words))
         if release.exact is not None:
             some = f"{int(release.exact.sum())} of {len(release.values)}"

@@ -143,8 +143,8 @@ def random_histogram(
     epsilon, gamma, weaker_promise, insist
         As in `mercer.random_proportion`.
     unit
-        Column that names the person, of whom the first row counts (M16): then persons are the
-        draws.
+        Column that names the person (M16): then persons are the draws, and each counts in one of
+        their rows, drawn at random.
 
     Examples
     --------
@@ -168,7 +168,9 @@ def random_histogram(
     check_unclaimed(values, source)
     empty = CellCounts(axes)
     noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon)
-    tally = count_cells(ask.open(values, progress), axes, most=1, counts=ask.counts)
+    tally = count_cells(
+        ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(source)
+    )
     n = ask.n(tally)
     _check_gain(n, axes.cells, share, "mercer.histogram", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)

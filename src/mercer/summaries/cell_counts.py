@@ -2,7 +2,7 @@
 
 One pass over the rows.  A small table is counted cell by cell, a large one by the cells that are
 occupied: memory grows with them, not with the rows.  A record that does not fit is in no cell.
-Of a person's rows the first `most` count, in the order of the source: counts stay whole numbers.
+Of a person's rows at most `most` count, drawn at random: counts stay whole numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import numpy as np
 
 from mercer.axes import Axes
 from mercer.checks import Floats, Ints
+from mercer.entropy import Lots
 from mercer.folding import fold
-from mercer.persons import Persons
+from mercer.persons import DrawnRows, Persons
 from mercer.privacy import Sensitivity
 from mercer.record_data import Records
 from mercer.sensitive import Sensitive
@@ -162,18 +163,23 @@ class MarginCounts(Sensitive):
         return self.fitting
 
 
-def count_cells(records: Records, axes: Axes, *, most: int, counts: str | None = None) -> CellCounts:  # fmt: skip  # noqa: E501
-    """All records of a source in the cells of a table."""
-    return _counted(records, CellCounts(axes, most), lambda: CellCounts(axes, most), most, counts)
+def count_cells(
+    records: Records, axes: Axes, *, most: int, counts: str | None = None, lots: Lots | None = None
+) -> CellCounts:
+    """All records of a source in the cells of a table; of persons, those that `lots` draw."""
+    found: CellCounts = _counted(records, lambda: CellCounts(axes, most), most, counts, lots)
+    return found
 
 
 def count_margins(
     records: Records, axes: Axes, sets: tuple[tuple[int, ...], ...], *, most: int,
-    counts: str | None = None,
+    counts: str | None = None, lots: Lots | None = None,
 ) -> MarginCounts:  # fmt: skip
-    """All records of a source in the cells of several margins."""
-    first = MarginCounts(axes, sets, most)
-    return _counted(records, first, lambda: MarginCounts(axes, sets, most), most, counts)
+    """All records of a source in the cells of several margins: the same ones in all of them."""
+    found: MarginCounts = _counted(
+        records, lambda: MarginCounts(axes, sets, most), most, counts, lots
+    )
+    return found
 
 
 def count_persons(records: Records, axes: Axes, least: int) -> tuple[int, int]:
@@ -187,16 +193,20 @@ def count_persons(records: Records, axes: Axes, least: int) -> tuple[int, int]:
     return int(found.sum()), seen.count
 
 
-def _counted(records: Records, tally: Any, zero: Any, most: int, counts: str | None) -> Any:
+def _counted(records: Records, zero: Any, most: int, counts: str | None, lots: Lots | None) -> Any:
     if counts is not None:
-        return _weighed(records, tally)
+        return _weighed(records, zero())
     if records.unit is None:
         return fold(records.parts(), zero, workers=records.workers)
-    seen = Persons()
+    if lots is None:
+        raise ValueError("lots are missing: which rows of a person count is drawn at random")
+    tally = zero()
+    drawn = DrawnRows(lots, most, tally.axes.dimension)
     for chunk, names in zip(records.chunks(), records.persons(), strict=True):
-        places = places_of(tally.axes, chunk)
-        tally.put(np.where(seen.ranks(names) < most, places, -1), len(chunk))
-    tally.persons = seen.count
+        drawn.put(names, places_of(tally.axes, chunk))
+    for places in drawn.rows():
+        tally.put(places, places.shape[1])
+    tally.persons = drawn.count
     return tally
 
 
