@@ -291,12 +291,18 @@ class TestPartitions:
             assert (
                 round(
                     mercer.count(
-                        source, where={"year": 2020, "town": "St. Gallen"}, epsilon=1e6, insist=True, rng=1
+                        source,
+                        where={"year": 2020, "town": "St. Gallen"},
+                        epsilon=1e6,
+                        insist=True,
+                        rng=1,
                     ).value
                 )
                 == 50
             )
-            found = mercer.count(source, where={"year": 2021, "sex": "f"}, epsilon=1e6, insist=True, rng=1)
+            found = mercer.count(
+                source, where={"year": 2021, "sex": "f"}, epsilon=1e6, insist=True, rng=1
+            )
             assert round(found.value) == 100
             years = mercer.density(source, columns="year", bounds=(2000, 2040), **PROMISE)
             assert years.privacy.n == 150
