@@ -79,6 +79,10 @@ LAYERS = {
     ],
     3: ["mechanisms"],
     4: [
+        "findings",
+        "density_findings",
+        "cell_findings",
+        "function_findings",
         "release",
         "densities",
         "embedding_smoothing",
@@ -341,6 +345,14 @@ SAME_LAYER = {
     ("cell_releases", "count_smoothing"), ("cell_releases", "histogram_densities"),
     ("cell_releases", "sparse_questions"), ("counting", "count_asked"), ("histograms", "count_asked"), ("margin_tables", "count_asked"), ("sparse_questions", "cell_questions"), ("sparse_questions", "weighted"), ("weaker", "count_asked"),
     ("axes", "column_base"), ("axes", "column_rules"), ("clauses", "column_rules"),
+    ("density_findings", "findings"), ("density_findings", "densities"), ("densities", "density_findings"), ("densities", "findings"),
+    ("cell_findings", "findings"), ("cell_findings", "cell_releases"), ("cell_findings", "count_releases"), ("cell_findings", "margin_releases"),
+    ("cell_releases", "cell_findings"), ("cell_releases", "findings"), ("count_releases", "cell_findings"), ("count_releases", "findings"),
+    ("margin_releases", "cell_findings"), ("margin_releases", "findings"), ("statistic_releases", "findings"), ("release", "findings"),
+    ("function_findings", "findings"), ("function_findings", "noisy_embeddings"), ("function_findings", "curves"), ("function_findings", "machines"),
+    ("function_findings", "record_releases"), ("function_findings", "table_releases"), ("curves", "function_findings"), ("curves", "findings"),
+    ("machines", "function_findings"), ("machines", "findings"), ("record_releases", "function_findings"), ("record_releases", "findings"),
+    ("table_releases", "function_findings"), ("table_releases", "findings"), ("choices", "findings"),
 }  # fmt: skip
 
 
