@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["cell_findings", "count_findings", "margin_findings"]
 
 _LEVEL = 1 - ALPHA / 2  # of an interval for one sum: either end is passed with ALPHA / 4
-_END = 0.5  # share of the records in an end cell that is worth a word
+_END = 0.25  # share of the records in an end bin that is worth a word
+_VALUE = 0.5  # … in an end cell that is one value
 _EVERY = (10, 5, 4, 2)  # cells from one value of a lattice to the next
 _FEW = 0.01  # of a share of the records below this, a condition holds for none
 _DRY = "the promise is too strong for so few records; use more of them or a larger epsilon"
@@ -122,7 +123,10 @@ def _column(
     if axis.clips and axis.size >= 3:
         for name, place, near in (("first", 0, 1), ("last", -1, -2)):
             least = (counts[place] - far) / (total + width)
-            if least > _END and counts[near] + far < 0.2 * counts[place]:
+            if (
+                least > (_VALUE if axis.edges is None else _END)
+                and counts[near] + far < 0.2 * counts[place]
+            ):
                 amount = about(counts[place] / total, far / total + width / total)
                 words = (
                     f"{axis.name}: {amount} are in the {name} cell, {axis.labels()[place]}, with "

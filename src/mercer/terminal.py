@@ -14,8 +14,8 @@ from typing import Any
 
 __all__ = [
     "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_or_word",
-    "one_of", "order_of", "pairs", "places", "points_of", "print_json", "progress", "required", "show",
-    "spread", "summary", "table", "target", "told",
+    "one_of", "order_of", "pairs", "places", "points_of", "print_json", "progress", "required",
+    "show", "spread", "summary", "table", "target", "told",
 ]  # fmt: skip
 
 _LISTS = (
