@@ -1,4 +1,4 @@
-"""What does a release itself tell of its records, and how often is it wrong?
+"""What a release itself tells of its records, and how often it is wrong.
 
 Clean continuous columns first: every finding but "flat" is a false alarm there.  Then mistakes made
 on purpose (a column of text, bounds in another unit, codes for missing values, whole numbers), and
@@ -42,7 +42,7 @@ CLEAN: dict[str, Draw] = {
     "arcs": lambda rng, n: 100 * rng.beta(0.5, 0.5, n),
 }
 WRONG: dict[str, Draw] = {
-    "text": lambda rng, n: np.full(n, "$312.60", dtype=object),
+    "text": lambda _rng, n: np.full(n, "$312.60", dtype=object),
     "half is missing": lambda rng, n: np.where(rng.random(n) < 0.5, np.nan, rng.normal(50, 15, n)),
     "bounds in another unit": lambda rng, n: rng.normal(5000, 1500, n),
     "a third has the code 999": lambda rng, n: np.where(

@@ -37,7 +37,7 @@ def cell_findings(release: HistogramRelease) -> tuple[Finding, ...]:
     """All that a histogram or table tells."""
     axes = release.domain.columns
     if release.keys is not None:
-        return () if len(release.values) else (_nothing_above(release),)
+        return (_nothing_above(release),) if _noise_alone(release) else ()
     noisy = (
         np.ones(release.values.size) if release.exact is None else (~release.exact).astype(float)
     )
@@ -69,6 +69,10 @@ def margin_findings(release: MarginsRelease) -> tuple[Finding, ...]:
         values, noisy = counts.astype(float), np.ones(counts.shape)
         total, width = float(values.sum()), _half(release.noise, counts.size)
         if total <= width and _drowned(values, noisy, release.noise):
+            if width <= 0.2 * release.n and not release.complete:
+                flat = False
+                for part in _fits(0.0, width, release.n, tuple(axes)):
+                    found.setdefault(part.kind, part)
             continue
         flat = False
         parts = [] if release.complete else [*_fits(total, width, release.n, tuple(axes))]
@@ -184,9 +188,20 @@ def _lattice(
     return [Finding("lattice", words)]
 
 
+def _noise_alone(release: HistogramRelease) -> bool:
+    """Whether empty cells make so many counts above the threshold, and so large ones."""
+    from scipy.stats import poisson
+
+    assert release.threshold is not None
+    cells, law, values = release.domain.cells, release.noise, release.values
+    expected = cells * law.above(release.threshold)
+    few = len(values) <= poisson.ppf(0.99, expected)
+    return bool(few and (not len(values) or values.max() <= law.threshold(0.005 / cells)))
+
+
 def _nothing_above(release: HistogramRelease) -> Finding:
     words = (
-        f"no cell is above the public threshold {release.threshold}: either the records fit none "
+        f"no cell is clearly above the public threshold {release.threshold}: either the records fit none "
         f"(are values written as in the data?), or {_DRY}"
     )
     return Finding("flat", words)

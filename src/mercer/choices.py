@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mercer.findings import Finding, about, fit_finding, reach
+from mercer.findings import share as percent
 from mercer.statements import Statement
 
 __all__ = ["BandwidthRelease", "EndCounts", "QuantileRelease", "SelectionRelease", "SpreadRelease"]
@@ -50,10 +51,8 @@ class EndCounts:
 
     def words(self, n: int) -> str:
         """In one line."""
-        return (
-            f"{about(self.fits / n, 2 * self.deviation / n)} hold a number, for {self.share:.0%} "
-            "of epsilon"
-        )
+        amount = about(self.fits / n, 2 * self.deviation / n)
+        return f"{amount} hold a number, for {percent(self.share)} of epsilon"
 
     def to_dict(self) -> dict[str, float]:
         """For a file."""

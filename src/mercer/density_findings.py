@@ -168,7 +168,7 @@ def lattice(
     Multiples of a step s give the frequency k = period (high - low) / s the moment of a repeated
     value, while its neighbours are like those of a density.
     """
-    width, best = high - low, None
+    width, seen = high - low, []
     candidates = [
         (step, round(waves.period * width / step))
         for step in _STEPS
@@ -190,10 +190,11 @@ def lattice(
             size = size + waves.sines[near - 1] ** 2
         around = math.sqrt(float(np.mean(size)))
         if value - far * sd > _LATTICE * fit / 2 and value > max(_LATTICE * fit, 2 * around):
-            held = min(value / fit, 1.0)
-            if best is None or (held >= _ALL and (best[1] < _ALL or step > best[0])):
-                best = step, held
-    return best
+            seen.append((step, min(value / fit, 1.0)))
+    if not seen:
+        return None
+    enough = min(_ALL, 0.85 * max(held for _, held in seen))  # of them the widest
+    return max(part for part in seen if part[1] >= enough)
 
 
 def lattice_finding(name: str, step: float, held: float, unit: str) -> Finding:

@@ -16,6 +16,7 @@ from mercer.choices import EndCounts
 from mercer.data import Sensitive, open_rows
 from mercer.domain import Domain
 from mercer.entropy import MAX_SCALE, Entropy
+from mercer.findings import share
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import ApproximateEvent, Event, PureEvent, Sensitivity
 from mercer.publish import Purse, spend
@@ -28,7 +29,7 @@ __all__ = ["Held", "draw_ends", "draw_quantiles", "draw_spread", "propose_test_r
 
 _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 ENDS = 0.02  # share of epsilon for the counts of `draw_ends`
-_COUNTED = f", and {ENDS:.0%} of epsilon for three counts with discrete Laplace noise"
+_COUNTED = f", and {share(ENDS)} of epsilon for three counts with discrete Laplace noise"
 _TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
 
 

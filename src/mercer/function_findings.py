@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer import entropy
 from mercer.checks import Floats
 from mercer.findings import Finding, about, fit_finding, hidden, reach
 from mercer.laws import Normal
@@ -26,8 +27,15 @@ __all__ = ["curve_findings", "machine_findings", "record_findings", "table_findi
 
 _FULL = 0.95  # norm of a mean, in bounds: its curves have that much or more on average
 _NOISE = 0.05  # of a coordinate, in bounds, without which "flat" is no fault of the noise
+_QUIET = 0.2  # of the bound on a weight's variance: less noise is a sign of records
+_PLACES = 512  # points of a domain that stand for all
+_PART = 0.2  # of one: a function that falls below this somewhere counts records badly
 _EDGE = 0.02  # of a column's width, next to a bound
 _DRY = "the promise is too strong for so few records, or they hold no numbers"
+_UNFIT = (
+    "the promise is too strong for so few records, or they do not fit the domain: are the columns "
+    "in its format and unit, and their levels written as in the data?"
+)
 
 
 def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:
@@ -64,10 +72,31 @@ def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
     """Whether the functions can be told from zero."""
     sd = float(release.noise.deviations(release.coordinates.size)[0])
     parts = release.coordinates.reshape(len(release.losses), -1) / sd
-    if release.method != "output" or not all(hidden(part) for part in parts):
-        return ()  # of noise in the objective a bound alone is known
+    blind = hidden if release.method == "output" else _even
+    if not all(blind(part) for part in parts):
+        return ()
     what = "function" if len(parts) == 1 else "functions"
     return (Finding("flat", f"the {what} learnt cannot be told from zero: {_DRY}"),)
+
+
+def _even(ratios: Floats) -> bool:
+    """Whether the weights look like those of noise in an objective that records do not enter.
+
+    Its size in the weights is known as a bound alone.  Without records all weights are alike and
+    as large as the bound; records raise the first, and lower the noise of all.
+    """
+    from scipy.stats import f
+
+    half = ratios.size // 2
+    if half < 2:
+        return hidden(ratios)
+    noise = float(np.mean(ratios[half:] ** 2))
+    sizes = sorted({min(4, half), min(16, half)})
+    alike = all(
+        float(np.mean(ratios[:size] ** 2)) <= noise * f.ppf(0.99, size, ratios.size - half)
+        for size in sizes
+    )
+    return alike and noise > _QUIET
 
 
 def record_findings(release: RecordsRelease) -> tuple[Finding, ...]:
@@ -83,36 +112,50 @@ def table_findings(release: TableRelease) -> tuple[Finding, ...]:
     if embedding is None:
         return ()
     if isinstance(embedding, LandmarkEmbedding):
-        found = _fit(embedding, isinstance(embedding.law, Normal))
+        found = _fit(release, embedding)
         if found:
             return found
     return _nothing(embedding) or _piles(release)
 
 
-def _fit(embedding: LandmarkEmbedding, normal: bool) -> tuple[Finding, ...]:
-    """The share of records that fit: a function that is nearly one at all landmarks, averaged."""
+def _fit(release: TableRelease, embedding: LandmarkEmbedding) -> tuple[Finding, ...]:
+    """The share of records that fit: the mean of a function that is nearly one in the domain."""
+    landmarks = release.codes if release.landmarks is None else release.landmarks
+    between = release.kernel(_places(release), landmarks)
+    normal = isinstance(embedding.law, Normal)
     ones = embedding.span.coordinates(np.ones(len(embedding.gram)))
     values = embedding.span.eigenvalues
-    for penalty in (1e-1, 1e-2, 1e-3, 1e-4):  # the least noise with which it is one nearly
+    best = None
+    for penalty in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):  # the less noise, the less nearly one
         function = ones * values / (values + penalty * values[0])
-        heights = embedding.values(function)
-        if heights.min() >= 0.97 and heights.max() <= 1.03:
-            break
-    else:
+        least = float(np.min(between @ embedding.span.weights(function)))
+        far = reach(normal=normal) * embedding.deviation * float(np.linalg.norm(function))
+        if least > _PART and (best is None or far / least < best[1] / best[2]):
+            best = float(function @ embedding.noisy), far, least
+    if best is None:
         return ()
-    value = float(function @ embedding.noisy)
-    sd = embedding.deviation * float(np.linalg.norm(function))
+    value, far, least = best  # records that fit have this height or more, the others none
+    width = (value + far) / least - value
     return fit_finding(
-        value, reach(normal=normal) * sd + 0.05, "fit the domain",
+        value, width, "fit the domain",
         "are the columns in the domain's format and unit, and their levels written as in the data?",
         otherwise="the others miss a value, or hold one that is not in the domain",
     )  # fmt: skip
 
 
+def _places(release: TableRelease) -> Floats:
+    """Public points of the domain: its corners, its faces and its inside."""
+    draws = entropy.simulation(3).random((_PLACES, 2, release.domain.dimension))
+    share = np.where(draws[:, 0] < 0.5, np.rint(draws[:, 1]), draws[:, 1])
+    ends = np.array([column.ends for column in release.domain.columns])
+    inside = ends[:, 0] + share * (ends[:, 1] - ends[:, 0])
+    return np.concatenate([release.domain.snap(inside), release.codes])
+
+
 def _nothing(embedding: NoisyEmbedding) -> tuple[Finding, ...]:
     if not hidden(embedding.noisy / embedding.deviation):
         return ()
-    return (Finding("flat", f"the table cannot be told from none at all: {_DRY}"),)
+    return (Finding("flat", f"the table cannot be told from none at all: {_UNFIT}"),)
 
 
 def _piles(release: TableRelease) -> tuple[Finding, ...]:
