@@ -159,7 +159,7 @@ def test_repeated_values_and_lattices_are_told(rng):
     assert "look rounded to multiples of 5" in found.words
     assert density(rng.normal(10, 3, N), bounds=(0, 20)).findings() == ()
     assert kinds(density(rng.normal(10, 3, N), bounds=(0, 20), boundary="periodic")) == []
-    whole = np.rint(rng.normal(5, 1, N))
+    whole = np.rint(rng.normal(5, 2, N))
     (found,) = density(whole, bounds=(0, 10), boundary="open").findings()
     assert found.kind == "lattice"
 
