@@ -66,8 +66,8 @@ class Plan:
 
     n: tuple[int, ...] = (200, 1000, 5000, 50_000)
     epsilon: tuple[float, ...] = (0.1, 1.0, 3.0)
-    repeats: int = 10
-    repeats_of_clean: int = 25
+    repeats: int = 4
+    repeats_of_clean: int = 10
 
 
 QUICK = Plan(n=(200, 1000), epsilon=(1.0,), repeats=2, repeats_of_clean=2)

@@ -201,8 +201,8 @@ def _noise_alone(release: HistogramRelease) -> bool:
 
 def _nothing_above(release: HistogramRelease) -> Finding:
     words = (
-        f"no cell is clearly above the public threshold {release.threshold}: either the records fit "
-        f"none (are values written as in the data?), or {_DRY}"
+        f"no cell is clearly above the public threshold {release.threshold}: either the records "
+        f"fit none (are values written as in the data?), or {_DRY}"
     )
     return Finding("flat", words)
 
