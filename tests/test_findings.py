@@ -23,9 +23,11 @@ from mercer.draws import draw_ends, shares
 from mercer.findings import ALPHA as FALSE
 from mercer.findings import Finding, hidden, reach, tell
 from mercer.laws import Euclidean, Laplace, Normal, OrbitopeLaw
+from mercer.server import Settings
 from mercer.summaries.ranks import Ranks
 from mercer.summaries.tally import tally_rows
 from tests.conftest import ALPHA
+from tests.serving import serving
 from tests.test_cli import run
 from tests.test_selection import CELLS, ranks, worst_ratio
 
@@ -35,6 +37,27 @@ TEXT = np.full(2000, "$312.60", dtype=object)
 
 def kinds(release):
     return [found.kind for found in release.findings()]
+
+
+def one(make, kind):
+    """The one finding of most releases that `make` makes: noise may hide it, or add another.
+
+    Each does so in well under 1 in 100 of the cases here; four of seven releases would have to.
+    """
+    seen = []
+    for _ in range(7):
+        found = make().findings()
+        if [part.kind for part in found] == [kind]:
+            seen.append(found[0])
+        if len(seen) == 4:
+            return seen[0]
+    raise AssertionError(f"{len(seen)} of 7 releases told {kind!r} alone; the last {found}")
+
+
+def silent(make):
+    """Most releases tell nothing: each of them does in one case of 1000."""
+    found = [make().findings() for _ in range(4)]
+    assert sum(part == () for part in found) >= 2, found
 
 
 def density(values, **more):
@@ -121,8 +144,7 @@ def test_text_and_missing_rows_are_told(rng):
         assert release.share_of_values < 0.05  # the floor of what one divides by is not told
         assert release.integral(0, 100) == pytest.approx(1)
     half = np.where(rng.random(N) < 0.5, np.nan, rng.normal(50, 15, N))
-    (found,) = density(half).findings()
-    assert found.kind == "fit"
+    found = one(lambda: density(half), "fit")
     assert "about 5" in found.words or "about 49" in found.words
 
 
@@ -130,49 +152,44 @@ def test_values_at_a_bound_are_told(rng):
     height = rng.normal(1.7, 0.1, N)
     for values, end in ((height, "lower"), (height * 1e4, "upper")):
         for promise in ({}, {"delta": 1e-6}):
-            found = density(values, bounds=(100, 200), **promise).findings()
-            assert [f.kind for f in found] == ["bound"]
-            assert f"{end} bound of x" in found[0].words
-            assert "in the column's unit" in found[0].words
+            found = one(lambda v=values, p=promise: density(v, bounds=(100, 200), **p), "bound")
+            assert f"{end} bound of x" in found.words
+            assert "in the column's unit" in found.words
     both = np.stack([rng.normal(150, 10, N), height], axis=1)
-    (found,) = density(both, bounds=[(100, 200)] * 2, delta=1e-6).findings()
-    assert found.kind == "bound"
+    found = one(lambda: density(both, bounds=[(100, 200)] * 2, delta=1e-6), "bound")
     code = np.where(rng.random(N) < 0.3, 999.0, rng.normal(50, 15, N))
-    (found,) = density(code).findings()
+    found = one(lambda: density(code), "bound")
     assert "about 30 %" in found.words or "about 29 %" in found.words or "about 31 %" in found.words
 
 
 def test_repeated_values_and_lattices_are_told(rng):
     often = np.where(rng.random(N) < 0.4, 40.0, rng.normal(50, 15, N))
-    (found,) = density(often).findings()
-    assert found.kind == "spike"
+    found = one(lambda: density(often), "spike")
     assert "near 40" in found.words
     whole = np.rint(rng.normal(10, 3, N))
-    (found,) = density(whole, bounds=(0, 20)).findings()
-    assert found.kind == "lattice"
+    found = one(lambda: density(whole, bounds=(0, 20)), "lattice")
     assert "look like whole numbers" in found.words
     rounded = 5 * np.rint(rng.normal(50, 15, N) / 5)
-    (found,) = density(rounded).findings()
+    found = one(lambda: density(rounded), "lattice")
     assert "multiples of 5" in found.words
     heaped = np.where(rng.random(N) < 0.5, rounded, rng.normal(50, 15, N))
-    (found,) = density(heaped).findings()
+    found = one(lambda: density(heaped), "lattice")
     assert "look rounded to multiples of 5" in found.words
-    assert density(rng.normal(10, 3, N), bounds=(0, 20)).findings() == ()
-    assert kinds(density(rng.normal(10, 3, N), bounds=(0, 20), boundary="periodic")) == []
+    silent(lambda: density(rng.normal(10, 3, N), bounds=(0, 20)))
+    silent(lambda: density(rng.normal(10, 3, N), bounds=(0, 20), boundary="periodic"))
     whole = np.rint(rng.normal(5, 2, N))
-    (found,) = density(whole, bounds=(0, 10), boundary="open").findings()
-    assert found.kind == "lattice"
+    found = one(lambda: density(whole, bounds=(0, 10), boundary="open"), "lattice")
 
 
 def test_a_flat_release_says_so_in_words(rng):
-    release = density(rng.normal(50, 15, 1000), epsilon=1e-4)
-    assert kinds(release) == ["flat"]
-    assert "only the bounds are left" in release.findings()[0].words
+    found = one(lambda: density(rng.normal(50, 15, 1000), epsilon=1e-4), "flat")
+    assert "only the bounds are left" in found.words
+    release = density(rng.normal(50, 15, 1000), epsilon=1e-4).smooth(300)  # nothing finer is left
     assert str(release.accuracy).startswith("Nothing of the records is left")
     assert "e-" not in str(release.accuracy)
     good = density(rng.normal(50, 15, 1000))
     assert "standard deviation at most" in str(good.accuracy)
-    assert density(rng.uniform(0, 100, N)).findings() == ()  # even, and clearly so
+    silent(lambda: density(rng.uniform(0, 100, N)))  # even, and clearly so
 
 
 # counts
@@ -180,58 +197,55 @@ def test_a_flat_release_says_so_in_words(rng):
 
 def test_cells_tell_what_fits_and_what_is_piled_up(rng):
     values = rng.normal(50, 15, N)
-    assert histogram(values).findings() == ()
-    assert histogram(rng.exponential(10, N)).findings() == ()
-    (found,) = histogram(TEXT).findings()
-    assert (found.kind, "about 0 %" in found.words) == ("fit", True)
-    (found,) = histogram(values * 100).findings()
-    assert found.kind == "bound"
+    silent(lambda: histogram(values))
+    silent(lambda: histogram(rng.exponential(10, N)))
+    found = one(lambda: histogram(TEXT), "fit")
+    assert "is the column text" in found.words
+    found = one(lambda: histogram(values * 100), "bound")
     assert "last cell, [95, 100]" in found.words
-    assert histogram(values * 100, outside="drop").findings()[0].kind == "fit"
-    (found,) = histogram(np.rint(values), bins=200).findings()
+    one(lambda: histogram(values * 100, outside="drop"), "fit")
+    found = one(lambda: histogram(np.rint(values), bins=200), "lattice")
     assert "whole numbers" in found.words
-    assert kinds(histogram(values[:50], epsilon=0.001)) == ["flat"]
+    one(lambda: histogram(values[:50], epsilon=0.001), "flat")
     half = np.where(rng.random(N) < 0.5, np.nan, values)
-    assert kinds(histogram(half)) == ["fit"]
-    assert histogram(half, missing="drop").findings() == ()
-    assert kinds(histogram(TEXT, sparse=True)) == ["flat"]
+    one(lambda: histogram(half), "fit")
+    silent(lambda: histogram(half, missing="drop"))
+    one(lambda: histogram(TEXT, sparse=True), "flat")
 
 
 def test_categories_that_fit_few_rows_are_told():
     wards = ["North ward", "South ward"] * 1000
     ask = {"categories": ["north", "south"], "epsilon": 1.0}
-    (found,) = mercer.histogram(wards, **ask).findings()
-    assert found.kind == "fit"
+    found = one(lambda: mercer.histogram(wards, **ask), "fit")
     assert "are the categories written as in the data" in found.words
-    (found,) = mercer.histogram(wards, other="elsewhere", **ask).findings()
-    assert found.kind == "categories"
+    found = one(lambda: mercer.histogram(wards, other="elsewhere", **ask), "categories")
     assert "'elsewhere'" in found.words
     good = ["north", "south"] * 1000
-    assert mercer.histogram(good, other="elsewhere", **ask).findings() == ()
+    silent(lambda: mercer.histogram(good, other="elsewhere", **ask))
 
 
 def test_tables_and_margins_tell_of_every_column(rng):
     n = 5000
     frame = pd.DataFrame({"age": rng.normal(50, 15, n), "sex": rng.choice(["f", "m"], n)})
     ask = {"domain": {"age": (0, 100), "sex": ["f", "m"]}, "bins": {"age": 10}, "epsilon": 1.0}
-    for margins in (None, 1, 2):
-        more = {} if margins is None else {"margins": margins}
-        assert mercer.table(frame, **ask, **more).findings() == ()
-        (found,) = mercer.table(frame.assign(age=100 * frame.age), **ask, **more).findings()
-        assert (found.kind, found.words[:4]) == ("bound", "age:")
-        found = mercer.table(frame.assign(sex="female"), **ask, **more).findings()
-        assert [one.kind for one in found] == ["fit"]
+    for more in ({}, {"margins": 1}, {"margins": 2}):
+
+        def table(rows, more=more):
+            return mercer.table(rows, **ask, **more)
+
+        silent(lambda: table(frame))
+        found = one(lambda: table(frame.assign(age=100 * frame.age)), "bound")
+        assert found.words.startswith("age:")
+        one(lambda: table(frame.assign(sex="female")), "fit")
 
 
 def test_counts_of_nothing_are_told():
     rows = pd.DataFrame({"sex": ["f", "m"] * 1000})
-    (found,) = mercer.count(rows, where={"sex": "female"}, epsilon=1).findings()
-    assert found.kind == "categories"
+    found = one(lambda: mercer.count(rows, where={"sex": "female"}, epsilon=1), "categories")
     assert "written as in the data" in found.words
-    assert mercer.count(rows, where={"sex": "f"}, epsilon=1).findings() == ()
-    assert kinds(mercer.count(rows[:20], where={"sex": "f"}, epsilon=0.01, insist=True)) == ["flat"]
-    optimal = mercer.count(rows[:150], where={"sex": "x"}, epsilon=5, mechanism="optimal")
-    assert set(kinds(optimal)) <= {"categories"}
+    silent(lambda: mercer.count(rows, where={"sex": "f"}, epsilon=1))
+    one(lambda: mercer.count(rows[:20], where={"sex": "f"}, epsilon=0.01, insist=True), "flat")
+    silent(lambda: mercer.count(rows[:100], where={"sex": "f"}, epsilon=5, mechanism="optimal"))
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0])
@@ -255,17 +269,13 @@ def test_a_mean_curve_at_its_bound_is_told(rng):
         short = mercer.mean_curve(heights, bound=100, **ask)
     assert kinds(short) == ["clipped"]
     assert abs(short(10.0) - 133) > 20  # which is why it must be told
-    assert mercer.mean_curve(heights, bound=160, **ask).findings() == ()
-    assert (
-        mercer.mean_curve(
-            heights, bound=60, center=lambda t: 80 + 100 * (t - 1) / 17, **ask
-        ).findings()
-        == ()
-    )
-    with pytest.warns(FindingWarning), pytest.warns(mercer.PrivacyWarning, match="are few"):
-        flat = mercer.mean_curve(heights[:100], bound=160, **ask | {"epsilon": 1e-3})
-    assert kinds(flat) == ["flat"]
-    assert "e-" not in str(flat.accuracy) or flat.accuracy.freedom > 1e-3
+    silent(lambda: mercer.mean_curve(heights, bound=160, **ask))
+    near = ask | {"center": lambda t: 80 + 100 * (t - 1) / 17}
+    silent(lambda: mercer.mean_curve(heights, bound=60, **near))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mercer.PrivacyWarning)  # that the curves are few
+        few_of_them = ask | {"bound": 160, "epsilon": 1e-3}
+        one(lambda: mercer.mean_curve(heights[:100], **few_of_them), "flat")
 
 
 @pytest.mark.parametrize("method", ["output", "objective"])
@@ -273,7 +283,7 @@ def test_a_machine_that_learnt_nothing_is_told(method, rng):
     x = rng.uniform(0, 100, (4000, 2))
     y = np.where(x[:, 0] + rng.normal(0, 10, 4000) > 50, "ill", "well")
     ask = {"classes": ["well", "ill"], "bounds": [(0, 100)] * 2, "epsilon": 2, "method": method}
-    assert mercer.classifier(x, y, **ask).findings() == ()
+    silent(lambda: mercer.classifier(x, y, **ask))
     none = [mercer.classifier(x * np.nan, y, **ask) for _ in range(12)]
     assert sum(kinds(release) == ["flat"] for release in none) >= 6
 
@@ -283,14 +293,12 @@ def test_synthetic_tables_tell_of_fit_and_bounds(rng):
     frame = pd.DataFrame({"age": rng.normal(50, 15, n), "sex": rng.choice(["f", "m"], n)})
     ask = {"domain": {"age": (0, 100), "sex": ["f", "m"]}, "epsilon": 1, "delta": 1e-6}
     ask |= {"scale": "public", "size": 60}
-    assert mercer.synthetic(frame, **ask).findings() == ()
-    (found,) = mercer.synthetic(frame.assign(sex="female"), **ask).findings()
-    assert found.kind == "fit"
-    (found,) = mercer.synthetic(frame.assign(age=100 * frame.age), **ask).findings()
-    assert found.kind == "bound"
+    silent(lambda: mercer.synthetic(frame, **ask))
+    one(lambda: mercer.synthetic(frame.assign(sex="female"), **ask), "fit")
+    one(lambda: mercer.synthetic(frame.assign(age=100 * frame.age), **ask), "bound")
     corners = pd.DataFrame({"age": rng.choice([0.0, 100.0], n), "sex": "m"})
-    assert mercer.synthetic(corners, **ask).findings() == ()
-    assert kinds(mercer.synthetic(frame[:50], **ask | {"epsilon": 0.01})) == ["flat"]
+    silent(lambda: mercer.synthetic(corners, **ask))
+    one(lambda: mercer.synthetic(frame[:50], **ask | {"epsilon": 0.01}), "flat")
 
 
 # quantiles pay for it
@@ -389,17 +397,19 @@ def test_quantiles_with_their_counts_on_the_worst_neighbours(epsilon):
 
 def test_quantiles_say_what_they_were_made_of(rng):
     with pytest.warns(mercer.PrivacyWarning, match=r"hold a number .*: is the column text"):
-        prices = mercer.quantiles(TEXT, [0.25, 0.5], bounds=(0, 10_000), epsilon=1)
+        prices = mercer.quantiles(np.tile(TEXT, 10), [0.25, 0.5], bounds=(0, 10_000), epsilon=1)
     assert kinds(prices) == ["fit"]
     assert "hold a number, for 2 % of epsilon" in str(prices)
     with pytest.warns(mercer.PrivacyWarning, match="at the upper bound of x, 100, or beyond"):
         spread = mercer.iqr(rng.normal(5000, 10, N), bounds=(0, 100), epsilon=1)
     assert kinds(spread) == ["bound"]
-    tested = mercer.iqr(
-        rng.normal(50, 10, N), bounds=(0, 100), epsilon=1, delta=1e-6, method="propose-test-release"
-    )
-    assert tested.findings() == ()
-    assert "three counts" in tested.privacy.mechanism
+    values = rng.normal(50, 10, N)
+    tested = [
+        mercer.iqr(values, bounds=(0, 100), epsilon=1, delta=1e-6, method="propose-test-release")
+        for _ in range(4)
+    ]
+    assert sum(release.findings() == () for release in tested) >= 2
+    assert "2 % of epsilon for three counts" in tested[0].privacy.mechanism
     fields = prices.to_dict()
     assert fields["findings"][0]["kind"] == "fit"
     assert fields["ends"]["share"] == 0.02
@@ -431,11 +441,15 @@ def test_a_warning_shows_the_callers_line_and_never_costs_the_release():
     assert [issubclass(one.category, mercer.PrivacyWarning) for one in shown] == [True]
 
 
-def test_a_clean_release_is_silent(rng):
+def test_each_finding_is_one_warning(rng):
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        assert tell(density(rng.normal(50, 15, N))).findings() == ()
-    assert not shown
+        clean = [density(rng.normal(50, 15, N)) for _ in range(4)]
+    assert len(shown) == sum(len(release.findings()) for release in clean) <= 2
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        assert tell(release := density(TEXT)) is release
+    assert len(shown) == 2 * len(release.findings()) > 0
 
 
 def test_a_finding_follows_from_the_released_numbers(tmp_path, rng):
@@ -475,3 +489,14 @@ def test_commands_say_it_once(tmp_path, monkeypatch, capsys):
         assert " ".join(out.split()).count("is the column text") == 1
         code, out, _ = run(capsys, "inspect", name, "--json")
         assert json.loads(out)["findings"][0]["kind"] == "fit"
+
+
+def test_the_service_says_it(tmp_path, rng):
+    density(TEXT).save(tmp_path / "prices.json")
+    density(rng.normal(50, 15, N)).save(tmp_path / "ages.json")
+    with serving(Settings(folder=tmp_path)) as service:
+        details = service.client.get("/api/releases/prices").json()
+        assert [found["kind"] for found in details["findings"]] == ["fit"]
+        assert "is the column text" in details["findings"][0]["words"]
+        assert service.client.get("/api/releases/ages").json()["findings"] == []
+        assert "details.findings" in service.client.get("/assets/release.js").text

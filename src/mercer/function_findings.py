@@ -30,7 +30,7 @@ _NOISE = 0.05  # of a coordinate, in bounds, without which "flat" is no fault of
 _QUIET = 0.2  # of the bound on a weight's variance: less noise is a sign of records
 _PLACES = 512  # points of a domain that stand for all
 _PART = 0.2  # of one: a function that falls below this somewhere counts records badly
-_EDGE = 0.02  # of a column's width, next to a bound
+_EDGE = 0.05  # of a column's width, next to a bound
 _DRY = "the promise is too strong for so few records, or they hold no numbers"
 _UNFIT = (
     "the promise is too strong for so few records, or they do not fit the domain: are the columns "
