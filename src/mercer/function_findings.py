@@ -43,14 +43,12 @@ def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:
     if release.order == "paper":
         return ()  # its coordinates are those of the smoothed curve
     sd = float(release.law.deviations(release.raw.size)[0])
-    around = "public centre" if release.center.any() else "zero"
+    around = "the public centre" if release.center.any() else "zero"
     if hidden(release.raw / sd):
         if sd <= _NOISE:
             return ()
         return (
-            Finding(
-                "flat", f"the mean of {release.value} cannot be told from the {around}: {_DRY}"
-            ),
+            Finding("flat", f"the mean of {release.value} cannot be told from {around}: {_DRY}"),
         )
     square, noise = _squared_norm(release.raw, sd)
     least = square - reach(normal=isinstance(release.law, Normal)) * noise
