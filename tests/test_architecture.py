@@ -90,6 +90,10 @@ LAYERS = {
     ],
     3: ["mechanisms"],
     4: [
+        "findings",
+        "density_findings",
+        "cell_findings",
+        "function_findings",
         "release",
         "densities",
         "embedding_smoothing",
@@ -379,6 +383,14 @@ SAME_LAYER = {
     ("headers", "folders"), ("files", "folders"), ("files", "headers"), ("data", "folders"), ("data", "headers"),
     ("record_data", "folders"), ("curve_data", "folders"), ("curve_data", "headers"), ("curve_groups", "headers"),
     ("record_data", "headers"),
+    ("density_findings", "findings"), ("density_findings", "densities"), ("densities", "density_findings"), ("densities", "findings"),
+    ("cell_findings", "findings"), ("cell_findings", "cell_releases"), ("cell_findings", "count_releases"), ("cell_findings", "margin_releases"),
+    ("cell_releases", "cell_findings"), ("cell_releases", "findings"), ("count_releases", "cell_findings"), ("count_releases", "findings"),
+    ("margin_releases", "cell_findings"), ("margin_releases", "findings"), ("statistic_releases", "findings"), ("release", "findings"),
+    ("function_findings", "findings"), ("function_findings", "noisy_embeddings"), ("function_findings", "curves"), ("function_findings", "machines"),
+    ("function_findings", "record_releases"), ("function_findings", "table_releases"), ("curves", "function_findings"), ("curves", "findings"),
+    ("machines", "function_findings"), ("machines", "findings"), ("record_releases", "function_findings"), ("record_releases", "findings"),
+    ("table_releases", "function_findings"), ("table_releases", "findings"), ("choices", "findings"),
 }  # fmt: skip
 
 

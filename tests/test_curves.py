@@ -557,6 +557,7 @@ def test_one_curve_is_refused(curves):
         released(curves[:19], penalty="private-cv", epsilon=100)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")  # of what came out
 def test_a_penalty_too_small_is_said_before_spending(curves):
     with pytest.warns(PrivacyWarning, match=r"penalty = 1e-09.*a penalty of .* would bring it"):
         released(curves, order="paper", penalty=1e-9, scale=0.05)

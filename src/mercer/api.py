@@ -16,6 +16,7 @@ from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
 from mercer.expected import of_density
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
@@ -171,7 +172,7 @@ def density(
         choice = split.method if split else _choice(recipe)
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
-    return publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid)
+    return tell(publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid))  # fmt: skip  # noqa: E501
 
 
 def _choice(recipe: Recipe) -> str:

@@ -15,6 +15,7 @@ from mercer.checks import Floats, check_choice, check_positive
 from mercer.curve_data import Curves
 from mercer.curve_recipes import CurveRecipe
 from mercer.curves import CurveRelease
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import Exponential
 from mercer.mechanisms.base import Promise, check_promise, no_delta
@@ -198,8 +199,8 @@ class Asked:
                 **fields, kernel=recipe.kernel, scale=scale, eta=recipe.eta, penalty=recipe.penalty
             )  # fmt: skip
 
-        return publish(
-            summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid
+        return tell(
+            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
         )
 
     def _known(self, read: Gathered, promise: Promise) -> Filter | None:

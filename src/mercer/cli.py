@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from mercer import cli_choices, terminal
+from mercer.checks import FindingWarning
 from mercer.cli_audit import audit_command
 from mercer.cli_counts import count_command, histogram_command, table_command
 from mercer.cli_curves import curve_command
@@ -58,7 +60,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point: errors are one line on stderr, exit code 2; a bug is a trace and exit code 1."""
     argv = terminal.spread(sys.argv[1:] if arguments is None else arguments)
     try:
-        app(argv)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FindingWarning)  # said with the release, once
+            app(argv)
     except (ValueError, TypeError, OSError) as error:
         message = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.filename is not None:

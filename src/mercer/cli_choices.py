@@ -47,8 +47,9 @@ def quantiles(
     [bold]Example:[/bold] mercer quantiles admissions.csv --column age --bounds 0 100
     --q 0.25 0.5 0.75 --epsilon 0.5
 
-    Levels share epsilon evenly. Values outside the bounds are clipped; rows without a number are
-    left out. Nothing is spent if an argument is wrong.
+    2 % of epsilon count the rows with a number and those at the bounds; levels share the rest
+    evenly. Values outside the bounds are clipped; rows without a number are left out. Nothing is
+    spent if an argument is wrong.
     """
     from mercer.selection import quantiles as release_quantiles
 
@@ -73,4 +74,4 @@ def quantiles(
     for level, value in zip(release.levels, release.values, strict=True):
         rows.add_row(f"{level:g}", f"{value:g}")
     terminal.console().print(rows)
-    print(release.privacy)
+    terminal.facts("", [("promise", str(release.privacy)), *terminal.notes(release)])

@@ -14,6 +14,7 @@ from mercer.api import count_of
 from mercer.checks import Floats, check_choice
 from mercer.data import open_rows
 from mercer.domain import MOST_COLUMNS, Domain
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.machine_recipes import MachineRecipe
 from mercer.machines import MachineRelease
@@ -147,11 +148,11 @@ def learn(
                 summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
             )
         if held is None:
-            return made[0]
+            return tell(made[0])
         machines = limits.machines[: len(recipe.losses)]
         scores, moved = held_scores(held, features, machines, [release.weights for release in made])
         choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
-        return made[choice.choose(scores, source)]
+        return tell(made[choice.choose(scores, source)])
 
     try:
         return drawn()

@@ -11,6 +11,7 @@ from mercer.checks import Floats, check_epsilon
 from mercer.column_law_draws import draw_laws
 from mercer.column_laws import ColumnLaws
 from mercer.designs import spread
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import Geometric
 from mercer.mechanisms.base import Promise, check_promise
@@ -94,8 +95,8 @@ class Asked:
                 return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
-        return publish(
-            summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid
+        return tell(
+            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
         )
 
     def _weighed(

@@ -15,9 +15,9 @@ from typing import Any
 from mercer.folders import said_of
 
 __all__ = [
-    "bandwidth_of", "console", "describe", "facts", "load_release", "number_or_word", "one_of",
-    "order_of", "pairs", "places", "points_of", "print_json", "progress", "required", "say_files",
-    "show", "spread", "summary", "table", "target",
+    "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_or_word",
+    "one_of", "order_of", "pairs", "places", "points_of", "print_json", "progress", "required",
+    "say_files", "show", "spread", "summary", "table", "target", "told",
 ]  # fmt: skip
 
 _LISTS = (
@@ -202,6 +202,7 @@ def summary(release: Any) -> dict[str, Any]:
         "smoother": release.smoother,
         "basis": release.basis.name,
         "privacy": release.privacy.to_dict(),
+        "findings": told(release),
         "accuracy": {
             "integrated": accuracy.integrated,
             "pointwise": accuracy.pointwise,
@@ -229,13 +230,20 @@ def show(release: Any, heading: str) -> None:
         ("bandwidth", f"{width} ({how[release.choice]})"),
         ("accuracy", str(release.accuracy)),
     ]
-    if release.share_of_values < 1:
-        words = f"about {release.share_of_values:.0%} of the records seem to hold a number"
-        doubt = "; are these the right columns?" if release.share_of_values < 0.8 else ""
-        rows.append(("note", f"{words} (told by the release itself){doubt}"))
+    facts(heading, rows + notes(release))
+
+
+def notes(release: Any) -> list[tuple[str, str]]:
+    """What the release itself tells of the records, and a promise that is too weak."""
+    rows = [("note", f"{found.words} (told by the release itself)") for found in release.findings()]
     if release.privacy.delta > 1 / release.privacy.n:
         rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    facts(heading, rows)
+    return rows
+
+
+def told(release: Any) -> list[dict[str, str]]:
+    """The same for `--json`."""
+    return [found.to_dict() for found in release.findings()]
 
 
 def facts(heading: str, rows: list[tuple[str, str]]) -> None:

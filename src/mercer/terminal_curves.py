@@ -28,6 +28,7 @@ def summary(release: CurveRelease) -> dict[str, Any]:
         "order": release.order,
         "smoothing": smoothing.to_dict() | {"choice": release.choice},
         "privacy": release.privacy.to_dict(),
+        "findings": terminal.told(release),
         "accuracy": {
             "integrated": accuracy.integrated,
             "root_mean_square": (accuracy.integrated / accuracy.width) ** 0.5,
@@ -48,9 +49,7 @@ def show(release: CurveRelease, heading: str, *, short: bool = False) -> None:
     if release.order == "paper":
         rows.append(("order", "smoothing, then noise: it cannot be smoothed again"))
     rows.append(("accuracy", str(release.accuracy)))
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    terminal.facts(heading, rows)
+    terminal.facts(heading, rows + terminal.notes(release))
 
 
 def show_values(

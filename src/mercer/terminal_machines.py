@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer import terminal
-from mercer.checks import Floats, PrivacyWarning
+from mercer.checks import FindingWarning, Floats, PrivacyWarning
 from mercer.domain import Domain
 from mercer.machines import MachineRelease
 from mercer.predictors import ClassifierRelease, RegressionRelease
@@ -44,6 +44,7 @@ def warned(as_json: bool) -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PrivacyWarning)
+        warnings.simplefilter("ignore", FindingWarning)  # said with the release
         warnings.showwarning = tell  # type: ignore[assignment]
         yield
 
@@ -94,6 +95,7 @@ def summary(release: MachineRelease) -> dict[str, Any]:
         "penalty_choice": release.choice,
         "method": release.method,
         "privacy": release.privacy.to_dict(),
+        "findings": terminal.told(release),
         "accuracy": {"pointwise": accuracy.pointwise, "coordinates": accuracy.coordinates,
                      "gap": accuracy.gap},
     }  # fmt: skip
@@ -116,9 +118,7 @@ def show(release: MachineRelease, heading: str) -> None:
         ("penalty", f"{release.penalty:.4g} ({_HOW[release.choice]})"),
         ("accuracy", str(release.accuracy)),
     ]
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    terminal.facts(heading, rows)
+    terminal.facts(heading, rows + terminal.notes(release))
 
 
 def answers(
