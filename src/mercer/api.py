@@ -18,6 +18,7 @@ from mercer.laws import Law
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
 from mercer.publish import LedgerLike, Purse, publish
+from mercer.quiet import quietly
 from mercer.recipes import Recipe, dimension_of
 from mercer.statements import Statement
 from mercer.summaries import DensitySummary, Examples, Tally, tally_rows
@@ -25,7 +26,7 @@ from mercer.summaries import DensitySummary, Examples, Tally, tally_rows
 __all__ = ["count_of", "density", "tally_of"]
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def density(
     data: object,
     *,

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from scipy.optimize import brentq
 
 from mercer import entropy as sources
@@ -25,6 +24,7 @@ from mercer.mechanisms.base import Promise
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import ApproximateEvent, Event, PureEvent
 from mercer.publish import LedgerLike, Purse, spend
+from mercer.quiet import quietly
 from mercer.statements import Statement
 from mercer.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from mercer.summaries.tally import Tally
@@ -155,7 +155,7 @@ def private_bandwidth(
     return (criterion.bandwidths[index],) * domain.dimension, choice.event
 
 
-@np.errstate(all="ignore")
+@quietly
 def _bandwidth(
     data: object,
     method: str,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.axes import Axes, Axis
 from mercer.cell_draws import check_worth, publish_count
@@ -17,6 +15,7 @@ from mercer.count_releases import Condition, CountRelease
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse
+from mercer.quiet import quietly
 from mercer.statements import Statement
 from mercer.summaries.cell_counts import count_cells, count_persons
 
@@ -110,7 +109,7 @@ def proportion(
     )  # fmt: skip
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def _released(
     data: object, share: bool, where: Mapping[str, Any] | None, epsilon: object, delta: object,
     mechanism: object, columns: str | None, counts: str | None, unit: str | None,

@@ -30,7 +30,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
     grid
         The public points at which the curves were seen, one for each column of X; None stands for
         even points of [0, 1].
-    kernel, scale, penalty, eta, center, order, missing, ledger, dataset
+    kernel, scale, penalty, eta, center, order, missing, na_values, outside, ledger, dataset
         As for `mercer.mean_curve`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -61,6 +61,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         center: Any = None,
         order: str = "noise-first",
         missing: str = "fill",
+        na_values: Any = None,
+        outside: str = "clip",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -76,6 +78,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         self.center = center
         self.order = order
         self.missing = missing
+        self.na_values = na_values
+        self.outside = outside
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -101,6 +105,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
             center=self.center,
             order=self.order,
             missing=self.missing,
+            na_values=self.na_values,
+            outside=self.outside,
             ledger=self.ledger,
             dataset=self.dataset,
             rng=seed_of(self.random_state),

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.axes import MOST_LISTED, Axes
 from mercer.binning import axes_of, axis_of
@@ -19,13 +17,14 @@ from mercer.checks import check_count
 from mercer.count_asked import Question, name_of
 from mercer.mechanisms.counts import CountNoise, calibrate_counts
 from mercer.publish import LedgerLike, Purse
+from mercer.quiet import quietly
 from mercer.summaries.cell_counts import CellCounts, count_cells
 from mercer.table_recipes import domain_given
 
 __all__ = ["histogram", "table"]
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def histogram(
     values: object,
     *,
@@ -111,7 +110,7 @@ def histogram(
     return released(ask, values, purse, sparse, occupied, f"histogram of {name}", progress)
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def table(
     rows: object,
     *,

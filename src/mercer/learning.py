@@ -17,6 +17,7 @@ from mercer.machine_recipes import MachineRecipe
 from mercer.mechanisms.base import no_delta
 from mercer.predictors import ClassifierRelease, RegressionRelease
 from mercer.publish import LedgerLike
+from mercer.quiet import quietly
 from mercer.targets import Classes, Response
 
 __all__ = ["classifier", "regression"]
@@ -24,7 +25,7 @@ __all__ = ["classifier", "regression"]
 _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def classifier(
     X: object,
     y: object,
@@ -125,7 +126,7 @@ def classifier(
     )  # fmt: skip
 
 
-@np.errstate(all="ignore")
+@quietly
 def regression(
     X: object,
     y: object,

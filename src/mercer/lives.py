@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.api import count_of, density, tally_of
 from mercer.bases import Grid
@@ -26,6 +24,7 @@ from mercer.machines import MachineRelease
 from mercer.mechanisms.base import check_promise, no_delta
 from mercer.mechanisms.gaussian import GaussianNoise
 from mercer.publish import LedgerLike, Purse, commit
+from mercer.quiet import quietly
 from mercer.recipes import Recipe, dimension_of
 from mercer.summaries import PointValues
 
@@ -131,7 +130,7 @@ def live(
         return made
 
 
-@np.errstate(all="ignore")  # as in `density`
+@quietly
 def _cholesky(
     data: object,
     store: Store,

@@ -29,6 +29,7 @@ from mercer.draws import Held, draw_quantiles, draw_spread, propose_test_release
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse, spend
+from mercer.quiet import quietly
 from mercer.summaries.fits import fit_points, fit_scores
 from mercer.summaries.ranks import Ranks
 
@@ -45,7 +46,7 @@ __all__ = [
 _FINEST_LEVEL = 1_000_000  # levels are fractions with at most this denominator
 
 
-@np.errstate(all="ignore")
+@quietly
 def quantiles(
     data: object,
     q: float | Sequence[float],
@@ -101,7 +102,7 @@ def quantiles(
     )  # fmt: skip
 
 
-@np.errstate(all="ignore")
+@quietly
 def iqr(
     data: object,
     *,
@@ -148,6 +149,7 @@ def iqr(
     return SpreadRelease(held.name, held.domain.bounds[0], value, method, statement)
 
 
+@quietly  # a function of the caller's may compute scores from records
 def select(
     candidates: Sequence[Any],
     score: Callable[[Any], Any] | Sequence[Any],
@@ -205,7 +207,7 @@ def select(
     return SelectionRelease(candidates[index], index, len(candidates), statement)
 
 
-@np.errstate(all="ignore")
+@quietly
 def select_function(
     functions: Sequence[Any] | Mapping[str, Any],
     data: object,

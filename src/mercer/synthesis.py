@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.checks import check_choice, check_count
 from mercer.mechanisms.base import no_delta
 from mercer.publish import LedgerLike, Purse
+from mercer.quiet import quietly
 from mercer.record_data import open_records
 from mercer.record_kernels import OwnKernel
 from mercer.small_databases import draw_table
@@ -25,7 +24,7 @@ __all__ = ["synthetic"]
 DEVICES = ("numpy", "torch", "cuda")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def synthetic(
     table: object,
     *,

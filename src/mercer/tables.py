@@ -109,7 +109,7 @@ def _object_number(value: object) -> float:
     if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
         try:
             return float(value)
-        except OverflowError:
+        except Exception:  # beyond all doubles, a span of time, or of a type of its own
             return float("nan")
     return float("nan")
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.axes import MOST_LISTED, Axes
 from mercer.binning import axis_of
@@ -26,6 +24,7 @@ from mercer.count_releases import CountRelease
 from mercer.counting import condition_of, counted
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
+from mercer.quiet import quietly
 from mercer.random_draws import (
     Weaker,
     check_unclaimed,
@@ -45,7 +44,7 @@ __all__ = ["random_histogram", "random_proportion", "random_statistic"]
 METHODS = ("exact", "asymptotic")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def random_proportion(
     data: object,
     *,
@@ -108,7 +107,7 @@ def random_proportion(
     return publish_random_count(number, noise, weaker, words=words)
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def random_histogram(
     values: object,
     *,
@@ -176,7 +175,7 @@ def random_histogram(
     return publish_random_cells(tally, noise, weaker, complete=ask.missing == "drop")
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@quietly
 def random_statistic(
     values: object,
     *,
