@@ -129,6 +129,13 @@ def density(
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
     paid, alone = None, promise
     if split is not None:
+        for widths in split.extremes(domain):  # what is wrong with any is found before the charge
+            basis_of, shape = replace(recipe, bandwidth=np.array(widths)).build(
+                domain, n=n, **split.noise
+            )
+            trial = DensitySummary(tally, basis_of, shape, n=n, unit=protected)
+            moved = trial.sensitivity(recipe.mechanism.norm)
+            recipe.mechanism.calibrate(moved, trial.size, **split.noise)
         paid = split.spend(recipe.mechanism, purse, n=n, unit=protected, what=what)
         alone = split.noise
         widths = split.draw(tally, domain, purse, n=n, boundary=recipe.boundary)

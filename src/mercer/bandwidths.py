@@ -16,8 +16,8 @@ from mercer.accountants import gaussian_multiplier
 from mercer.checks import check_choice, check_epsilon, check_positive
 from mercer.choices import BandwidthRelease
 from mercer.composition import decimal, delta_of, gaussian_beside
-from mercer.domain import Domain
-from mercer.draws import Held, draw_spread, part
+from mercer.domain import MAX_DIMENSION, Domain
+from mercer.draws import Held, check_share, draw_spread, part
 from mercer.entropy import Entropy
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import Promise
@@ -58,6 +58,8 @@ class Split:
             raise ValueError(f"choice_share must be below 1, got {number:g}; 0.2 is usual")
         epsilon, delta = promise["epsilon"], promise["delta"]
         first = epsilon * number
+        check_share(first, 2 * MAX_DIMENSION if method == "private-scott" else 1)
+        check_share(epsilon - first, 1)
         rest = float(decimal(epsilon) - decimal(first))
         while decimal(first) + decimal(rest) > decimal(epsilon):
             rest = math.nextafter(rest, 0.0)
@@ -80,6 +82,14 @@ class Split:
             self.events, purse, **self.whole, n=n, unit=unit, words=words,
             calibration=mechanism.calibration, what=what,
         )  # fmt: skip
+
+    def extremes(self, domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The narrowest and the widest bandwidths that can be drawn, in the units of the data."""
+        least = _LEAST[domain.dimension]
+        return (
+            tuple(float(least * w) for w in domain.widths),
+            tuple(float(_WIDEST * w) for w in domain.widths),
+        )
 
     def draw(
         self, tally: Tally, domain: Domain, purse: Purse, *, n: int, boundary: str
@@ -176,6 +186,7 @@ def _bandwidth(
         raise ValueError("unit cannot be combined with cross-validation; use scott_bandwidth")
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
     held = Held(data, bounds, columns, unit, purse, one=False)
+    check_share(epsilon, 2 * held.domain.dimension if method == "private-scott" else 1)
     what = f"bandwidth of {', '.join(held.domain.names)}"
     statement = held.charge(epsilon, what)
     lengths, _ = private_bandwidth(

@@ -25,7 +25,7 @@ from mercer.checks import (
 )
 from mercer.choices import QuantileRelease, SelectionRelease, SpreadRelease
 from mercer.domain import Domain
-from mercer.draws import Held, draw_quantiles, draw_spread, propose_test_release
+from mercer.draws import Held, check_share, draw_quantiles, draw_spread, propose_test_release
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse, spend
@@ -92,6 +92,7 @@ def quantiles(
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit)
     held = Held(data, bounds, columns, unit, purse, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
+    check_share(epsilon, len(levels))
     statement = held.charge(epsilon, f"quantiles of {held.name}")
     found = draw_quantiles(Ranks(held.tally, 0, n=held.n), levels, nodes, epsilon, source)
     ordered = np.empty(len(levels))
@@ -131,6 +132,7 @@ def iqr(
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
         held = Held(data, bounds, columns, unit, purse, one=True)
+        check_share(epsilon, 2)
         statement = held.charge(epsilon, f"quartiles of {held.name}")
         share: float | None = draw_spread(held.tally, 0, held.n, epsilon, source)
     else:
