@@ -12,7 +12,7 @@ import mercer
 
 ROOT = Path(mercer.__file__).parent
 LAYERS = {
-    0: ["version", "checks", "fields", "disk", "privacy", "entropy"],
+    0: ["version", "checks", "quiet", "fields", "disk", "privacy", "entropy"],
     1: [
         "column_rules",
         "column_base",
@@ -289,7 +289,7 @@ SAME_LAYER = {
     ("summaries", "data"),
     ("data", "tables"),
     ("summaries", "persons"),
-    ("curve_points", "sensitive"), ("curve_points", "tables"), ("curve_chunks", "curve_points"), ("curve_chunks", "data"), ("curve_chunks", "persons"), ("curve_chunks", "sensitive"),
+    ("curve_points", "cell_sorts"), ("curve_points", "sensitive"), ("quiet", "checks"), ("curve_chunks", "curve_points"), ("curve_chunks", "data"), ("curve_chunks", "persons"), ("curve_chunks", "sensitive"),
     ("curve_fda", "curve_chunks"), ("curve_fda", "curve_grids"), ("curve_data", "curve_chunks"), ("curve_data", "curve_fda"), ("curve_data", "curve_grids"), ("curve_data", "curve_points"), ("curve_data", "data"), ("curve_data", "files"), ("curve_data", "tables"),
     ("summaries", "folding"), ("bases", "kernels"), ("bases", "domain"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
@@ -391,6 +391,7 @@ SAME_LAYER = {
     ("function_findings", "record_releases"), ("function_findings", "table_releases"), ("curves", "function_findings"), ("curves", "findings"),
     ("machines", "function_findings"), ("machines", "findings"), ("record_releases", "function_findings"), ("record_releases", "findings"),
     ("table_releases", "function_findings"), ("table_releases", "findings"), ("choices", "findings"),
+    ("averaging", "expected"), ("curve_bounds", "expected"),
 }  # fmt: skip
 
 

@@ -28,10 +28,22 @@ SOME = Polynomials((32,))
 PROMISE = {"bound": 2.0, "epsilon": 1.0, "delta": 1e-6, "size": 16}
 
 
-def summary_of(curves, grid=FINE, *, polynomials=SOME, center=None, bound=2.0, encode=None, **more):
+def summary_of(
+    curves,
+    grid=FINE,
+    *,
+    polynomials=SOME,
+    center=None,
+    bound=2.0,
+    encode=None,
+    outside="clip",
+    **more,
+):
     opened = open_curves(curves, grid=grid, **more)
     center = np.zeros(polynomials.size) if center is None else center
-    tally = tally_curves(opened, polynomials, center=center, bound=bound, missing="fill")
+    tally = tally_curves(
+        opened, polynomials, center=center, bound=bound, missing="fill", outside=outside
+    )
     n = tally.persons if opened.unit else tally.rows
     return CurveSummary(tally, n=n, unit="row", size=polynomials.size, encode=encode)
 

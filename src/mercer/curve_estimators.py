@@ -31,7 +31,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
     grid
         The public points at which the curves were seen, one for each column of X; None stands for
         even points of [0, 1], where X is an array or a data frame.
-    kernel, scale, penalty, eta, center, order, missing, ledger, dataset
+    kernel, scale, penalty, eta, center, order, missing, na_values, outside, ledger, dataset
         As for `mercer.mean_curve`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -62,6 +62,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         center: Any = None,
         order: str = "noise-first",
         missing: str = "fill",
+        na_values: Any = None,
+        outside: str = "clip",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -77,6 +79,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         self.center = center
         self.order = order
         self.missing = missing
+        self.na_values = na_values
+        self.outside = outside
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -102,6 +106,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
             center=self.center,
             order=self.order,
             missing=self.missing,
+            na_values=self.na_values,
+            outside=self.outside,
             ledger=self.ledger,
             dataset=self.dataset,
             rng=seed_of(self.random_state),

@@ -5,24 +5,22 @@ Which group a curve is in, and so how many there are, is public; nothing else of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats, Ints
+from mercer.checks import Ints
 from mercer.curve_chunks import names_in, pairs_of
 from mercer.curve_data import is_file, matched, present_in
 from mercer.data import open_rows
-from mercer.headers import listed, looks_like_a_record
+from mercer.headers import listed
 from mercer.persons import identities
 from mercer.tables import names_of
 
-__all__ = ["columns_of_points", "grid_in_names", "split_by"]
+__all__ = ["columns_of_points", "split_by"]
 
 _MOST = 64
-_LAST = re.compile(r"(?:(?:^|(?<=[_ =]))[+-])?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
 
 
 def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]) -> list[str]:
@@ -39,21 +37,6 @@ def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]
         if name not in present:
             raise ValueError(f"columns: there is no column {name!r}; there are {listed(present)}")
     return [name for name in names if name not in besides or name in _listed(columns)]
-
-
-def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
-    """Columns by the number at the end of their names, and these numbers: age_1.25 -> 1.25."""
-    found = {name: _LAST.search(name) for name in names}
-    without = [name for name, number in found.items() if number is None]
-    if without:
-        shown = "" if looks_like_a_record(without) else f", {without[0]!r} is the first"
-        raise ValueError(
-            f"grid: {len(without)} column name(s) do not end in a number{shown}; choose the "
-            "others with columns, or give the grid itself"
-        )
-    numbers = {name: float(number.group()) for name, number in found.items() if number}
-    ordered = sorted(names, key=numbers.__getitem__)
-    return ordered, np.array([numbers[name] for name in ordered])
 
 
 def split_by(

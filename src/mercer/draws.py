@@ -26,7 +26,15 @@ from mercer.statements import Statement
 from mercer.summaries.ranks import LogBins, Ranks, rank_sensitivity
 from mercer.summaries.tally import Tally, tally_rows
 
-__all__ = ["Held", "draw_ends", "draw_quantiles", "draw_spread", "propose_test_release", "shares"]
+__all__ = [
+    "Held",
+    "check_share",
+    "draw_ends",
+    "draw_quantiles",
+    "draw_spread",
+    "propose_test_release",
+    "shares",
+]
 
 _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 ENDS = 0.02  # share of epsilon for the counts of `draw_ends`
@@ -142,6 +150,15 @@ def threshold(scale: float, delta: float) -> int:
     """Least whole t with P(Z >= t) = r^t / (1 + r) <= delta, r = e^(-1/scale): discrete Laplace."""
     least = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
     return max(1, math.ceil(least * (1 + 1e-12) + 1e-12))
+
+
+def check_share(epsilon: float, count: int) -> None:
+    """Refuse an epsilon that cannot be shared by so many choices, before it is charged."""
+    if epsilon / count < 1.001e-9:
+        raise ValueError(
+            f"epsilon is too small to be shared: {epsilon:g} for {count} choice(s), each of which "
+            "needs 1e-9 at least; nothing was spent; use a larger epsilon"
+        )
 
 
 def part(epsilon: float, count: int) -> float:

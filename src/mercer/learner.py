@@ -95,7 +95,7 @@ def learn(
     if progress is not None:
         rows.progress(progress)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
-    n = count_of(examples, rows, missing)
+    n = count_of(examples, rows, "zero" if reading.blank else missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     persons = rows.unit is not None

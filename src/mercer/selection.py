@@ -26,7 +26,15 @@ from mercer.checks import (
 )
 from mercer.choices import QuantileRelease, SelectionRelease, SpreadRelease
 from mercer.domain import Domain
-from mercer.draws import Held, draw_ends, draw_quantiles, draw_spread, propose_test_release, shares
+from mercer.draws import (
+    Held,
+    check_share,
+    draw_ends,
+    draw_quantiles,
+    draw_spread,
+    propose_test_release,
+    shares,
+)
 from mercer.expected_choices import of_fit, of_quantiles, of_selection, of_spread
 from mercer.findings import tell
 from mercer.mechanisms.exponential import Choice, Exponential
@@ -104,6 +112,7 @@ def quantiles(
     held = Held(data, bounds, columns, unit, purse, reading, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
     choice, counts = shares(epsilon, len(levels))
+    check_share(choice, len(levels))
     statement = held.charge(epsilon, f"quantiles of {held.name}", counted=True)
     ranks = Ranks(held.tally, 0, n=held.n)
     ends = draw_ends(ranks, counts, source)
@@ -153,6 +162,7 @@ def iqr(
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
         held = Held(data, bounds, columns, unit, purse, reading, one=True)
+        check_share(choice, 2)
         statement = held.charge(epsilon, f"quartiles of {held.name}", counted=True)
         ranks = Ranks(held.tally, 0, n=held.n)
         ends = draw_ends(ranks, counts, source)
