@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
+from mercer.domain import day_of
 from mercer.findings import Finding, about, fit_finding, reach
 from mercer.findings import share as percent
 from mercer.statements import Statement
@@ -72,6 +74,7 @@ class QuantileRelease:
     values: tuple[float, ...]  # in the order of the levels
     privacy: Statement
     ends: EndCounts | None = None
+    dates: bool = False  # of a column of dates, values are days since 1970-01-01
 
     def findings(self) -> tuple[Finding, ...]:
         """What the release itself tells; a part of epsilon was spent on that."""
@@ -79,8 +82,14 @@ class QuantileRelease:
             return ()
         return self.ends.findings(self.column, self.bounds, self.privacy.n)
 
+    @property
+    def shown(self) -> tuple[float | date, ...]:
+        """The values as people write them: dates of a column of dates."""
+        return tuple(day_of(v) for v in self.values) if self.dates else self.values
+
     def __str__(self) -> str:
-        listed = ", ".join(f"{q:g}: {v:g}" for q, v in zip(self.levels, self.values, strict=True))
+        words = [str(v) if self.dates else f"{v:g}" for v in self.shown]
+        listed = ", ".join(f"{q:g}: {word}" for q, word in zip(self.levels, words, strict=True))
         return f"Quantiles of {self.column}: {listed} ({_said(self.ends, self.privacy)})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,6 +100,7 @@ class QuantileRelease:
             "bounds": list(self.bounds),
             "levels": list(self.levels),
             "values": list(self.values),
+            **({"dates": list(map(str, self.shown))} if self.dates else {}),
             "privacy": self.privacy.to_dict(),
             **_ends(self),
         }

@@ -139,13 +139,19 @@ def of_curve(given: Arguments, made: Any) -> str:
     from mercer.planning import curve_plan
 
     penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
+    groups = given.get("groups") or given["curves"]
+    many = len(groups) if "disjoint" in given else 1
+    epsilon = made.epsilon
+    if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
+        epsilon /= many if not made.delta else math.sqrt(many)
     plan = curve_plan(
-        n=made.n, bound=given["bound"], epsilon=made.epsilon, delta=made.delta or None,
+        n=max(made.n // many, 2), bound=given["bound"], epsilon=epsilon, delta=made.delta or None,
         penalty="rule" if isinstance(penalty, str) else penalty,
     )  # fmt: skip
     return (
         f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
         "by sampling, in the units of the curves; smoothing that follows the result makes it less"
+        + (", for each of the groups, if all are of one size" if many > 1 else "")
     )
 
 

@@ -121,7 +121,7 @@ def quantiles(
     ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
     return tell(QuantileRelease(
         held.name, held.domain.bounds[0], tuple(map(float, levels)), tuple(ordered.tolist()),
-        statement, ends,
+        statement, ends, bool(held.domain.dates),
     ))  # fmt: skip
 
 
@@ -311,7 +311,7 @@ def _points(grid: object, domain: Domain, cells: int) -> tuple[Floats, Ints]:
         hint = "even points of the bounds, or a list of points"
         values = np.linspace(low, high, check_count("grid", grid, least=2, most=1 << 20, hint=hint))
     elif isinstance(grid, Iterable):
-        values = domain.points(np.asarray(list(grid), dtype=float))[:, 0]
+        values = domain.points(list(grid))[:, 0]
     else:
         raise TypeError(f"grid must be a number of points or points, got {type(grid).__name__}")
     if len(values) == 0:
