@@ -28,7 +28,7 @@ from tests.conftest import ALPHA
 
 T = np.linspace(0, 1, 101)
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-NEARLY = {"epsilon": 1e9, "delta": None}  # means nothing, and adds next to no noise
+NEARLY = {"epsilon": 1e9, "delta": None, "insist": True}  # means nothing, and adds next to no noise
 
 
 @pytest.fixture
