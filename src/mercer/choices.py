@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from mercer.statements import Statement
@@ -34,6 +35,12 @@ class QuantileRelease:
             "values": list(self.values),
             "privacy": self.privacy.to_dict(),
         }
+
+    def save(self, path: str | Path) -> Path:
+        """Write the quantiles and their statement as JSON."""
+        from mercer.storage import write
+
+        return write(self.to_dict(), Path(path))
 
 
 @dataclass(frozen=True)
