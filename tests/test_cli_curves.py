@@ -403,9 +403,9 @@ def test_a_warning_is_one_line_before_the_result(folder, capsys):
     assert code == 0
     assert "Released the mean curve" in out
     (line,) = err.strip().splitlines()
-    assert line.startswith("Warning: 300 curves are few for this promise")
+    assert line.startswith("Note: 300 curves are few for this promise")
     code, out, err = run(capsys, *few, "-o", "b.json", "--json")
-    assert json.loads(err)["warning"].startswith("300 curves are few")
+    assert json.loads(err)["note"].startswith("300 curves are few")
     assert json.loads(out)["kind"] == "mean-curve"
 
 

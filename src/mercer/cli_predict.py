@@ -80,9 +80,9 @@ def predict_command(
     if keep and file is None:
         raise ValueError("--keep goes with a file of new rows: points have no other columns")
     if output is not None:
-        terminal_places.place("output", output, _ENDINGS, overwrite)
         if file is not None and output.resolve() == file.resolve():
             raise ValueError("output is the file of new rows itself; choose another name")
+        terminal_places.place("output", output, _ENDINGS, overwrite)
     seen = _Seen(machine, probability, level if band else None)
     parts: Iterator[list[dict[str, Any]]]
     others: list[str] = []

@@ -242,11 +242,11 @@ _SPELT = {
 def worded(said: str) -> str:
     """What Python says, with options as they are typed."""
     said = re.sub(r"insist=True( \(--insist\))?", "--insist", said)
+    said = re.sub(r"\bdataset='([^']*)'", r"--dataset \1", said)
     for python, option in _SPELT.items():
         said = said.replace(python, option)
-    said = re.sub(r"\bdataset='([^']*)'", r"--dataset \1", said)
     said = re.sub(r"\b(rows_per_person|na_values)\b(?!=)", lambda found: _OPTIONS[found[1]], said)
-    said = re.sub(r"^(formats|columns)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
+    said = re.sub(r"^(formats)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
     said = re.sub(
         r"\b(columns|unit|ledger|dataset|where|formats|na_values|rows_per_person|rng)=(?=[\s,;)]|$)",
         lambda found: _OPTIONS.get(found[1], f"--{found[1]}"), said,

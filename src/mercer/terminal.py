@@ -22,6 +22,7 @@ _LISTS = (
     "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",
     "--quantiles", "--q", "--grid", "--derivative", "--edges", "--whole",
 )  # options that take several numbers  # fmt: skip
+_ENDS = ("--bounds", "--y-bounds")
 _WORDS = (
     "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
     "--margin", "--na", "--na-values", "--format", "--keep",
@@ -35,6 +36,9 @@ def spread(argv: list[str]) -> list[str]:
     while place < len(argv):
         option, place = argv[place], place + 1
         start = place
+        if option in _ENDS and place < len(argv) and not argv[place].startswith("-"):
+            out.append(f"{option}={argv[place]}")  # whatever it is: bounds say what they must be
+            place += 1
         while place < len(argv) and _belongs(option, argv[place]):
             out.append(f"{option}={argv[place]}")
             place += 1
@@ -52,7 +56,7 @@ def _belongs(option: str, token: str) -> bool:
         return is_number(token.rpartition("=")[2].partition(",")[0])
     if option in ("--bounds", "--edges") and _DAY.fullmatch(token):
         return True
-    if option in ("--bounds", "--y-bounds"):  # age=0,100; and 0, 100 for a word about it
+    if option in _ENDS:  # age=0,100; and 0, 100 for a word about it
         token = token.rpartition("=")[2].partition(",")[0]
         return is_number(token) or bool(_DAY.fullmatch(token))
     return option in _LISTS and is_number(token)

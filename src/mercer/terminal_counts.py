@@ -81,7 +81,7 @@ def show_number(release: CountRelease, level: float = 0.95) -> None:
     found = _ends(release, level)
     of = f"{release.count} of {release.n}" if release.share else f"of {release.n} in all"
     ends = f"{number(found['lower'])} to {number(found['upper'])}"
-    print(f"{level:.0%} interval for the noise {ends}; {of}")
+    print(f"{level:.0%} interval {ends}, for the noise; {of}")
 
 
 def show(release: AnyCounts, heading: str, level: float = 0.95) -> None:
