@@ -1,7 +1,7 @@
 """The command line as people and machines use it."""
 
+import errno
 import json
-import os
 
 import numpy as np
 import pytest
@@ -225,7 +225,10 @@ def test_pure_by_default_with_what_an_attacker_can_do(folder, capsys):
 def test_folders_that_cannot_be_written_are_found_before_anything_is_spent(
     folder, capsys, monkeypatch
 ):
-    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    def refuse(**_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
     code, _, err = run(capsys, *AGE, "-o", "x.json")
     assert code == 2
     assert "cannot be written to" in err

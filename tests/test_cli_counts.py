@@ -23,7 +23,7 @@ sex: [f, m]
 smoker: boolean
 ward: {categories: [north, south], other: elsewhere}
 """
-SURE = ("--epsilon", 400)  # noise of scale 1/200: none, but for a chance below 1e-80
+SURE = ("--epsilon", 400, "--insist")  # noise of scale 1/200: none, but for a chance below 1e-80
 AGES = ("--column", "age", "--bins", 10, "--bounds", 0, 100)
 
 
@@ -102,7 +102,7 @@ def test_a_histogram_the_whole_way(folder, truth, capsys):
 )
 def test_cells_of_numbers(folder, capsys, given, call):
     released(capsys, "histogram", "survey.csv", "-c", "age", *given, *SURE, "-o", "a.json")
-    want = mercer.histogram("survey.csv", columns="age", epsilon=400, **call)
+    want = mercer.histogram("survey.csv", columns="age", epsilon=400, insist=True, **call)
     got = mercer.load("a.json")
     assert got.domain == want.domain
     assert got.counts.tolist() == want.counts.tolist()
@@ -153,7 +153,7 @@ def test_persons_seeds_ledgers_and_sparse_cells(folder, truth, capsys):
     assert (got["privacy"]["n"], got["privacy"]["unit"]) == (200, "id")
     assert sum(cell["count"] for cell in got["counts"]) == 400
     for name in ("u.json", "v.json"):
-        out = released(capsys, *call[:-1], 1, "--seed", 4, "-o", name, "--missing", "drop")
+        out = released(capsys, *call[:-2], 1, "--seed", 4, "-o", name, "--missing", "drop")
         assert "NOT PRIVATE" in out
     assert (folder / "u.json").read_bytes() == (folder / "v.json").read_bytes()
     assert "… and 4071 more cells; these are the largest." in out
@@ -296,7 +296,7 @@ BAD = [
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "1e-4"], "mercer histogram makes the full promise"),
     ([*NUMBERS, *OK, "--dataset", "d"], "ledger and dataset go together"),
     ([*NUMBERS, *OK, "--outside", "up"], "outside must be one of"),
-    ([*NUMBERS, *OK, "--rows-per-person", "2"], "rows_per_person goes with unit"),
+    ([*NUMBERS, *OK, "--rows-per-person", "2"], "--rows-per-person goes with unit"),
     (["table", "survey.csv", *OK], "domain is missing.*--example-domain"),
     (["table", "survey.csv", "--domain", "domain.yaml", "--columns", "age", "size", *OK], "no column 'size'"),
     (["table", "survey.csv", "--domain", "domain.yaml", "--bins", "age", "--epsilon", "1", "-o", "r.json"], "bins must be COLUMN=NUMBER"),

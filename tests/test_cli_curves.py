@@ -398,15 +398,17 @@ def test_plan(folder, capsys):
     assert (pure.delta, pure.coordinates < 128) == (0, True)
 
 
-def test_a_warning_is_one_line_before_the_result(folder, capsys):
+def test_warnings_are_lines_before_the_result(folder, capsys):
     few = [*WIDE, "--epsilon", "0.01", "--delta", "1e-5"]
     code, out, err = run(capsys, *few, "-o", "a.json")
     assert code == 0
     assert "Released the mean curve" in out
-    (line,) = err.strip().splitlines()
-    assert line.startswith("Warning: 300 curves are few for this promise")
+    lines = sorted(err.strip().splitlines())
+    assert lines[0].startswith("Note: 300 curves are few for this promise")
+    assert lines[1].startswith("Note: n times epsilon is 3")
     code, out, err = run(capsys, *few, "-o", "b.json", "--json")
-    assert json.loads(err)["warning"].startswith("300 curves are few")
+    notes = sorted(json.loads(line)["note"] for line in err.strip().splitlines())
+    assert notes[0].startswith("300 curves are few")
     assert json.loads(out)["kind"] == "mean-curve"
 
 

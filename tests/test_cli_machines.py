@@ -173,7 +173,7 @@ def test_classes_as_they_stand_in_the_file(folder, capsys, kind, words, classes,
         (folder / "d.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
     released(
         capsys, "classify", f"d.{kind}", "-c", "x", "--bounds", 0, 1, "--label", "y", "--classes",
-        *words, "--epsilon", 40, "--delta", 1e-6, "--seed", 1, "-o", "r.json",
+        *words, "--epsilon", 40, "--insist", "--delta", 1e-6, "--seed", 1, "-o", "r.json",
     )  # fmt: skip
     release = mercer.load("r.json")
     assert release.classes == classes
@@ -187,10 +187,10 @@ def test_a_warning_is_one_line_before_the_result(folder, capsys):
     assert code == 0
     assert "Released the classifier" in out
     (line,) = err.strip().splitlines()
-    assert line.startswith("Warning: penalty = 0.001: the noise for privacy has standard deviation")
+    assert line.startswith("Note: penalty = 0.001: the noise for privacy has standard deviation")
     assert ".py" not in line
     code, out, err = run(capsys, *small, "--method", "output", "-o", "b.json", "--json")
-    assert json.loads(err)["warning"].startswith("penalty = 0.001")
+    assert json.loads(err)["note"].startswith("penalty = 0.001")
     assert json.loads(out)["penalty_choice"] == "given"
 
 
@@ -254,7 +254,7 @@ END = [*PROMISE, *SEEDED, "-o", "x.json"]
         ([*ILL, *END, "--loss", "pinball"], "loss must be one of"),
         ([*ILL, *END, "--kernel", "box"], "kernel must be one of"),
         ([*ILL, *END, "--method", "both"], "method must be one of"),
-        ([*ILL, *END, "--unit", "id", "--method", "objective"], "use method='output' with unit"),
+        ([*ILL, *END, "--unit", "id", "--method", "objective"], "use --method output with unit"),
         ([*PRESSURE[:-3], *END], "y_bounds is missing"),
         ([*PRESSURE[:-2], "220", "60", *END], "y_bounds: bounds must have lower < upper"),
         ([*PRESSURE, *END, "--quantiles", "0.5"], "quantiles is for loss='pinball'"),
@@ -357,7 +357,7 @@ def test_help_starts_with_an_example(command):
 
 
 def test_the_examples_of_the_help_run(folder, capsys):
-    (folder / "new.csv").write_text("age,bmi\n30,22\n")
+    (folder / "new.csv").write_text("patient,age,bmi\n007,30,22\n")
     for command in ("classify", "regress", "predict"):
         text = CliRunner().invoke(app, [command, "--help"]).output.split("Example:")[1]
         line = " ".join(text.split("\n \n")[0].split("\n\n")[0].split())

@@ -137,7 +137,7 @@ def test_scales_public_rows_a_seed_and_a_ledger(folder, capsys):
 def test_a_plan_spends_nothing(folder, capsys):
     out = released(capsys, "synthesize", "patients.csv", *PROMISE, "--dry-run")
     assert "To be released" in out
-    assert "Nothing was spent" in out
+    assert "Dry run: nothing was spent, nothing was released" in out
     said = json.loads(released(capsys, "synthesize", "patients.csv", *PROMISE, "--dry-run", "--json"))  # fmt: skip
     assert said["plan"]["coordinates"] == 60
     found = mercer.load("table.json").accuracy

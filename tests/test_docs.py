@@ -92,7 +92,7 @@ def patients(admissions, rng):
 
 
 @pytest.mark.parametrize(
-    "page", ["live", "machines", "curves", "tables", "counts", "weaker", "reading"]
+    "page", ["live", "machines", "curves", "tables", "counts", "weaker", "commands"]
 )
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
@@ -254,3 +254,11 @@ def test_demo_runs_and_says_what_it_made(tmp_path, monkeypatch, capsys):
         assert path.stat().st_size > 1000
         assert any(str(path) in line for line in last)
     assert f"serve {tmp_path / 'releases'}" in last[-1]
+    monkeypatch.chdir(tmp_path)  # where the README goes on, as a person would
+    for line in "\n".join(blocks("console")).splitlines():
+        words = shlex.split(line)[2:]
+        if line.startswith("$ mercer") and words[0] not in ("audit", "plan", "serve"):
+            try:
+                main(words)
+            except SystemExit as stop:
+                assert not stop.code, (words, capsys.readouterr().err)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from mercer.domain import day_of
@@ -104,6 +105,12 @@ class QuantileRelease:
             "privacy": self.privacy.to_dict(),
             **_ends(self),
         }
+
+    def save(self, path: str | Path) -> Path:
+        """Write the quantiles and their statement as JSON."""
+        from mercer.storage import write
+
+        return write(self.to_dict(), Path(path))
 
 
 @dataclass(frozen=True)

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-import warnings
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from mercer import cli_choices, terminal
-from mercer.checks import FindingWarning
+from mercer import cli_choices, terminal, terminal_bounds, terminal_places
 from mercer.cli_audit import audit_command
 from mercer.cli_counts import count_command, histogram_command, table_command
 from mercer.cli_curves import curve_command
 from mercer.cli_ledger import ledger_app
 from mercer.cli_live import ask_command, live_command
 from mercer.cli_machines import classify_command, regress_command
-from mercer.cli_plan import Bounds, Delta, Json, MechanismName, plan_app
+from mercer.cli_plan import plan_app
 from mercer.cli_predict import predict_command
 from mercer.cli_releases import eval_command, inspect_command, plot_command
 from mercer.cli_serve import serve_command
 from mercer.cli_tables import synthesize_command
+from mercer.cli_terms import (
+    Bounds,
+    Column,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    File,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    MechanismName,
+    Missing,
+    NaValues,
+    Output,
+    Outside,
+    Overwrite,
+    Picture,
+    Seed,
+    Unit,
+    ask,
+    terms,
+    worded,
+)
 from mercer.version import __version__
 
 __all__ = ["app", "main"]
@@ -32,11 +55,18 @@ app = typer.Typer(
     help="Release functions and counts with differential privacy: a density, a histogram, a table, "
     "a classifier, a regression, a mean curve or a synthetic table from a file of records, that "
     "anyone may use for ever.",
+    epilog="Exit status: 0; 2 for a mistake, nothing spent; 3 if what was released and paid for "
+    "could not be written where it was to go: it says where it is instead.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+# click's error of usage, wherever typer keeps click
+_UsageError: type[Exception] = next(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError"
+)
+
 app.add_typer(plan_app, name="plan")
 app.command("audit", no_args_is_help=True)(audit_command)
 app.add_typer(ledger_app, name="ledger")
@@ -60,18 +90,59 @@ def main(arguments: list[str] | None = None) -> None:
     """Entry point: errors are one line on stderr, exit code 2; a bug is a trace and exit code 1."""
     argv = terminal.spread(sys.argv[1:] if arguments is None else arguments)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FindingWarning)  # said with the release, once
-            app(argv)
+        status = app(argv, standalone_mode=False)
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        _fail(_usage(error, argv), argv)
     except (ValueError, TypeError, OSError) as error:
         message = str(error) or type(error).__name__
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.strerror}: {error.filename}"
-        if "--json" in argv:
-            print(json.dumps({"error": message}), file=sys.stderr)
-        else:
-            print(f"Error: {message}", file=sys.stderr)
-        sys.exit(2)
+        _fail(worded(message), argv)
+    except typer.Abort:
+        _fail("stopped", argv)
+    if status:
+        sys.exit(status)
+
+
+def _fail(message: str, argv: list[str]) -> NoReturn:
+    shown = json.dumps({"error": message}) if "--json" in argv else f"Error: {message}"
+    print(shown, file=sys.stderr)
+    sys.exit(2)
+
+
+def _usage(error: Exception, argv: list[str]) -> str:
+    """What is wrong with the options, and what to type instead."""
+    message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+    extra = re.search(r"unexpected extra argument(?:s|\(s\))? \((.*)\)", message)
+    if extra is None:
+        return f"{message}; mercer {_command(argv)} --help lists the options"
+    words = extra[1].split(" ")
+    before = argv[argv.index(words[0]) - 1] if words[0] in argv else ""
+    option = before if before.startswith("-") else _option_of(argv, words[0])
+    if option in ("-c", "--column"):
+        return (
+            f"{words[0]!r} follows a column that is named already: give each with --column, such "
+            f"as --column age --column {words[0]}"
+        )
+    where = f" after {option}" if option else ""
+    return (
+        f"{' '.join(words)!r} stands where nothing is expected{where}: that option takes no more "
+        f"values, or one of them is misspelt; mercer {_command(argv)} --help lists the options"
+    )
+
+
+def _option_of(argv: list[str], word: str) -> str:
+    """The option that a word follows."""
+    place = argv.index(word) if word in argv else 0
+    return next((one.split("=")[0] for one in reversed(argv[:place]) if one.startswith("-")), "")
+
+
+def _command(argv: list[str]) -> str:
+    names = [word for word in argv[:2] if re.fullmatch(r"[a-z]+", word)]
+    return " ".join(names if names[:1] in (["plan"], ["ledger"]) else names[:1])
 
 
 @app.callback(invoke_without_command=True)
@@ -85,18 +156,12 @@ def _top(
 
 @app.command(no_args_is_help=True)
 def density(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
-    column: Annotated[
-        list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
-    ] = None,
+    file: File,
+    column: Column = None,
     bounds: Bounds = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(help="The epsilon of the promise. Required.")
-    ] = None,
+    epsilon: Epsilon = None,
     delta: Delta = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Release file to write. Required.")
-    ] = None,
+    output: Output = None,
     bandwidth: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,20 +177,18 @@ def density(
         str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
     ] = "gaussian",
     mechanism: MechanismName = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(help="zero: rows without values count. drop: their number is public.")
-    ] = "zero",
-    seed: Annotated[
-        int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing release file.")] = False,
+    unit: Unit = None,
+    missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    plot: Picture = None,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Release the density of one to three columns.
@@ -133,39 +196,33 @@ def density(
     [bold]Example:[/bold] mercer density admissions.csv --column age --bounds 0 100
     --epsilon 1 -o ages.json
 
-    Values outside the bounds are clipped; rows without a number count and add nothing. Nothing
-    is spent if an argument is wrong.
+    Values outside the bounds are clipped, unless --outside drop; rows without a number count and
+    add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.api import density as release_density
 
-    file_out = terminal.target(output, overwrite)
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
-    with terminal.progress(not as_json, file) as tick:
-        release = release_density(
-            file,
-            bounds=terminal.pairs(bounds),
-            epsilon=None if epsilon is None else epsilon[0],
-            delta=delta,
-            columns=column or None,
-            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
-            boundary=boundary,
-            kernel=kernel,
-            mechanism=mechanism,
-            choice_share=choice_share,
-            unit=unit,
-            missing=missing,
-            rng=seed,
-            ledger=ledger,
-            dataset=dataset,
-            progress=tick,
-        )
-    release.save(file_out)
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta, unit=unit,
+        outside=outside, missing=missing, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
+    )  # fmt: skip
+    release = ask(
+        release_density, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds),
+        columns=column or None, boundary=boundary, kernel=kernel, mechanism=mechanism,
+        bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+        choice_share=choice_share, **chosen,
+    )  # fmt: skip
+    written = terminal_places.write(
+        release, places, ledger=ledger, as_json=as_json, plot=release.plot
+    )
     if as_json:
-        terminal.print_json(terminal.summary(release) | {"file": str(file_out)}, file)
-        return
-    terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
-    print(f"Written to {file_out}. Look at it: mercer plot {file_out}")
+        terminal.print_json(terminal.summary(release) | written.told(), file)
+    else:
+        terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
+        first = written.files["file"]
+        print(f"Written to {written.words()}. Look at it: mercer plot {first}")
+    written.leave()
 
 
 cli_choices.add_to(app)

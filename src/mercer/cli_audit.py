@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mercer import terminal
+from mercer.cli_terms import Json
 
 __all__ = ["audit_command"]
 
@@ -27,7 +28,7 @@ def audit_command(
     exact: Annotated[
         bool, typer.Option(help="Draw the noise as for a release: slow, and the real thing.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Bound epsilon from below by attacking a mechanism on its worst neighbours.
 

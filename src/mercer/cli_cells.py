@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import terminal, terminal_bounds, terminal_places
+from mercer.cli_terms import FINER, NOTHING_WRITTEN
 
 __all__ = [
-    "CELLS", "Counts", "Gamma", "Insist", "Missing", "Occupied", "Picture", "RowsPerPerson",
-    "WeakerPromise", "bins_of", "cells_given", "margins_of", "one_epsilon", "places_of", "promised",
-    "tell", "worded",
+    "CELLS", "CellsOutside", "Counts", "Gamma", "Occupied", "RowsPerPerson", "WeakerPromise",
+    "bins_of", "cells_given", "margins_of", "promised", "tell",
 ]  # fmt: skip
 
 CELLS = "Which cells there are: public, never read from the data"
-_FINER = "Finer choices, all public"
 _WEAKER = "A weaker promise"
-_PICTURES = (".png", ".svg", ".pdf")
 
 Occupied = Annotated[
     int | None,
     typer.Option(
-        help="Sparse: so many cells are known in public to hold something.", rich_help_panel=_FINER
+        help="Sparse: so many cells are known in public to hold something.", rich_help_panel=FINER
+    ),
+]
+CellsOutside = Annotated[
+    str,
+    typer.Option(
+        help="Values beyond the edges: clip (into the nearest bin) or drop (into none).",
+        rich_help_panel=CELLS,
     ),
 ]
 Counts = Annotated[
@@ -36,7 +38,7 @@ Counts = Annotated[
     typer.Option(
         metavar="COLUMN",
         help="The data are counts already: this column says how many records a row stands for.",
-        rich_help_panel=_FINER,
+        rich_help_panel=FINER,
     ),
 ]
 RowsPerPerson = Annotated[
@@ -44,23 +46,9 @@ RowsPerPerson = Annotated[
     typer.Option(
         help="With --unit: so many rows of a person count, drawn at random; one unless given. "
         "Noise grows with it.",
-        rich_help_panel=_FINER,
+        rich_help_panel=FINER,
     ),
 ]
-Missing = Annotated[
-    str,
-    typer.Option(
-        help="zero: rows in no cell still count in n. drop: the number of the others is public.",
-        rich_help_panel=_FINER,
-    ),
-]
-Insist = Annotated[
-    bool,
-    typer.Option(
-        "--insist", help="Release even where noise drowns every count.", rich_help_panel=_FINER
-    ),
-]
-Picture = Annotated[Path | None, typer.Option(help="Also a picture: .png, .svg or .pdf.")]
 WeakerPromise = Annotated[
     bool,
     typer.Option(
@@ -78,16 +66,10 @@ Gamma = Annotated[
 ]
 
 
-def one_epsilon(epsilon: list[float] | None) -> float | None:
-    """The one epsilon."""
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
-    return None if epsilon is None else epsilon[0]
-
-
 def cells_given(
-    bins: list[int] | None, bounds: list[str] | None, edges: list[str] | None,
-    whole: list[int] | None, categories: list[str] | None, other: str | None,
+    column: str | None, bins: list[int] | None, bounds: list[str] | None,
+    edges: list[str] | None, whole: list[int] | None, categories: list[str] | None,
+    other: str | None,
 ) -> dict[str, Any]:  # fmt: skip
     """`bins`, `bounds` or `categories` of `mercer.histogram`."""
     ways = {"--bins": bins, "--edges": edges, "--whole": whole, "--categories": categories}
@@ -111,7 +93,7 @@ def cells_given(
             )
         return {"categories": categories, "other": other}
     if edges:
-        return {"bins": [_end("edges", word) for word in edges]}
+        return {"bins": [terminal_bounds.end_of(word, "edges") for word in edges]}
     if whole:
         if len(whole) != 2 or whole[0] > whole[1]:
             raise ValueError("whole must be LO HI, two rising whole numbers, such as --whole 0 50")
@@ -119,19 +101,15 @@ def cells_given(
     assert bins is not None
     if len(bins) != 1:
         raise ValueError(f"bins must be one number, got {len(bins)}; edges are given with --edges")
-    if len(bounds or []) != 2:
+    ends = terminal_bounds.pairs(bounds)
+    if isinstance(ends, dict):
+        ends = ends.get(column) if len(ends) == 1 else None
+    if not isinstance(ends, tuple):
         raise ValueError(
-            "bounds must be LO HI, public bounds that the bins divide, such as --bounds 0 100"
+            "bounds must be LO HI, public bounds that the bins of one column divide, such as "
+            "--bounds 0 100"
         )
-    return {"bins": bins[0], "bounds": tuple(_end("bounds", word) for word in bounds or [])}
-
-
-def _end(name: str, word: str) -> float | str:
-    if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word):
-        return word
-    if not terminal.is_number(word):
-        raise ValueError(f"{name} must be numbers, or dates such as 2024-12-31; got {word!r}")
-    return float(word)
+    return {"bins": bins[0], "bounds": ends}
 
 
 def bins_of(words: list[str] | None) -> dict[str, Any] | None:
@@ -146,7 +124,7 @@ def bins_of(words: list[str] | None) -> dict[str, Any] | None:
                 f"income=0,10000,50000; got {word!r}"
             )
         if len(parts) > 1:
-            found[name] = [_end("bins", part) for part in parts]
+            found[name] = [terminal_bounds.end_of(part, "bins") for part in parts]
         elif re.fullmatch(r"\d+", parts[0]):
             found[name] = int(parts[0])
         else:
@@ -166,22 +144,6 @@ def margins_of(word: str) -> Any:
     if not found:
         raise ValueError("margins must be all, a number of columns, or names such as 'a,b;b,c'")
     return found
-
-
-def places_of(output: Path | None, plot: Path | None, overwrite: bool, *, needed: bool = True) -> dict[str, Path]:  # fmt: skip  # noqa: E501
-    """Where the release and its picture go, checked before anything is spent."""
-    found = {"file": terminal.target(output, overwrite)} if needed or output is not None else {}
-    if plot is None:
-        return found
-    if plot.suffix not in _PICTURES:
-        raise ValueError(f"plot must end in {' or '.join(_PICTURES)}, got {plot.name!r}")
-    if not plot.resolve().parent.is_dir():
-        raise ValueError(f"plot: there is no folder {str(plot.parent)!r}; create it first")
-    if not os.access(plot.resolve().parent, os.W_OK):
-        raise ValueError(f"plot: the folder {str(plot.parent)!r} cannot be written to")
-    if plot.exists() and not overwrite:
-        raise ValueError(f"plot {str(plot)!r} exists; choose another name, or --overwrite")
-    return found | {"plot": plot}
 
 
 def promised(
@@ -211,42 +173,21 @@ def promised(
     return True
 
 
-_SPELT = {
-    "insist=True": "--insist", "sparse=True": "--sparse", "margins=2": "--margins 2",
-    "bounds=(low, high)": "--bounds LO HI", "weaker_promise=True": "--weaker-promise",
-    "with columns=…": "with --column", "mercer.proportion": "mercer count --proportion",
-    "mercer.histogram": "mercer histogram", "mechanism='optimal'": "--mechanism optimal",
-    "missing='drop'": "--missing drop",
-}  # fmt: skip
-
-
-@contextmanager
-def worded() -> Iterator[None]:
-    """Errors name options as they are typed."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        said = str(error)
-        for python, option in _SPELT.items():
-            said = said.replace(python, option)
-        if "everything would be noise" in said:
-            said += "; mercer plan histogram --n N --cells P --epsilon E… says what to expect"
-        if said == str(error):
-            raise
-        raise type(error)(said) from None
-
-
-def tell(release: Any, places: dict[str, Path], file: Path, *, as_json: bool) -> None:
+def tell(
+    release: Any, places: dict[str, Path], file: Path, *, ledger: str | None, as_json: bool
+) -> None:
     """Write the release first, then its picture; then say what was released."""
     from mercer import terminal_counts as words
 
-    if "file" in places:
-        release.save(places["file"])
-    if "plot" in places:
-        release.plot(places["plot"])
+    written = terminal_places.write(
+        release, places, ledger=ledger, as_json=as_json, plot=release.plot
+    )
     if as_json:
-        terminal.print_json(words.summary(release) | {k: str(v) for k, v in places.items()}, file)
+        terminal.print_json(words.summary(release) | written.told(), file)
+        written.leave()
         return
+    if release.kind == "count":
+        words.show_number(release)
     words.show(release, f"Released the {words.describe(release)}")
     if not file.name.endswith((".parquet", ".pq")):
         print(
@@ -256,10 +197,11 @@ def tell(release: Any, places: dict[str, Path], file: Path, *, as_json: bool) ->
     axes = getattr(release.domain, "columns", ())  # of a count there are none
     if any(axis.clips for axis in axes):
         print("Numbers and dates beyond the first and last cell were counted in it.")
-    if not places:
-        print("Nothing was written: keep these numbers, or name a file with -o next time.")
-        return
-    print(f"Written to {', '.join(map(str, places.values()))}." + _next(release, places))
+    if written.files:
+        print(f"Written to {written.words()}." + _next(release, written.files))
+    else:
+        print(NOTHING_WRITTEN)
+    written.leave()
 
 
 def _next(release: Any, places: dict[str, Path]) -> str:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mercer import terminal
+from mercer import terminal, terminal_bounds, terminal_places
+from mercer.cli_terms import (
+    NOTHING_WRITTEN,
+    Bounds,
+    Dataset,
+    DryRun,
+    Epsilon,
+    File,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    NaValues,
+    OutputToo,
+    Outside,
+    Overwrite,
+    Seed,
+    Unit,
+    ask,
+    terms,
+)
 
 __all__ = ["add_to", "quantiles"]
 
@@ -18,60 +37,55 @@ def add_to(app: typer.Typer) -> None:
 
 
 def quantiles(
-    file: Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
+    file: File,
     column: Annotated[str | None, typer.Option("--column", "-c", help="Column.")] = None,
-    bounds: Annotated[
-        list[float] | None, typer.Option(metavar="LO HI", help="Public bounds. Required.")
-    ] = None,
+    bounds: Bounds = None,
     q: Annotated[
         list[float] | None,
         typer.Option("--q", metavar="Q…", help="Levels in [0, 1]. The quartiles unless given."),
     ] = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(help="The epsilon of the promise, for all. Required.")
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Reproducible draws. The result is then NOT PRIVATE.")
-    ] = None,
-    ledger: Annotated[
-        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")] = False,
+    epsilon: Epsilon = None,
+    output: OutputToo = None,
+    unit: Unit = None,
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
 ) -> None:
     """Release quantiles of one column, with pure differential privacy.
 
     [bold]Example:[/bold] mercer quantiles admissions.csv --column age --bounds 0 100
-    --q 0.25 0.5 0.75 --epsilon 0.5
+    --q 0.25 0.5 0.75 --epsilon 0.5 -o quartiles.json
 
-    2 % of epsilon count the rows with a number and those at the bounds; levels share the rest
-    evenly. Values outside the bounds are clipped; rows without a number are left out. Nothing is
-    spent if an argument is wrong.
+    Levels share epsilon evenly. Values outside the bounds are clipped, unless --outside drop; rows
+    without a number are left out. Nothing is spent if an argument is wrong; --dry-run says what
+    would be.
     """
     from mercer.selection import quantiles as release_quantiles
 
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
-    terminal.say_files(not as_json, file)
-    release = release_quantiles(
-        file,
-        q or (0.25, 0.5, 0.75),
-        bounds=terminal.pairs(bounds),
-        epsilon=None if epsilon is None else epsilon[0],
-        columns=column,
-        unit=unit,
-        ledger=ledger,
-        dataset=dataset,
-        rng=seed,
-    )
+    places = terminal_places.places(output, overwrite, needed=False)
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, unit=unit,
+        outside=outside, insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
+    )  # fmt: skip
+    release = ask(
+        release_quantiles, file, q or (0.25, 0.5, 0.75), as_json=as_json, told=False,
+        bounds=terminal_bounds.pairs(bounds), columns=column, **chosen,
+    )  # fmt: skip
+    written = terminal_places.write(release, places, ledger=ledger, as_json=as_json)
     if as_json:
-        terminal.print_json(release.to_dict(), file)
-        return
-    rows = terminal.table("q", release.column)
-    for level, value in zip(release.levels, release.values, strict=True):
-        rows.add_row(f"{level:g}", f"{value:g}")
-    terminal.console().print(rows)
-    terminal.facts("", [("promise", str(release.privacy)), *terminal.notes(release)])
+        terminal.print_json(release.to_dict() | written.told(), file)
+    else:
+        rows = terminal.table("q", release.column)
+        for level, value in zip(release.levels, release.values, strict=True):
+            rows.add_row(f"{level:g}", f"{value:g}")
+        terminal.console().print(rows)
+        print(release.privacy)
+        print(f"Written to {written.words()}." if written.files else NOTHING_WRITTEN)
+    written.leave()

@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mercer import terminal
+from mercer import terminal_places
 from mercer.cli_cells import (
     CELLS,
+    CellsOutside,
     Counts,
     Gamma,
-    Insist,
-    Missing,
     Occupied,
-    Picture,
     RowsPerPerson,
     WeakerPromise,
     bins_of,
     cells_given,
     margins_of,
-    one_epsilon,
-    places_of,
     promised,
     tell,
-    worded,
 )
-from mercer.cli_machines import Dataset, Epsilon, File, LedgerName, Output, Overwrite, Seed, Unit
-from mercer.cli_plan import Delta, Json
+from mercer.cli_terms import (
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    File,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    Missing,
+    NaValues,
+    Output,
+    OutputToo,
+    Overwrite,
+    Picture,
+    Seed,
+    Unit,
+    ask,
+    terms,
+)
 
 __all__ = ["count_command", "histogram_command", "table_command"]
 
@@ -73,13 +87,7 @@ def histogram_command(
             rich_help_panel=CELLS,
         ),
     ] = None,
-    outside: Annotated[
-        str,
-        typer.Option(
-            help="Values beyond the edges: clip (into the nearest bin) or drop (into none).",
-            rich_help_panel=CELLS,
-        ),
-    ] = "clip",
+    outside: CellsOutside = "clip",
     epsilon: Epsilon = None,
     delta: Delta = None,
     output: Output = None,
@@ -92,7 +100,10 @@ def histogram_command(
     rows_per_person: RowsPerPerson = None,
     counts: Counts = None,
     missing: Missing = "zero",
+    na_values: NaValues = None,
+    formats: Formats = None,
     insist: Insist = False,
+    dry_run: DryRun = False,
     plot: Picture = None,
     weaker_promise: WeakerPromise = False,
     gamma: Gamma = None,
@@ -110,34 +121,33 @@ def histogram_command(
     Categories: mercer histogram patients.csv --column ward --categories north south
     --other elsewhere --epsilon 1 -o wards.json
 
-    Values beyond the edges go to the nearest bin; rows that fit no cell count in n alone. Nothing
-    is spent if an argument is wrong.
+    Values beyond the edges go to the nearest bin, unless --outside drop; rows that fit no cell
+    count in n alone. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    places = places_of(output, plot, overwrite)
-    chosen: dict[str, Any] = {
-        **cells_given(bins, bounds, edges, whole, categories, other), "outside": outside,
-        "columns": column, "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts,
-        "missing": missing, "insist": insist, "rng": seed,
-    }  # fmt: skip
-    with worded(), terminal.progress(not as_json, file) as tick:
-        if promised(weaker_promise, gamma, ledger, dataset, delta):
-            from mercer.weaker import random_histogram as make
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column,
+        outside=outside, unit=unit, counts=counts, missing=missing, insist=insist, dry_run=dry_run,
+        **cells_given(column, bins, bounds, edges, whole, categories, other),
+    )  # fmt: skip
+    if promised(weaker_promise, gamma, ledger, dataset, delta):
+        from mercer.weaker import random_histogram as make
 
-            if sparse or occupied is not None or rows_per_person is not None:
-                raise ValueError(
-                    "--sparse, --occupied and --rows-per-person go with the full promise: leave "
-                    "--weaker-promise out"
-                )
-            chosen |= {"gamma": gamma, "weaker_promise": True}
-        else:
-            from mercer.histograms import histogram as make  # type: ignore[assignment]
+        if sparse or occupied is not None or rows_per_person is not None:
+            raise ValueError(
+                "--sparse, --occupied and --rows-per-person go with the full promise: leave "
+                "--weaker-promise out"
+            )
+        chosen |= {"gamma": gamma, "weaker_promise": True}
+    else:
+        from mercer.histograms import histogram as make  # type: ignore[assignment]
 
-            chosen |= {
-                "delta": delta, "sparse": sparse or occupied is not None, "occupied": occupied,
-                "rows_per_person": rows_per_person, "ledger": ledger, "dataset": dataset,
-            }  # fmt: skip
-        release = make(file, **chosen, progress=tick)
-    tell(release, places, file, as_json=as_json)
+        chosen |= {
+            "delta": delta, "sparse": sparse or occupied is not None, "occupied": occupied,
+            "rows_per_person": rows_per_person, "ledger": ledger, "dataset": dataset,
+        }  # fmt: skip
+    release = ask(make, file, as_json=as_json, **chosen)
+    tell(release, places, file, ledger=ledger, as_json=as_json)
 
 
 def table_command(
@@ -169,6 +179,7 @@ def table_command(
             rich_help_panel=CELLS,
         ),
     ] = None,
+    outside: CellsOutside = "clip",
     epsilon: Epsilon = None,
     delta: Delta = None,
     output: Output = None,
@@ -185,7 +196,10 @@ def table_command(
     rows_per_person: RowsPerPerson = None,
     counts: Counts = None,
     missing: Missing = "zero",
+    na_values: NaValues = None,
+    formats: Formats = None,
     insist: Insist = False,
+    dry_run: DryRun = False,
     plot: Picture = None,
     seed: Seed = None,
     ledger: LedgerName = None,
@@ -200,26 +214,28 @@ def table_command(
 
     Margins share epsilon, agree with each other and have no negative counts. A table of too many
     cells to list is released sparse. A first domain file: mercer synthesize survey.csv
-    --example-domain. Nothing is spent if an argument is wrong.
+    --example-domain. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.histograms import table
     from mercer.table_domain import TableDomain
 
-    places = places_of(output, plot, overwrite)
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
     if domain is None:
         raise ValueError(
             "domain is missing: columns with their bounds and levels are public and cannot be read "
             f"from the data; start with mercer synthesize {file} --example-domain > domain.yaml"
         )
-    with worded(), terminal.progress(not as_json, file) as tick:
-        release = table(
-            file, domain=TableDomain.read(domain), columns=columns or None,
-            margins=margins_of(margins), bins=bins_of(bins), epsilon=one_epsilon(epsilon),
-            delta=delta, sparse="auto" if sparse is None else sparse, occupied=occupied,
-            counts=counts, unit=unit, rows_per_person=rows_per_person, missing=missing,
-            insist=insist, rng=seed, ledger=ledger, dataset=dataset, progress=tick,
-        )  # fmt: skip
-    tell(release, places, file, as_json=as_json)
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta,
+        outside=outside, counts=counts, unit=unit, rows_per_person=rows_per_person,
+        missing=missing, insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
+    )  # fmt: skip
+    release = ask(
+        table, file, as_json=as_json, domain=TableDomain.read(domain), columns=columns or None,
+        margins=margins_of(margins), bins=bins_of(bins), occupied=occupied,
+        sparse="auto" if sparse is None else sparse, **chosen,
+    )  # fmt: skip
+    tell(release, places, file, ledger=ledger, as_json=as_json)
 
 
 def count_command(
@@ -244,12 +260,13 @@ def count_command(
         str,
         typer.Option(help="geometric; or optimal: of least risk for this number of records."),
     ] = "geometric",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Release file to write.")
-    ] = None,
+    output: OutputToo = None,
     unit: Unit = None,
     counts: Counts = None,
+    na_values: NaValues = None,
+    formats: Formats = None,
     insist: Insist = False,
+    dry_run: DryRun = False,
     plot: Picture = None,
     weaker_promise: WeakerPromise = False,
     gamma: Gamma = None,
@@ -264,33 +281,32 @@ def count_command(
     [bold]Example:[/bold] mercer count survey.csv --where 'age>=65' --where sex=f --epsilon 1
 
     Put < and > and | in quotes, or the shell takes them. A missing cell fulfils no condition; with
-    --unit, persons are counted for whom it holds in any row.
-    Nothing is spent if an argument is wrong.
+    --unit, persons are counted for whom it holds in any row. The first line is the number. Nothing
+    is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer import counting
     from mercer.terminal_conditions import conditions
 
-    places = places_of(output, plot, overwrite, needed=False)
+    places = terminal_places.places(output, overwrite, needed=False, plot=plot)
     if bool(where) == (column is not None):
         raise ValueError(
             "say what to count, in one way: --where 'age>=65' …, or --column with true and false"
         )
-    chosen: dict[str, Any] = {
-        "where": conditions(where) if where else None, "columns": column,
-        "epsilon": one_epsilon(epsilon), "unit": unit, "counts": counts, "insist": insist,
-        "rng": seed,
-    }  # fmt: skip
-    with worded(), terminal.progress(not as_json, file) as tick:
-        if promised(weaker_promise, gamma, ledger, dataset, delta):
-            from mercer.weaker import random_proportion as make
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column,
+        where=conditions(where) if where else None, unit=unit, counts=counts, insist=insist,
+        dry_run=dry_run,
+    )  # fmt: skip
+    if promised(weaker_promise, gamma, ledger, dataset, delta):
+        from mercer.weaker import random_proportion as make
 
-            if not proportion or mechanism != "geometric":
-                raise ValueError("--weaker-promise releases a share: add --proportion alone")
-            chosen |= {"gamma": gamma, "weaker_promise": True}
-        else:
-            make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
-            chosen |= {
-                "delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset,
-            }  # fmt: skip
-        release = make(file, **chosen, progress=tick)
-    tell(release, places, file, as_json=as_json)
+        if not proportion or mechanism != "geometric":
+            raise ValueError("--weaker-promise releases a share: add --proportion alone")
+        chosen |= {"gamma": gamma, "weaker_promise": True}
+    else:
+        make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
+        chosen |= {
+            "delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset,
+        }  # fmt: skip
+    release = ask(make, file, as_json=as_json, **chosen)
+    tell(release, places, file, ledger=ledger, as_json=as_json)

@@ -8,18 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
-from mercer.cli_machines import (
+from mercer import terminal, terminal_bounds, terminal_places
+from mercer.cli_terms import (
     Dataset,
+    Delta,
     Epsilon,
     File,
+    Json,
     LedgerName,
     Output,
     Overwrite,
     Seed,
     Unit,
+    ask,
+    one_epsilon,
 )
-from mercer.cli_plan import Delta, Json
 
 __all__ = ["curve_command"]
 
@@ -185,33 +188,31 @@ def curve_command(
 
     Curves beyond the bound are scaled down to it. Nothing is spent if an argument is wrong.
     """
-    from mercer import terminal_machines
     from mercer.averaging import mean_curve, mean_curves
 
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
     places = _places(output, by, groups, disjoint, overwrite)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)
     chosen: dict[str, Any] = {
         "columns": names, "grid": points, "long": tuple(long) if long else None,
-        "bounds": terminal.pairs(bounds), "bound": bound,
-        "epsilon": None if epsilon is None else epsilon[0], "delta": delta, "unit": unit,
+        "bounds": terminal_bounds.pairs(bounds), "bound": bound,
+        "epsilon": one_epsilon(epsilon), "delta": delta, "unit": unit,
         "center": _level(center), "kernel": kernel, "scale": terminal.number_or_word(scale),
         "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
         "order": order, "missing": missing, "na_values": na_values, "outside": outside,
         "rng": seed, "ledger": ledger, "dataset": dataset,
     }  # fmt: skip
-    with terminal.progress(not as_json, file) as tick, terminal_machines.warned(as_json):
-        if by is None:
-            releases = {"": mean_curve(file, **chosen, progress=tick)}
-        else:
-            assert disjoint is not None
-            releases = mean_curves(
-                file, by=by, groups=groups, disjoint=disjoint, **chosen, progress=tick
-            )
-    for name, release in releases.items():
-        release.save(places[name])
-    _tell(releases, places, file, by, as_json)
+    if by is None:
+        releases = {"": ask(mean_curve, file, as_json=as_json, **chosen)}
+    else:
+        releases = ask(
+            mean_curves, file, as_json=as_json, by=by, groups=groups, disjoint=disjoint, **chosen
+        )
+    written = {
+        name: terminal_places.keep(release, places[name], ledger, as_json=as_json)
+        for name, release in releases.items()
+    }
+    _tell(releases, written, file, by, as_json)
+    terminal_places.Written(written, written == places).leave()
 
 
 def _places(
@@ -224,7 +225,7 @@ def _places(
             raise ValueError(
                 "groups need --by: name the column that says which group a curve is in"
             )
-        return {"": terminal.target(output, overwrite)}
+        return {"": terminal_places.target(output, overwrite)}
     if not groups:
         raise ValueError(
             "groups is missing: which groups there are is public and cannot be read from the "
@@ -240,7 +241,7 @@ def _places(
     places = {}
     for name in groups:
         plain = re.sub(r"[^\w.-]+", "_", name)
-        places[name] = terminal.target(
+        places[name] = terminal_places.target(
             output.with_name(f"{output.stem}-{plain}{output.suffix}"), overwrite
         )
     if len(set(places.values())) < len(places):

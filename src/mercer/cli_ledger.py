@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer import terminal
+from mercer.cli_terms import Json
 
 __all__ = ["ledger_app"]
 
@@ -26,7 +27,6 @@ Data = Annotated[
     Path | None,
     typer.Option(help="The records: a note beside them keeps other ledgers from counting them."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
 
 
 @ledger_app.command(no_args_is_help=True)

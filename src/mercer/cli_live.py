@@ -7,8 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
-from mercer.cli_plan import Bounds, Delta, Json
+from mercer import terminal, terminal_bounds
+from mercer.cli_terms import (
+    Bounds,
+    Column,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    Missing,
+    NaValues,
+    Outside,
+    Unit,
+    ask,
+    terms,
+)
 
 __all__ = ["ask_command", "live_command"]
 
@@ -18,13 +35,9 @@ def live_command(
         Path,
         typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json."),
     ],
-    column: Annotated[
-        list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
-    ] = None,
+    column: Column = None,
     bounds: Bounds = None,
-    epsilon: Annotated[
-        float | None, typer.Option(help="The epsilon of the promise. Required.")
-    ] = None,
+    epsilon: Epsilon = None,
     delta: Delta = None,
     store: Annotated[
         str | None,
@@ -42,16 +55,15 @@ def live_command(
     ] = "gaussian",
     route: Annotated[str, typer.Option(help="auto, coordinates, markov or cholesky.")] = "auto",
     boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(help="zero: rows without values count. drop: their number is public.")
-    ] = "zero",
-    ledger: Annotated[
-        str | None, typer.Option(help="Ledger to charge: a file or a postgresql:// URL.")
-    ] = None,
-    dataset: Annotated[str | None, typer.Option(help="Dataset of the ledger.")] = None,
+    unit: Unit = None,
+    missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
     as_json: Json = False,
 ) -> None:
     """Make a live release: pay once, answer at any point for ever.
@@ -64,34 +76,26 @@ def live_command(
     """
     from mercer.lives import live
 
-    place = terminal.required("store", store)
+    place = None if dry_run else terminal.required("store", store)
     if file.suffix == ".json":
-        if any(v is not None for v in (column, bounds, epsilon, delta, bandwidth, ledger, dataset)):
+        given = (column, bounds, epsilon, delta, bandwidth, ledger, dataset, na_values, formats)
+        if dry_run or insist or any(value is not None for value in given):
             raise ValueError(
-                f"{file.name} is released already: give --store and --name, no columns, bounds, "
-                "epsilon, delta or ledger"
+                f"{file.name} is released already, and costs nothing more: give --store and "
+                "--name, no columns, bounds, epsilon, delta or ledger, and no --dry-run"
             )
-        _machine(file, place, name, as_json)
+        _machine(file, terminal.required("store", store), name, as_json)
         return
-    with terminal.progress(not as_json, file) as tick:
-        made = live(
-            file,
-            bounds=terminal.pairs(bounds),
-            epsilon=epsilon,
-            delta=delta,
-            columns=column or None,
-            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
-            kernel=kernel,
-            route=route,
-            boundary=boundary,
-            unit=unit,
-            missing=missing,
-            store=place,
-            name=name,
-            ledger=ledger,
-            dataset=dataset,
-            progress=tick,
-        )
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=None, delta=delta, unit=unit,
+        outside=outside, missing=missing, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
+    )  # fmt: skip
+    made = ask(
+        live, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds), columns=column or None,
+        bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+        kernel=kernel, route=route, boundary=boundary, store=place, name=name, **chosen,
+    )  # fmt: skip
     with made:
         if as_json:
             terminal.print_json(_summary(made), file)

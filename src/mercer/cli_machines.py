@@ -7,39 +7,48 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
-from mercer.cli_plan import Bounds, Delta, Json
+from mercer import terminal, terminal_bounds, terminal_places
+from mercer.cli_terms import (
+    FINER,
+    Bounds,
+    Columns,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    File,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    Missing,
+    NaValues,
+    Output,
+    Outside,
+    Overwrite,
+    Picture,
+    Seed,
+    Unit,
+    ask,
+    terms,
+)
 
-__all__ = ["Columns", "classify_command", "regress_command"]
+__all__ = ["classify_command", "regress_command"]
 
-_FINER = "Finer choices, all public"
-
-File = Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option("--column", "-c", "--columns", metavar="NAME…", help="Columns to learn from."),
-]
 Label = Annotated[str | None, typer.Option(help="Column to predict. Required.")]
-Epsilon = Annotated[
-    list[float] | None,
-    typer.Option(metavar="E", help="The epsilon of the promise. Required."),
-]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Release file to write. Required.")
-]
 Penalty = Annotated[
     list[str] | None,
     typer.Option(
         metavar="L…",
         help="rule (unless given); a number: lambda in mean loss + lambda |f|^2; or several, one "
         "of which is chosen with a share of the budget.",
-        rich_help_panel=_FINER,
+        rich_help_panel=FINER,
     ),
 ]
 Kernel = Annotated[
     str,
     typer.Option(
-        help="gaussian, exponential, matern32, matern52 or linear.", rich_help_panel=_FINER
+        help="gaussian, exponential, matern32, matern52 or linear.", rich_help_panel=FINER
     ),
 ]
 Bandwidth = Annotated[
@@ -47,48 +56,30 @@ Bandwidth = Annotated[
     typer.Option(
         metavar="H…",
         help="Of the kernel: rule (unless given), a number, or one a column, in the data's units.",
-        rich_help_panel=_FINER,
+        rich_help_panel=FINER,
     ),
 ]
 Features = Annotated[
     str | None,
     typer.Option(
         help="eigenfunctions, landmarks (up to three columns), random or taylor.",
-        rich_help_panel=_FINER,
+        rich_help_panel=FINER,
     ),
 ]
 Size = Annotated[
-    int | None, typer.Option(help="Number of features.", rich_help_panel=_FINER)
+    int | None, typer.Option(help="Number of features.", rich_help_panel=FINER)
 ]  # fmt: skip
 Constant = Annotated[
     float | None,
-    typer.Option(help="The kernel is K + constant^2: an intercept.", rich_help_panel=_FINER),
+    typer.Option(help="The kernel is K + constant^2: an intercept.", rich_help_panel=FINER),
 ]
 Method = Annotated[
     str | None,
     typer.Option(
         help="Where the noise is: objective (where it is proved) or output.",
-        rich_help_panel=_FINER,
+        rich_help_panel=FINER,
     ),
 ]
-Unit = Annotated[
-    str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        help="zero: rows without values count. drop: their number is public.",
-        rich_help_panel=_FINER,
-    ),
-]
-Seed = Annotated[
-    int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
-]
-LedgerName = Annotated[
-    str | None, typer.Option("--ledger", help="Ledger to charge: a file or a postgresql:// URL.")
-]
-Dataset = Annotated[str | None, typer.Option(help="Dataset of the ledger.")]
-Overwrite = Annotated[bool, typer.Option(help="Replace an existing release file.")]
 
 
 def classify_command(
@@ -105,7 +96,7 @@ def classify_command(
     output: Output = None,
     loss: Annotated[
         str,
-        typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=_FINER),
+        typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER),
     ] = "hinge",
     penalty: Penalty = None,
     kernel: Kernel = "gaussian",
@@ -116,6 +107,12 @@ def classify_command(
     method: Method = None,
     unit: Unit = None,
     missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    plot: Picture = None,
     seed: Seed = None,
     ledger: LedgerName = None,
     dataset: Dataset = None,
@@ -127,22 +124,26 @@ def classify_command(
     [bold]Example:[/bold] mercer classify patients.csv --columns age bmi --bounds 0 100 10 60
     --label outcome --classes healthy ill --epsilon 1 --delta 1e-6 -o ill.json
 
-    One pair of bounds stands for all columns. Values outside are clipped; rows that lack a number
-    or have another class count and add nothing. Nothing is spent if an argument is wrong.
+    Bounds by name: --bounds age=0,100 bmi=10,60; one pair stands for all columns. Values outside
+    are clipped, unless --outside drop; rows that lack a number or have another class count and add
+    nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.learning import classifier
 
-    place = terminal.target(output, overwrite)
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
     if not classes:
         raise ValueError(
             "classes is missing: which classes there are is public and cannot be read from the "
             "data; declare them, for example --classes healthy ill"
         )
-    chosen = _options(
-        column, bounds, epsilon, delta, penalty, kernel, bandwidth, features, size, constant,
-        method, unit, missing, seed, ledger, dataset,
+    chosen = _terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column or None,
+        bounds=terminal_bounds.pairs(bounds), delta=delta, penalty=penalty, kernel=kernel,
+        bandwidth=bandwidth, features=features, size=size, constant=constant, method=method,
+        unit=unit, missing=missing, outside=outside, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
     ) | {"loss": loss, "classes": _classes(classes)}  # fmt: skip
-    _release(classifier, file, terminal.required("label", label), chosen, place, as_json)
+    _release(classifier, file, terminal.required("label", label), chosen, places, as_json)
 
 
 def regress_command(
@@ -151,8 +152,10 @@ def regress_command(
     bounds: Bounds = None,
     label: Label = None,
     y_bounds: Annotated[
-        list[float] | None,
-        typer.Option(metavar="LO HI", help="Public bounds of what is predicted. Required."),
+        list[str] | None,
+        typer.Option(
+            metavar="LO HI", help="Public bounds of what is predicted: numbers or dates. Required."
+        ),
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -162,26 +165,26 @@ def regress_command(
         typer.Option(
             help="huber (a robust mean), squared (the mean), pinball (quantiles) or "
             "epsilon-insensitive.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = "huber",
     quantiles: Annotated[
         list[float] | None,
         typer.Option(
-            metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=_FINER
+            metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=FINER
         ),
     ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="With --loss huber: from where a residual is large.", rich_help_panel=_FINER
+            help="With --loss huber: from where a residual is large.", rich_help_panel=FINER
         ),
     ] = None,
     tube: Annotated[
         float | None,
         typer.Option(
             help="With --loss epsilon-insensitive: residuals that do not count.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = None,
     penalty: Penalty = None,
@@ -193,6 +196,12 @@ def regress_command(
     method: Method = None,
     unit: Unit = None,
     missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    plot: Picture = None,
     seed: Seed = None,
     ledger: LedgerName = None,
     dataset: Dataset = None,
@@ -204,39 +213,34 @@ def regress_command(
     [bold]Example:[/bold] mercer regress patients.csv --columns age bmi --bounds 0 100 10 60
     --label pressure --y-bounds 60 220 --epsilon 1 --delta 1e-6 -o pressure.json
 
-    Quantile curves: --loss pinball --quantiles 0.1 0.5 0.9. Values outside the bounds are clipped;
-    rows that lack a number count and add nothing. Nothing is spent if an argument is wrong.
+    Quantile curves: --loss pinball --quantiles 0.1 0.5 0.9. Values outside the bounds are clipped,
+    unless --outside drop; rows that lack a number count and add nothing. Nothing is spent if an
+    argument is wrong; --dry-run says what would be.
     """
     from mercer.learning import regression
 
-    place = terminal.target(output, overwrite)
-    chosen = _options(
-        column, bounds, epsilon, delta, penalty, kernel, bandwidth, features, size, constant,
-        method, unit, missing, seed, ledger, dataset,
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    chosen = _terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column or None,
+        bounds=terminal_bounds.pairs(bounds), delta=delta, penalty=penalty, kernel=kernel,
+        bandwidth=bandwidth, features=features, size=size, constant=constant, method=method,
+        unit=unit, missing=missing, outside=outside, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
     ) | {
-        "loss": loss, "y_bounds": terminal.pairs(y_bounds), "quantiles": quantiles or None,
-        "threshold": threshold, "tube": tube,
+        "loss": loss, "y_bounds": terminal_bounds.pairs(y_bounds, "y_bounds"),
+        "quantiles": quantiles or None, "threshold": threshold, "tube": tube,
     }  # fmt: skip
-    _release(regression, file, terminal.required("label", label), chosen, place, as_json)
+    _release(regression, file, terminal.required("label", label), chosen, places, as_json)
 
 
-def _options(
-    column: list[str] | None, bounds: list[float] | None, epsilon: list[float] | None,
-    delta: float | None, penalty: list[str] | None, kernel: str, bandwidth: list[str] | None,
-    features: str | None, size: int | None, constant: float | None, method: str | None,
-    unit: str | None, missing: str, seed: int | None, ledger: str | None, dataset: str | None,
+def _terms(
+    penalty: list[str] | None, bandwidth: list[str] | None, **others: Any
 ) -> dict[str, Any]:  # fmt: skip
     """What both commands hand on."""
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
     lengths = _numbers("bandwidth", bandwidth)
-    return {
-        "columns": column or None, "bounds": terminal.pairs(bounds),
-        "epsilon": None if epsilon is None else epsilon[0], "delta": delta,
-        "penalty": _numbers("penalty", penalty), "kernel": kernel,
-        "bandwidth": None if lengths == "rule" else lengths, "features": features, "size": size,
-        "constant": constant, "method": method, "unit": unit, "missing": missing, "rng": seed,
-        "ledger": ledger, "dataset": dataset,
+    return terms(**others) | {
+        "penalty": _numbers("penalty", penalty),
+        "bandwidth": None if lengths == "rule" else lengths,
     }  # fmt: skip
 
 
@@ -263,15 +267,18 @@ def _classes(words: list[str]) -> list[Any]:
 
 
 def _release(
-    make: Any, file: Path, label: str, chosen: dict[str, Any], place: Path, as_json: bool
-) -> None:
+    make: Any, file: Path, label: str, chosen: dict[str, Any], places: dict[str, Path],
+    as_json: bool,
+) -> None:  # fmt: skip
     from mercer import terminal_machines as words
 
-    with terminal.progress(not as_json, file) as tick, words.warned(as_json):
-        release = make(file, label, **chosen, progress=tick)
-    release.save(place)
+    release = ask(make, file, label, as_json=as_json, **chosen)
+    written = terminal_places.write(
+        release, places, ledger=chosen["ledger"], as_json=as_json, plot=release.plot
+    )
     if as_json:
-        terminal.print_json(words.summary(release) | {"file": str(place)}, file)
+        terminal.print_json(words.summary(release) | written.told(), file)
+        written.leave()
         return
     words.show(release, f"Released the {words.describe(release)}")
     if not file.name.endswith((".parquet", ".pq")):
@@ -279,4 +286,9 @@ def _release(
             "Cells of a CSV file that are no numbers, and labels that are no class, count as "
             "missing: check the spelling of columns and classes."
         )
-    print(f"Written to {place}. Use it: mercer predict {place} NEW.csv, or mercer plot {place}")
+    first = written.files["file"]
+    print(
+        f"Written to {written.words()}. Use it: mercer predict {first} NEW.csv, or "
+        f"mercer plot {first}"
+    )
+    written.leave()

@@ -8,24 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import terminal, terminal_bounds
+from mercer.cli_terms import Bounds, Delta, Json, MechanismName
 
-__all__ = ["Bounds", "Delta", "Json", "MechanismName", "plan_app"]
+__all__ = ["plan_app"]
 
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
-
-Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machines.")]
-Bounds = Annotated[
-    list[float] | None,
-    typer.Option(metavar="LO HI", help="Public bounds, LO HI for each column. Required."),
-]
-Delta = Annotated[
-    float | None, typer.Option(help="The delta of the promise. Left out: pure, which is stronger.")
-]
-MechanismName = Annotated[
-    str | None,
-    typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta)."),
-]
 
 
 @plan_app.command("density", no_args_is_help=True)
@@ -57,12 +45,12 @@ def plan_density(
     plans = [
         density_plan(
             n=terminal.required("n", n),
-            bounds=terminal.pairs(bounds),
+            bounds=terminal_bounds.pairs(bounds),
             epsilon=value,
             delta=delta,
             mechanism=mechanism,
             boundary=boundary,
-            bandwidth=terminal.bandwidth_of(bandwidth, len(bounds or []) // 2),
+            bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
@@ -135,7 +123,7 @@ def plan_curve(
             bound=terminal.required("bound", bound),
             epsilon=value,
             delta=delta,
-            bounds=terminal.pairs(bounds) or (0.0, 1.0),
+            bounds=terminal_bounds.pairs(bounds) or (0.0, 1.0),
             kernel=kernel,
             scale=terminal.number_or_word(scale),
             eta=terminal.number_or_word(eta),

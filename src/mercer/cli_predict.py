@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+import math
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -15,13 +17,15 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
+from mercer import terminal, terminal_places
 from mercer.checks import Floats
-from mercer.cli_plan import Json
+from mercer.cli_terms import Json, Overwrite
+from mercer.headers import listed
 
 __all__ = ["predict_command"]
 
 _SHOWN = 20
+_ENDINGS = (".csv", ".parquet")
 
 
 def predict_command(
@@ -37,7 +41,15 @@ def predict_command(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Predictions to write, a .csv file.")
+        Path | None,
+        typer.Option("--output", "-o", help="Predictions to write: .csv or .parquet."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN…",
+            help="Columns of the file to keep beside the predictions, as they stand: an id.",
+        ),
     ] = None,
     probability: Annotated[
         bool, typer.Option("--probability", help="Of each class; needs classify --loss logistic.")
@@ -46,17 +58,16 @@ def predict_command(
         bool, typer.Option("--band", help="Error band for the noise, everywhere at once.")
     ] = False,
     level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
-    overwrite: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Predict new rows with a released classifier or regression: free, any number of times.
 
-    [bold]Example:[/bold] mercer predict ill.json new.csv -o predictions.csv
+    [bold]Example:[/bold] mercer predict ill.json new.csv --keep patient -o predictions.csv
 
     Or at points: mercer predict ill.json --at 42 27. Values outside the bounds are moved to them;
     a row that lacks a number gets no prediction.
     """
-    from mercer.disk import replace_text
     from mercer.terminal_machines import is_machine, name_of
 
     machine = terminal.load_release(release, None)
@@ -67,18 +78,25 @@ def predict_command(
         )
     if (at is None) == (file is None):
         raise ValueError("give the new rows either as a file or with --at X…, not both or none")
+    if keep and file is None:
+        raise ValueError("--keep goes with a file of new rows: points have no other columns")
     if output is not None:
-        _check_output(output, file, overwrite)
+        if file is not None and output.resolve() == file.resolve():
+            raise ValueError("output is the file of new rows itself; choose another name")
+        terminal_places.place("output", output, _ENDINGS, overwrite)
     seen = _Seen(machine, probability, level if band else None)
     parts: Iterator[list[dict[str, Any]]]
+    others: list[str] = []
     shown: list[dict[str, Any]] = []
     with terminal.progress(not as_json, file) as tick:
         if file is not None:
-            parts = (seen.rows(rows) for rows in _read(file, machine.domain.names, tick))
+            wanted = keep or []
+            table, others = _read(file, machine.domain.names, wanted, tick)
+            parts = (seen.rows(rows, wanted, kept) for rows, kept in table)
         else:
             parts = iter([seen.points(terminal.points_of(at or [], machine.domain))])
         if output is not None:
-            replace_text(output, _lines(parts), mode=0o644)
+            _save(parts, output)
         else:
             for part in parts:
                 shown += part if as_json else part[: _SHOWN - len(shown)]
@@ -103,6 +121,12 @@ def predict_command(
         print(note)
     if output is not None:
         print(f"{seen.count} predictions of {name_of(machine)} written to {output}")
+    if others and not keep:
+        listed = ", ".join(others[:6]) + (" …" if len(others) > 6 else "")
+        print(
+            f"Rows are numbered from 1, in the order of {file}, which also has {listed}; to keep "
+            f"columns beside the predictions: --keep {shlex.quote(others[0])}"
+        )
 
 
 @dataclass
@@ -116,11 +140,19 @@ class _Seen:
     missing: int = field(default=0)
     outside: int = field(default=0)
 
-    def rows(self, rows: Floats) -> list[dict[str, Any]]:
-        """Of a part of a file: each row with its number, from 1."""
-        first = self.count + 1
-        found = self._found(rows)
-        return [{"row": first + k} | answer for k, answer in enumerate(found)]
+    def rows(
+        self, rows: Floats, names: Sequence[str], kept: Sequence[Sequence[Any]]
+    ) -> list[dict[str, Any]]:
+        """Of a part of a file: each row with its number, from 1, and what is kept of it."""
+        first, found = self.count + 1, []
+        for k, answer in enumerate(self._found(rows)):
+            beside = {name: cells[k] for name, cells in zip(names, kept, strict=True)}
+            if k == 0 and (twice := [name for name in names if name in ("row", *answer)]):
+                raise ValueError(
+                    f"--keep: {twice[0]!r} is a column of the predictions; rename it in the file"
+                )
+            found.append({"row": first + k} | beside | answer)
+        return found
 
     def points(self, rows: Floats) -> list[dict[str, Any]]:
         """Of points from the command line."""
@@ -158,13 +190,10 @@ class _Seen:
 
 
 def _read(
-    file: Path, names: tuple[str, ...], tick: Callable[[int], None] | None
-) -> Iterator[Floats]:
-    import numpy as np
-
+    file: Path, names: tuple[str, ...], keep: list[str], tick: Callable[[int], None] | None
+) -> tuple[Iterator[tuple[Floats, list[list[Any]]]], list[str]]:
+    """Rows in parts, with the cells that are kept of them; and the file's other columns."""
     from mercer.files import file_batches
-    from mercer.headers import listed
-    from mercer.tables import numbers_of
 
     schema, tasks = file_batches(file, whole=True)
     for name in names:
@@ -173,12 +202,43 @@ def _read(
                 f"{file.name} must have one column {name!r}, as the release has; it has "
                 f"{listed(schema.names)}"
             )
-    for batch in chain.from_iterable(task() for task in tasks(list(names))):
+    for name in keep:
+        if schema.names.count(name) != 1 or keep.count(name) != 1:
+            raise ValueError(
+                f"--keep must name columns of {file.name}, each once; it has "
+                f"{', '.join(map(repr, schema.names[:30]))}; got {name!r}"
+            )
+    return _parts(tasks, names, keep, tick), [name for name in schema.names if name not in names]
+
+
+def _parts(
+    tasks: Any, names: tuple[str, ...], keep: list[str], tick: Callable[[int], None] | None
+) -> Iterator[tuple[Floats, list[list[Any]]]]:
+    import numpy as np
+
+    from mercer.tables import numbers_of
+
+    read = list(dict.fromkeys([*names, *keep]))
+    for batch in chain.from_iterable(task() for task in tasks(read)):
         if tick is not None:
             tick(batch.num_rows)
         for start in range(0, batch.num_rows, 1 << 16):
             part = batch.slice(start, 1 << 16)
-            yield np.stack([numbers_of(part.column(name), name) for name in names], axis=1)
+            rows = np.stack([numbers_of(part.column(name), name) for name in names], axis=1)
+            yield rows, [_cells(part.column(name)) for name in keep]
+
+
+def _cells(column: Any) -> list[Any]:
+    """Cells as they stand: text of a CSV file, numbers and text of a Parquet file."""
+    return [_plain(cell) for cell in column.to_pylist()]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", errors="replace")
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell)
 
 
 def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
@@ -193,17 +253,23 @@ def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
         print(f"Bands of each function: mercer eval {release} --at X…, or --json, or -o FILE.csv")
 
 
-def _check_output(output: Path, file: Path | None, overwrite: bool) -> None:
-    if output.suffix != ".csv":
-        raise ValueError(f"output must end in .csv, got {output.name!r}")
-    if not output.resolve().parent.is_dir():
-        raise ValueError(f"output: there is no folder {str(output.parent)!r}; create it first")
-    if file is not None and output.resolve() == file.resolve():
-        raise ValueError("output is the file of new rows itself; choose another name")
-    if output.exists() and not overwrite:
-        raise ValueError(
-            f"output {str(output)!r} exists; choose another name, or --overwrite to replace it"
-        )
+def _save(parts: Iterator[list[dict[str, Any]]], output: Path) -> None:
+    """All of the file or nothing, a part at a time."""
+    from mercer.disk import replace_text
+
+    if output.suffix == ".csv":
+        replace_text(output, _lines(parts), mode=0o644)
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = list(chain.from_iterable(parts))
+    draft = output.with_name(f".{output.name}.draft")
+    try:
+        pq.write_table(pa.Table.from_pylist(rows), draft)
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def _lines(parts: Iterator[list[dict[str, Any]]]) -> Iterator[str]:

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer import terminal
-from mercer.cli_machines import Columns
-from mercer.cli_plan import Json
+from mercer.cli_terms import Columns, Json
 
 __all__ = ["eval_command", "inspect_command", "plot_command"]
 

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal
-from mercer.cli_machines import Dataset, Epsilon, LedgerName, Output, Seed, Unit
-from mercer.cli_plan import Delta, Json
+from mercer import terminal, terminal_places
+from mercer.cli_terms import (
+    FINER,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    NaValues,
+    Output,
+    Outside,
+    Overwrite,
+    Seed,
+    Unit,
+    noted,
+    one_epsilon,
+    rehearsed,
+    terms,
+)
 
 __all__ = ["synthesize_command"]
 
-_FINER = "Finer choices, all public"
 _FILES = "More files"
-_PICTURES = (".png", ".svg", ".pdf")
 
 
 def synthesize_command(
@@ -35,9 +51,11 @@ def synthesize_command(
         bool,
         typer.Option("--example-domain", help="Print a domain file to fill in, and stop."),
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be released, and stop.")
-    ] = False,
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
     csv: Annotated[
         Path | None,
         typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES),
@@ -62,28 +80,28 @@ def synthesize_command(
         str,
         typer.Option(
             help="landmarks; features: records are searched for; exponential: tiny domains.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = "landmarks",
     public: Annotated[
         Path | None,
         typer.Option(
             help="Public rows like those of the table: a CSV or Parquet file.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=_FINER)
+        int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=FINER)
     ] = None,
     weights: Annotated[
-        str, typer.Option(help="positive, l1, free or uniform.", rich_help_panel=_FINER)
+        str, typer.Option(help="positive, l1, free or uniform.", rich_help_panel=FINER)
     ] = "positive",
     bound: Annotated[
-        float, typer.Option(help="Of the sum of absolute weights: l1.", rich_help_panel=_FINER)
+        float, typer.Option(help="Of the sum of absolute weights: l1.", rich_help_panel=FINER)
     ] = 1.0,
     kernel: Annotated[
         str,
-        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER),
+        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER),
     ] = "gaussian",
     scale: Annotated[
         list[str] | None,
@@ -92,26 +110,26 @@ def synthesize_command(
             help="Of the kernel: private (the laws of the columns, for a part of the budget), "
             "public (a rule), auto (public with public rows, else private), a number, a share of "
             "every numeric column's width; or NAME=NUMBER for every column, in its units.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = None,
     choice_share: Annotated[
         float,
-        typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=_FINER),
+        typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=FINER),
     ] = 0.2,
     features: Annotated[
-        int | None, typer.Option(help="Number of random features.", rich_help_panel=_FINER)
+        int | None, typer.Option(help="Number of random features.", rich_help_panel=FINER)
     ] = None,
     restarts: Annotated[
-        int, typer.Option(help="How often the search starts.", rich_help_panel=_FINER)
+        int, typer.Option(help="How often the search starts.", rich_help_panel=FINER)
     ] = 1,
     device: Annotated[
-        str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=_FINER)
+        str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=FINER)
     ] = "numpy",
     seed: Seed = None,
     ledger: LedgerName = None,
     dataset: Dataset = None,
-    overwrite: Annotated[bool, typer.Option(help="Replace existing files.")] = False,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Release a weighted synthetic table: rows that anyone may analyse in place of the data.
@@ -121,15 +139,14 @@ def synthesize_command(
 
     A first domain file: mercer synthesize patients.csv --example-domain > domain.yaml
 
-    Numbers outside the bounds are clipped; rows that do not fit count and add nothing. Nothing is
-    spent if an argument is wrong.
+    Numbers outside the bounds are clipped, unless --outside drop; rows that do not fit count and
+    add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     if example_domain:
         from mercer.table_drafts import example_domain as draft
 
         print(draft(file), end="")
         return
-    from mercer import terminal_machines
     from mercer import terminal_tables as words
     from mercer.mechanisms.base import no_delta
     from mercer.record_data import open_records
@@ -137,10 +154,11 @@ def synthesize_command(
     from mercer.table_plans import plan_table
 
     source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}")
-    number = None if epsilon is None else epsilon[0]
-    places = _places(output, csv, parquet, plot, sample, overwrite, dry_run)
+    number = one_epsilon(epsilon)
+    _check_sample(sample, csv, parquet)
+    places = terminal_places.places(
+        output, overwrite, needed=not dry_run, csv=csv, parquet=parquet, plot=plot
+    )
     columns = _domain(domain, source)
     chosen: dict[str, Any] = {
         "domain": columns, "method": method, "kernel": kernel, "scale": _scale(scale),
@@ -151,24 +169,21 @@ def synthesize_command(
         chosen | {"pure": no_delta(delta)}, epsilon=number, delta=delta, choice_share=choice_share
     )
     open_records(source, domain=columns, unit=unit)  # names and types of its columns
+    chosen |= terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta, unit=unit,
+        outside=outside, restarts=restarts, device=device, choice_share=choice_share,
+        insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
+    )  # fmt: skip
     if not as_json:
         words.show_plan(plan)
-    if dry_run:
-        if as_json:
-            terminal.print_json({"plan": plan.to_dict()})
-        else:
-            print("Nothing was spent: no record was read.")
-        return
-    with words.progress(not as_json, source) as (tick, search), terminal_machines.warned(as_json):
-        release = synthetic(
-            source, **chosen, epsilon=number, delta=delta, unit=unit, restarts=restarts,
-            device=device, choice_share=choice_share, rng=seed, ledger=ledger, dataset=dataset,
-            progress=tick, searching=search,
-        )  # fmt: skip
-    written = _write(release, places, sample, seed)
+    with words.progress(not as_json) as (tick, search), noted(as_json):
+        release = synthetic(source, **chosen, progress=tick, searching=search)
+    rehearsed(release, as_json, plan=plan.to_dict())
+    written = _write(release, places, sample, seed, ledger, as_json)
     if as_json:
         told = words.summary(release) | {"plan": plan.to_dict()}
-        terminal.print_json(told | {name: str(place) for name, place in written.items()}, source)
+        terminal.print_json(told | written.told(), file)
+        written.leave()
         return
     words.show(release, f"Released a {words.describe(release)}")
     if not source.name.endswith((".parquet", ".pq")):
@@ -176,11 +191,10 @@ def synthesize_command(
             "Cells of a CSV file that do not fit their column count as missing: check the spelling "
             "of columns and levels."
         )
-    first = written["file"]
-    print(
-        f"Written to {', '.join(map(str, written.values()))}. Look at it: mercer plot {first}, or"
-    )
+    first = written.files["file"]
+    print(f"Written to {written.words()}. Look at it: mercer plot {first}, or")
     print(f"mercer eval {first} --expect COLUMN… --where COLUMN=VALUE…")
+    written.leave()
 
 
 def _given(name: str, value: Any, hint: str) -> Any:
@@ -239,48 +253,28 @@ def _public(path: Path, domain: Any, size: int | None) -> Any:
     return domain.table(rows[:most])
 
 
-def _places(
-    output: Path | None, csv: Path | None, parquet: Path | None, plot: Path | None,
-    sample: int | None, overwrite: bool, dry_run: bool,
-) -> dict[str, Path]:  # fmt: skip
-    """Where everything goes, checked before anything is spent."""
-    if sample is not None:
-        if csv is None and parquet is None:
-            raise ValueError("sample needs a file to write to: --csv rows.csv or --parquet …")
-        if not 1 <= sample <= 10_000_000:
-            raise ValueError(f"sample must be 1 to 10000000 rows, got {sample}")
-    found: dict[str, Path] = {}
-    for name, place, kinds in (
-        ("csv", csv, (".csv",)), ("parquet", parquet, (".parquet",)), ("plot", plot, _PICTURES),
-    ):  # fmt: skip
-        if place is None:
-            continue
-        if place.suffix not in kinds:
-            raise ValueError(f"{name} must end in {' or '.join(kinds)}, got {place.name!r}")
-        if not place.resolve().parent.is_dir():
-            raise ValueError(f"{name}: there is no folder {str(place.parent)!r}; create it first")
-        if not os.access(place.resolve().parent, os.W_OK):
-            raise ValueError(f"{name}: the folder {str(place.parent)!r} cannot be written to")
-        if place.exists() and not overwrite:
-            raise ValueError(f"{name} {str(place)!r} exists; choose another name, or --overwrite")
-        found[name] = place
-    if not dry_run:
-        found = {"file": terminal.target(output, overwrite), **found}
-    return found
+def _check_sample(sample: int | None, csv: Path | None, parquet: Path | None) -> None:
+    if sample is None:
+        return
+    if csv is None and parquet is None:
+        raise ValueError("sample needs a file to write to: --csv rows.csv or --parquet …")
+    if not 1 <= sample <= 10_000_000:
+        raise ValueError(f"sample must be 1 to 10000000 rows, got {sample}")
 
 
 def _write(
-    release: Any, places: dict[str, Path], sample: int | None, seed: int | None
-) -> dict[str, Path]:
+    release: Any, places: dict[str, Path], sample: int | None, seed: int | None,
+    ledger: str | None, as_json: bool,
+) -> terminal_places.Written:  # fmt: skip
     """The release first; all else can be made again from it."""
     from mercer.table_outputs import with_weights, write_csv, write_parquet
 
-    release.save(places["file"])
-    rows = with_weights(release) if sample is None else release.sample(sample, rng=seed)
-    if "csv" in places:
-        write_csv(rows, places["csv"])
-    if "parquet" in places:
-        write_parquet(rows, places["parquet"], release.privacy)
-    if "plot" in places:
-        release.plot(places["plot"])
-    return places
+    def rows() -> Any:
+        return with_weights(release) if sample is None else release.sample(sample, rng=seed)
+
+    return terminal_places.write(
+        release, places, ledger=ledger, as_json=as_json,
+        csv=lambda path: write_csv(rows(), path),
+        parquet=lambda path: write_parquet(rows(), path, release.privacy),
+        plot=release.plot,
+    )  # fmt: skip

@@ -34,7 +34,7 @@ from mercer.statements import Statement
 from mercer.statistic_releases import statistic_from
 from mercer.table_storage import records_from, table_from
 
-__all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "write"]
+__all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "text_of", "write"]
 
 FORMAT = "mercer-release"
 VERSION = 2
@@ -43,9 +43,22 @@ _LARGEST = 1 << 28  # bytes
 
 def write(fields: dict[str, Any], path: Path) -> Path:
     """Write a release, all of it or nothing: a crash leaves the old file or the new one."""
-    text = json.dumps({"format": FORMAT, "version": VERSION, **fields}, allow_nan=False, indent=1)
-    replace_text(path, text + "\n", mode=0o644)
+    text = text_of(fields)
+    try:
+        replace_text(path, text + "\n", mode=0o644)
+    except OSError as error:
+        missing = not path.resolve().parent.is_dir()
+        reason = f"there is no folder {str(path.parent)!r}" if missing else error.strerror
+        raise OSError(
+            error.errno, f"{reason}; the release is not lost: save it again to another place, at "
+            "no cost", str(path),
+        ) from None  # fmt: skip
     return path
+
+
+def text_of(fields: dict[str, Any]) -> str:
+    """All that the file of a release says."""
+    return json.dumps({"format": FORMAT, "version": VERSION, **fields}, allow_nan=False, indent=1)
 
 
 def load(path: str | Path) -> Release:
@@ -83,6 +96,8 @@ def from_dict(fields: object) -> Release:
     if version < 1:
         raise ValueError(f"its format version {version} does not exist")
     kind = top.get("kind", str)
+    if kind == "quantiles":
+        raise ValueError("it holds quantiles, which are numbers to read as they stand in the file")
     if kind not in _KINDS:
         raise ValueError(f"unknown kind {kind!r}; this version knows {', '.join(_KINDS)}")
     return _KINDS[kind](top)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -16,17 +15,19 @@ from mercer.folders import said_of
 
 __all__ = [
     "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_or_word",
-    "one_of", "order_of", "pairs", "places", "points_of", "print_json", "progress", "required",
-    "say_files", "show", "spread", "summary", "table", "target", "told",
+    "one_of", "order_of", "places", "points_of", "print_json", "progress", "required",
+    "say_files", "show", "spread", "summary", "table", "told",
 ]  # fmt: skip
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LISTS = (
     "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",
     "--quantiles", "--q", "--grid", "--derivative", "--edges", "--whole",
 )  # options that take several numbers  # fmt: skip
+_ENDS = ("--bounds", "--y-bounds")
 _WORDS = (
     "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
-    "--margin",
+    "--margin", "--na", "--na-values", "--format", "--keep",
 )  # … words  # fmt: skip
 
 
@@ -37,6 +38,9 @@ def spread(argv: list[str]) -> list[str]:
     while place < len(argv):
         option, place = argv[place], place + 1
         start = place
+        if option in _ENDS and place < len(argv) and not argv[place].startswith("-"):
+            out.append(f"{option}={argv[place]}")  # whatever it is: bounds say what they must be
+            place += 1
         while place < len(argv) and _belongs(option, argv[place]):
             out.append(f"{option}={argv[place]}")
             place += 1
@@ -52,8 +56,11 @@ def _belongs(option: str, token: str) -> bool:
         token = token.rpartition("=")[2]
     if option == "--bins":  # 20, or age=10 income=0,1e4,1e5
         return is_number(token.rpartition("=")[2].partition(",")[0])
-    if option in ("--bounds", "--edges") and re.fullmatch(r"\d{4}-\d{2}-\d{2}", token):
+    if option in ("--bounds", "--edges") and _DAY.fullmatch(token):
         return True
+    if option in _ENDS:  # age=0,100; and 0, 100 for a word about it
+        token = token.rpartition("=")[2].partition(",")[0]
+        return is_number(token) or bool(_DAY.fullmatch(token))
     return option in _LISTS and is_number(token)
 
 
@@ -63,34 +70,6 @@ def is_number(token: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def target(output: Path | None, overwrite: bool) -> Path:
-    """Where the release goes, checked before anything is spent."""
-    if output is None:
-        raise ValueError("output is missing: name the release file with -o, for example -o r.json")
-    if output.suffix != ".json":
-        raise ValueError(f"output must end in .json, got {output.name!r}")
-    if not output.resolve().parent.is_dir():
-        raise ValueError(f"output: there is no folder {str(output.parent)!r}; create it first")
-    if not os.access(output.resolve().parent, os.W_OK):
-        raise ValueError(f"output: the folder {str(output.parent)!r} cannot be written to")
-    if output.exists() and not overwrite:
-        raise ValueError(
-            f"output {str(output)!r} exists; choose another name, or --overwrite to replace that "
-            "release (what it cost stays spent)"
-        )
-    return output
-
-
-def pairs(bounds: list[float] | None) -> Any:
-    """Bounds as one pair, or a list of pairs."""
-    if not bounds:
-        return None
-    if len(bounds) % 2:
-        raise ValueError(f"bounds must be pairs LO HI, got {len(bounds)} number(s)")
-    couples = [(bounds[i], bounds[i + 1]) for i in range(0, len(bounds), 2)]
-    return couples[0] if len(couples) == 1 else couples
 
 
 def bandwidth_of(words: list[str] | None, dimension: int) -> Any:

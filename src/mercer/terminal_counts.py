@@ -19,7 +19,7 @@ from mercer.terminal_cells import cells_of, counted, lines_of, number, show_line
 from mercer.terminal_conditions import conditions
 from mercer.weighted import Interval
 
-__all__ = ["describe", "show", "show_values", "summary"]
+__all__ = ["describe", "show", "show_number", "show_values", "summary"]
 
 _SHOWN = 25  # cells of a table on a screen
 _TOLD = 10_000  # cells in JSON
@@ -78,11 +78,20 @@ def summary(release: AnyCounts, level: float = 0.95) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def show_number(release: CountRelease, level: float = 0.95) -> None:
+    """The number alone on a line, then its interval."""
+    print(number(release.value))
+    found = _ends(release, level)
+    of = f"{release.count} of {release.n}" if release.share else f"of {release.n} in all"
+    ends = f"{number(found['lower'])} to {number(found['upper'])}"
+    print(f"{level:.0%} interval {ends}, for the noise; {of}")
+
+
 def show(release: AnyCounts, heading: str, level: float = 0.95) -> None:
     """Promise and accuracy in words, then the cells with a bar each."""
     rows = [("promise", str(release.privacy)), ("attack", release.privacy.attack)]
     if isinstance(release, AnyNumber):
-        rows.append((value_name(release), _value_words(release, level)))
+        rows.insert(0, (value_name(release), _value_words(release, level)))
     rows += _accuracy(release, level)
     terminal.facts(heading, rows + terminal.notes(release))
     if isinstance(release, MarginsRelease):

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from mercer import terminal
-from mercer.checks import FindingWarning, Floats, PrivacyWarning
+from mercer.checks import Floats
 from mercer.domain import Domain
 from mercer.machines import MachineRelease
 from mercer.predictors import ClassifierRelease, RegressionRelease
 
-__all__ = [
-    "answers", "describe", "functions", "is_machine", "show", "show_values", "summary", "warned",
-]  # fmt: skip
+__all__ = ["answers", "describe", "functions", "is_machine", "show", "show_values", "summary"]
 
 _HOW = {
     "rule": "public rule",
@@ -31,22 +24,6 @@ _HOW = {
 def is_machine(release: object) -> bool:
     """Whether a release is a classifier or a regression."""
     return isinstance(release, MachineRelease)
-
-
-@contextmanager
-def warned(as_json: bool) -> Iterator[None]:
-    """What there is to know before a budget is spent, as one line on stderr."""
-
-    def tell(message: Warning | str, *_where: Any) -> None:
-        line = json.dumps({"warning": str(message)}) if as_json else f"Warning: {message}"
-        print(line, file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", PrivacyWarning)
-        warnings.simplefilter("ignore", FindingWarning)  # said with the release
-        warnings.showwarning = tell  # type: ignore[assignment]
-        yield
 
 
 def describe(release: MachineRelease) -> str:
