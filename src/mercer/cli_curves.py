@@ -12,8 +12,10 @@ from mercer import terminal, terminal_bounds, terminal_places
 from mercer.cli_terms import (
     Dataset,
     Delta,
+    DryRun,
     Epsilon,
     File,
+    Insist,
     Json,
     LedgerName,
     Output,
@@ -156,6 +158,8 @@ def curve_command(
     na_values: Annotated[
         list[str] | None,
         typer.Option(
+            "--na",
+            "--na-values",
             metavar="VALUE…",
             help="Numbers that stand for a missing height, such as -999. Text is missing anyway.",
             rich_help_panel=_FINER,
@@ -169,6 +173,8 @@ def curve_command(
             rich_help_panel=_FINER,
         ),
     ] = "clip",
+    insist: Insist = False,
+    dry_run: DryRun = False,
     seed: Seed = None,
     ledger: LedgerName = None,
     dataset: Dataset = None,
@@ -190,7 +196,8 @@ def curve_command(
     """
     from mercer.averaging import mean_curve, mean_curves
 
-    places = _places(output, by, groups, disjoint, overwrite)
+    file_out = Path("mean.json") if dry_run and output is None else output
+    places = _places(file_out, by, groups, disjoint, overwrite or dry_run)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)
     chosen: dict[str, Any] = {
         "columns": names, "grid": points, "long": tuple(long) if long else None,
@@ -199,7 +206,7 @@ def curve_command(
         "center": _level(center), "kernel": kernel, "scale": terminal.number_or_word(scale),
         "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
         "order": order, "missing": missing, "na_values": na_values, "outside": outside,
-        "rng": seed, "ledger": ledger, "dataset": dataset,
+        "insist": insist, "dry_run": dry_run, "rng": seed, "ledger": ledger, "dataset": dataset,
     }  # fmt: skip
     if by is None:
         releases = {"": ask(mean_curve, file, as_json=as_json, **chosen)}
