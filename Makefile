@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types peers clean
+.PHONY: demo test processors lint types peers clean
 
 $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("mercer needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
@@ -19,6 +19,10 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# the tests of linear algebra with the kernels of other processors, on 1, 2 and 8 threads
+processors: $(VENV)/.ready
+	$(BIN)/python .ci/processors
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

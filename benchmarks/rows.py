@@ -25,7 +25,7 @@ NOTE = """\
 Seconds are the least of {repeats} processes, two runs in each, and peak memory is the largest
 `ru_maxrss` of these.  Before the clock starts the process has released a file of 1,000 rows, so
 that OpenDP and PyArrow are imported; the file lies in the system's cache.  Mercer: `density(path,
-columns="age", bounds=(0, 100), epsilon=1, delta=1e-6)`, secure noise, bandwidth "auto"."""
+columns="age", bounds=(0, 100), epsilon=1, delta=1e-9)`, secure noise, bandwidth "auto"."""
 
 
 def write(path: Path, rows: int) -> None:
@@ -59,7 +59,7 @@ def groups(path: Path) -> int:
 def release(path: Path) -> object:
     import mercer
 
-    return mercer.density(path, columns="age", bounds=(0, 100), epsilon=1, delta=1e-6)
+    return mercer.density(path, columns="age", bounds=(0, 100), epsilon=1, delta=1e-9)
 
 
 JOBS: dict[str, Callable[[Path], object]] = {

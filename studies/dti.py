@@ -253,7 +253,13 @@ def side(visits: Visits, family: Family, rho: float, penalty: float) -> Side:
     """As printed, with the exact constant from the same draw, and Mercer's default."""
     smoothing = family.filter(rho, penalty)
     clean = smoothed(visits.coordinates.mean(axis=0), smoothing)
-    fixed = {"grid": T, "bound": visits.tau * (1 + 1e-6), "kernel": family.kernel, **PRINTED}
+    fixed = {
+        "grid": T,
+        "bound": visits.tau * (1 + 1e-6),
+        "kernel": family.kernel,
+        **PRINTED,
+        "insist": True,
+    }
     way = {"scale": smoothing.scales[0], "eta": 1.0, "penalty": penalty, "order": "paper"}
     exact = mercer.mean_curve(visits.curves, **fixed, **way, rng=SEED).coefficients
     ours = mercer.mean_curve(visits.curves, **fixed, rng=SEED).coefficients

@@ -73,7 +73,7 @@ def mean_square(values: Floats) -> float:
 
 def released(x: Floats, seed: int, *, kernel: str, calibration: str) -> mercer.DensityRelease:
     return mercer.density(
-        x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, bandwidth=H, boundary="open",
+        x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, insist=True, bandwidth=H, boundary="open",
         kernel=kernel, size=X.size if kernel == "exponential" else None,
         mechanism=GaussianMechanism(calibration=calibration), rng=seed,
     )  # fmt: skip
@@ -227,7 +227,9 @@ def defaults(x: Floats, draws: int) -> str:
     """Error to the true density of the default call, and of the estimate without noise."""
     errors = []
     for seed in range(1, draws + 1):
-        release = mercer.density(x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, rng=SEED + seed)
+        release = mercer.density(
+            x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, insist=True, rng=SEED + seed
+        )
         errors.append(mean_square(release(X) - truth()))
     return (
         f"Error to the true density, for comparison: {mean_square(estimate(x) - truth()):.4f} "

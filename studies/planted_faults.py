@@ -173,6 +173,7 @@ def replayed(
     def words(result: Any) -> str:
         said = [f"{c.what} moved {c.measured:.3g} of {c.declared:.3g}" for c in result.changes]
         said += ["other noise"] * (not result.same_noise) + ["other path"] * (not result.same_path)
+        said += ["other end"] * (not result.same_end)
         return "; ".join(said)
 
     return Finding(

@@ -29,7 +29,8 @@ def test_bins_hold_their_lower_edge_and_the_last_its_upper():
     assert axis.places(codes).tolist() == [0, 0, 0, 1, 2, 2, 2, 2, -1, -1, -1]
     dropped = one(bins=[0, 1, 2, 4], outside="drop")
     assert dropped.places(codes).tolist() == [-1, 0, 0, 1, 2, 2, 2, -1, -1, -1, -1]
-    assert axis.labels() == ["[0, 1)", "[1, 2)", "[2, 4]"]
+    assert axis.labels() == ["below 1", "[1, 2)", "2 and more"]  # what is beyond is counted there
+    assert dropped.labels() == ["[0, 1)", "[1, 2)", "[2, 4]"]
     assert axis.describe() == "x in 3 bins of [0, 4]"
 
 

@@ -77,7 +77,7 @@ def test_a_histogram_the_whole_way(folder, truth, capsys):
     assert re.search(r"each count +± 0 \(95%\), standard deviation", out)
     assert re.search(r"accuracy +All 10 cells together: expected absolute error", out)
     counts = np.histogram(truth["age"].clip(0, 100), bins=np.linspace(0, 100, 11))[0]
-    for name, count in (("[0, 10)", counts[0]), ("[90, 100]", counts[-1])):
+    for name, count in (("below 10", counts[0]), ("90 and more", counts[-1])):
         assert re.search(rf"^ {re.escape(name)} +{count} +{count} to {count} ", out, re.M), out
     assert out.count("█" * 24) >= 1  # the largest bar
     assert "Written to a.json, a.png" in out

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import mercer
 from mercer.cli import app
 from mercer.cli_curves import curve_command
-from mercer.curve_groups import columns_of_points, grid_in_names, split_by
+from mercer.curve_grids import grid_in_names
+from mercer.curve_groups import columns_of_points, split_by
 from mercer.terminal import spread
 from tests.shell import released, run
 

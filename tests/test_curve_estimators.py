@@ -23,7 +23,7 @@ NOT_APPLICABLE = {
     "check_n_features_in_after_fitting": "a column of numbers is points of the curve, not rows",
 }
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-QUICK = {"epsilon": 40, "delta": 1e-6}  # means nothing: the checks have a dozen curves
+QUICK = {"epsilon": 20, "delta": 1e-6}  # means nothing: the checks have a dozen curves
 T = np.linspace(0, 1, 25)
 
 

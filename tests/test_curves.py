@@ -28,7 +28,7 @@ from tests.conftest import ALPHA
 
 T = np.linspace(0, 1, 101)
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-NEARLY = {"epsilon": 1e9, "delta": None}  # means nothing, and adds next to no noise
+NEARLY = {"epsilon": 1e9, "delta": None, "insist": True}  # means nothing, and adds next to no noise
 
 
 @pytest.fixture
@@ -557,6 +557,7 @@ def test_one_curve_is_refused(curves):
         released(curves[:19], penalty="private-cv", epsilon=100)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")  # of what came out
 def test_a_penalty_too_small_is_said_before_spending(curves):
     with pytest.warns(PrivacyWarning, match=r"penalty = 1e-09.*a penalty of .* would bring it"):
         released(curves, order="paper", penalty=1e-9, scale=0.05)

@@ -168,10 +168,3 @@ def test_the_rule_knows_that_groups_share_the_budget(monkeypatch):
         )  # fmt: skip
         totals.append(seen[0])
     assert totals[1] > 2 * totals[0]
-
-
-def test_modules_that_see_curves_are_watched_by_replays():
-    from mercer import replays
-
-    missing = {"averager", "averaging", "curve_bounds", "curve_groups"} - set(replays._LEFT)
-    assert not missing

@@ -221,7 +221,9 @@ def test_several_rows_of_a_person_do_not_either(rng):
 
 
 def test_hardly_any_noise(rng):
-    found = histogram_density(mercer.histogram(values(100, rng), bins=EQUAL, epsilon=1e4))
+    found = histogram_density(
+        mercer.histogram(values(100, rng), bins=EQUAL, epsilon=1e4, insist=True)
+    )
     assert np.all(np.isfinite(found(POINTS)))
 
 

@@ -24,6 +24,8 @@ NOT_ANY = {
     "check_dtype_object": NO_ERROR,  # a cell that is no number
 }
 DECLARED = "reads the classes off y; they are public here and declared: (0, 1, 2)"
+ONE_PAIR = "fits a list of rows, whose width no record may decide; bounds must have a pair for each"
+NOT_RESPONSES = NOT_ANY | {"check_regressors_train": ONE_PAIR}  # test_checks_that_fit_a_list
 NOT_CLASSES = NOT_ANY | {
     "check_classifiers_regression_target": NO_ERROR,  # a label that is no class
     "check_classifiers_classes": DECLARED,  # the next three: test_checks_that_read_the_classes
@@ -31,7 +33,7 @@ NOT_CLASSES = NOT_ANY | {
     "check_decision_proba_consistency": DECLARED,
 }
 # A promise that means nothing, for checks of the accuracy on a few dozen rows.
-QUICK = {"epsilon": 40, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random"}
+QUICK = {"epsilon": 20, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random"}
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 
 
@@ -41,7 +43,7 @@ PROMISE = {"epsilon": 1.0, "delta": 1e-6}
         PrivateKernelRegressor(y_bounds=(-4, 4), size=64, **QUICK),
     ],
     expected_failed_checks=lambda estimator: (
-        NOT_CLASSES if isinstance(estimator, PrivateKernelClassifier) else NOT_ANY
+        NOT_CLASSES if isinstance(estimator, PrivateKernelClassifier) else NOT_RESPONSES
     ),
 )
 def test_sklearn_checks(estimator, check):
@@ -60,11 +62,18 @@ class Declaring(PrivateKernelClassifier):
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_checks_that_read_the_classes(loss):
-    model = Declaring(**QUICK, size=24, loss=loss)
+    model = Declaring(**QUICK | {"bounds": [(-4, 4)] * 2}, size=24, loss=loss)  # of two columns
     checks.check_classifiers_classes("Declaring", model)
     checks.check_classifiers_train("Declaring", model)
     if loss == "logistic":
         checks.check_decision_proba_consistency("Declaring", model)
+
+
+def test_checks_that_fit_a_list():
+    declared = QUICK | {"bounds": [(-4, 4)] * 10}
+    model = PrivateKernelRegressor(y_bounds=(-4, 4), size=64, **declared)
+    checks.check_regressors_train("PrivateKernelRegressor", model)
+    checks.check_regressors_train("PrivateKernelRegressor", model, readonly_memmap=True)
 
 
 @pytest.fixture
@@ -75,7 +84,7 @@ def blobs(rng):
     return np.clip(centres[place] + rng.normal(0, 0.07, (600, 2)), 0, 1), place
 
 
-UNIT = {"epsilon": 30.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "size": 30,
+UNIT = {"epsilon": 20.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "size": 30,
         "features": "random"}  # fmt: skip
 
 

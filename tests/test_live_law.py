@@ -180,7 +180,7 @@ def test_a_live_path_stands_on_the_estimate_itself(kernel, h, rng):
     points = rng.uniform(0, 1, 60)
     for smoother in ("gaussian", kernel):
         live = mercer.live(
-            np.repeat(rows, 5000), bounds=(0, 1), epsilon=50, delta=1e-3, bandwidth=h,
+            np.repeat(rows, 5000), bounds=(0, 1), epsilon=50, delta=1e-3, insist=True, bandwidth=h,
             kernel=kernel, smoother=smoother,
         )  # fmt: skip
         f = estimate(rows, points, smoother, h)

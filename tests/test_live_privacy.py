@@ -201,7 +201,7 @@ def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
     rows, other = pair(1, 0.1, 0.9)
     firsts = [
         mercer.live(
-            r, bounds=(0, 1), epsilon=epsilon, delta=delta, bandwidth=0.05, kernel=kernel,
+            r, bounds=(0, 1), epsilon=epsilon, delta=delta, insist=True, bandwidth=0.05, kernel=kernel,
             smoother=kernel, route="cholesky", rng=rng,
         )
         for r in (rows, other)

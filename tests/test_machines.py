@@ -410,6 +410,7 @@ class Watched(Seeded):
         return super().discrete_gaussian(scale, size)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")  # of what came out
 def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path):
     x = np.linspace(0, 1, 500)
     book = mercer.Ledger.create(tmp_path / "book.db")

@@ -1,7 +1,12 @@
 """The Markov form: exactly the kernel's Gaussian law, without a matrix of points x points."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from flint import arb, ctx
+from scipy.special import gammainc
 
 from mercer.kernels import Exponential, Matern32, Matern52
 from mercer.markov import path_from, sample_path, state_of, unwhiten, whiten
@@ -55,3 +60,13 @@ def test_path_takes_any_increasing_points(rng):
     assert sample_path(KERNELS[1], np.array([0.0, 0.2, 0.9]), rng=rng).shape == (3,)
     with pytest.raises(ValueError, match="increasing"):
         sample_path(KERNELS[1], np.array([0.0, 0.0]), rng=rng)
+
+
+@pytest.mark.parametrize("states", [1, 2, 3])
+def test_innovations_are_known_to_256_units_in_the_last_place(states, rng):
+    """What `whitener` supposes of the incomplete Gamma function."""
+    with ctx.workprec(400):
+        for s, x in itertools.product(range(1, 2 * states), np.exp(rng.uniform(-20, 6.5, 300))):
+            t = arb(float(x))
+            true = 1 - (-t).exp() * sum((t**k / math.factorial(k) for k in range(s)), arb(0))
+            assert abs(float((arb(float(gammainc(s, x))) / true - 1).mid())) < 240 * 2.0**-53

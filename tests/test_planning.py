@@ -39,7 +39,7 @@ def test_less_privacy_or_more_data_is_more_accurate():
 def test_sampling_error_is_that_of_the_estimate_without_privacy(rng):
     """Mean over fresh samples of the squared distance to the mean estimate, interior bandwidth."""
     plan = mercer.density_plan(n=500, bounds=(0, 1), bandwidth=0.05, **PROMISE)
-    loud = {"epsilon": 50.0, "delta": 0.5, "bounds": (0, 1), "bandwidth": 0.05}
+    loud = {"epsilon": 50.0, "delta": 0.5, "insist": True, "bounds": (0, 1), "bandwidth": 0.05}
     x = (np.arange(200) + 0.5) / 200
     curves = np.array([mercer.density(rng.random(500), rng=rng, **loud).raw(x) for _ in range(40)])
     real = np.mean((curves - 1.0) ** 2)

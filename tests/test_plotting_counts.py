@@ -78,7 +78,7 @@ def test_bins_have_bars_error_bars_and_the_promise(ages, tmp_path):
 
 def test_unequal_bins_are_drawn_by_area():
     values = [5] * 100 + [50] * 300
-    release = mercer.histogram(values, columns="x", bins=[0, 10, 100], epsilon=400)
+    release = mercer.histogram(values, columns="x", bins=[0, 10, 100], epsilon=400, insist=True)
     figure = release.plot()
     assert heights(figure) == [10, pytest.approx(300 / 90)]
     assert "count per unit of x" in texts(figure)
@@ -101,12 +101,12 @@ def test_many_bins_are_put_together_without_bias():
 
 
 def test_levels_stand_or_lie():
-    few = mercer.histogram(["a"] * 30 + ["b"] * 70, columns="kind", categories=["a", "b"], other="c", epsilon=400)  # fmt: skip
+    few = mercer.histogram(["a"] * 30 + ["b"] * 70, columns="kind", categories=["a", "b"], other="c", epsilon=400, insist=True)  # fmt: skip
     figure = few.plot()
     assert heights(figure) == [30, 70, 0]
     assert {"a", "b", "c", "kind", "count"} <= set(texts(figure))
     names = [f"{WARD} {i:02d}" for i in range(40)]
-    many = mercer.histogram(names[:3] * 10 + names[20:21] * 5, columns="ward", categories=names, epsilon=400)  # fmt: skip
+    many = mercer.histogram(names[:3] * 10 + names[20:21] * 5, columns="ward", categories=names, epsilon=400, insist=True)  # fmt: skip
     page = CountPage.of(many, None)
     assert page.size[1] > 8
     figure = many.plot()
@@ -115,7 +115,9 @@ def test_levels_stand_or_lie():
     assert labels[0] == "general surgery and traumato… the stairs 00"
     words = texts(figure)
     assert any("10 smaller ones are not shown" in word for word in words)
-    whole = mercer.histogram([1, 2, 2, 5], columns="visits", bins=range(7), epsilon=400)
+    whole = mercer.histogram(
+        [1, 2, 2, 5], columns="visits", bins=range(7), epsilon=400, insist=True
+    )
     assert heights(whole.plot()) == [0, 1, 2, 0, 0, 1, 0]
 
 
@@ -153,7 +155,9 @@ def test_two_columns_are_a_map_with_numbers():
 
 def test_more_columns_and_margins_are_a_page():
     rows = people()
-    release = mercer.table(rows, domain=DOMAIN, bins={"age": 4, "day": 12}, epsilon=400)
+    release = mercer.table(
+        rows, domain=DOMAIN, bins={"age": 4, "day": 12}, epsilon=400, insist=True
+    )
     figure = release.plot()
     assert len(figure.axes) == 5
     assert heights(figure, 2) == [sum(not row["ill"] for row in rows), sum(row["ill"] for row in rows)]  # fmt: skip

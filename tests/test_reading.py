@@ -157,7 +157,9 @@ def test_levels_that_differ_by_case_or_blanks_alone_are_refused():
     rows = [{"x": 1.0, "sex": "F"}] * 20
     for levels in (["f", "F"], ["a b", "a  B"], ["Zürich", "ZÜRICH"]):
         for call in (
-            lambda levels=levels: mercer.histogram(rows, columns="sex", categories=levels, epsilon=1),
+            lambda levels=levels: mercer.histogram(
+                rows, columns="sex", categories=levels, epsilon=1
+            ),
             lambda levels=levels: mercer.table(rows, domain={"sex": levels}, epsilon=1),
             lambda levels=levels: mercer.synthetic(rows, domain={"sex": levels}, epsilon=1),
             lambda levels=levels: mercer.classifier(
@@ -205,7 +207,9 @@ def test_bounds_by_name_and_of_dates():
     assert named(30.0) == mercer.density(rows, columns="age", bounds=(0, 100), epsilon=1, rng=0)(30)
     two = mercer.density(rows, bounds={"age": (0, 100), "who": (0, 300)}, epsilon=5, rng=0)
     assert two.domain.names == ("age", "who")
-    days = mercer.density(rows, columns="day", bounds=("2020-01-01", "2020-12-31"), epsilon=5, rng=0)
+    days = mercer.density(
+        rows, columns="day", bounds=("2020-01-01", "2020-12-31"), epsilon=5, rng=0
+    )
     assert days.domain.describe() == "day in [2020-01-01, 2020-12-31]"
     assert days("2020-03-01") == days(datetime.date(2020, 3, 1)) == days(18322.0) > 0
     assert 0.05 < days.integral("2020-02-01", "2020-03-01") < 0.2
@@ -326,7 +330,8 @@ def test_dry_runs_read_no_cell_and_spend_nothing(tmp_path):
             assert isinstance(found, mercer.DryRun), what
             assert (found.what, found.n, found.unit, found.epsilon) == (what, n, "row", 1)
             assert found.expected
-            assert "epsilon = 1, delta =" in found.charge and "d: " in found.charge
+            assert "epsilon = 1, delta =" in found.charge
+            assert "d: " in found.charge
             assert str(found).startswith("Dry run: nothing was spent")
         with pytest.raises(mercer.BudgetExceeded):
             call(sources[1], epsilon=4, **given, **book)
@@ -339,9 +344,13 @@ def test_the_outcome_of_a_dry_run_does_not_follow_the_records():
     for call in (
         lambda x: mercer.density(x, bounds=(0, 1), epsilon=1, dry_run=True),
         lambda x: mercer.histogram(x, bins=5, bounds=(0, 1), epsilon=1, dry_run=True),
-        lambda x: mercer.classifier(x, [0, 1] * 50, classes=(0, 1), bounds=(0, 1), epsilon=1, dry_run=True),  # fmt: skip
+        lambda x: mercer.classifier(
+            x, [0, 1] * 50, classes=(0, 1), bounds=(0, 1), epsilon=1, dry_run=True
+        ),
     ):
-        found = {str(call(x)) for x in (np.zeros(100), np.linspace(0, 1, 100), np.full(100, np.nan))}
+        found = {
+            str(call(x)) for x in (np.zeros(100), np.linspace(0, 1, 100), np.full(100, np.nan))
+        }
         assert len(found) == 1
     cells = [{"age": Untouched()}] * 99 + [{"age": 3}]
     with pytest.raises(AssertionError):  # the guard works: a real reader does look

@@ -421,9 +421,20 @@ def test_bad_targets():
         reduce(target, frequencies[:, 0], box(2), size=2)
     with pytest.raises(ValueError, match="embed must give 2 coordinates"):
         reduce(target, frequencies, box(3), size=2)
+
+
+def test_a_target_of_which_nothing_is_left_gives_equal_weights():
+    """The target was paid for: an error after the charge would lose it."""
+    _, frequencies = cloud(2, 20)
     for name in ("free", "l1"):
-        with pytest.raises(ValueError, match="all weights vanish"):
-            reduce(np.zeros(40), frequencies, box(2), size=2, weights=name)
+        found = reduce(np.zeros(40), frequencies, box(2), size=3, weights=name)
+        assert found.level
+        assert np.array_equal(found.weights, np.full(3, 1 / 3))
+        assert found.codes.shape == (3, 2)
+        assert len(np.unique(found.codes, axis=0)) == 3
+        assert found.history[-1] == (3, found.distance)
+        moved = reduce(np.full(40, 0.1), frequencies, box(2), size=3, weights=name)
+        assert not moved.level
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,11 @@ from mercer.mechanisms import Gaussian
 from tests.conftest import ALPHA
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-LOUD = {"epsilon": 50.0, "delta": 0.5}  # next to no noise: compares with the estimate itself
+LOUD = {
+    "epsilon": 50.0,
+    "delta": 0.5,
+    "insist": True,
+}  # next to no noise: compares with the estimate itself
 
 
 @pytest.fixture
@@ -216,7 +220,9 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     data, runs = rng.beta(2, 4, 300), 1200
     first = mercer.density(data, bounds=(0, 1), rng=rng, **PROMISE, **options)
     x = np.linspace(0, 1, 201)
-    quiet = mercer.density(data, bounds=(0, 1), rng=rng, epsilon=30.0, delta=0.4, **options).raw(x)
+    quiet = mercer.density(
+        data, bounds=(0, 1), rng=rng, epsilon=30.0, delta=0.4, insist=True, **options
+    ).raw(x)
     e = first.basis.features(x[:, None]) * first.filter
     draws = np.array(Seeded(rng).discrete_gaussian(2.0**30, first.basis.size * runs)) / 2.0**30
     noise = first.noise.scale * first.scale * (e @ draws.reshape(-1, runs))

@@ -1,10 +1,19 @@
 """Replay: every release function, on worst, random and odd neighbours, with its noise frozen."""
 
+import importlib
+import pkgutil
+import re
+import threading
+import types
+import warnings
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import mercer
+from mercer import cells, replay_runs, replays, rows
 from mercer.replays import measure
 from mercer.selection import cv_bandwidth, scott_bandwidth
 
@@ -124,6 +133,156 @@ def test_replay_sees_each_kind_of_fault(rng):
         return mercer.density(data, bounds=(0, 1), epsilon=1, missing="drop", rng=rng)
 
     assert not mercer.replay(dropped, (np.append(rest, 0.2), np.append(rest, np.nan))).kept
+
+
+def release_of(data, rng, **given):
+    return mercer.density(data, bounds=(0, 1), epsilon=1, bandwidth=0.3, rng=rng, **given)
+
+
+@pytest.fixture
+def odd(rng):
+    """Neighbours of which one has a value above 0.9."""
+    rest = rng.random(N - 1) * 0.8
+    return np.append(rest, 0.2), np.append(rest, 0.95)
+
+
+def test_an_exception_is_an_output(odd):
+    def refused(data, rng, after):
+        out = release_of(data, rng) if after else None
+        if data[-1] > 0.9:
+            raise ValueError(f"{data[-1]} is too much")
+        return out or release_of(data, rng)
+
+    for after in (True, False):
+        for pair in (odd, odd[::-1]):
+            found = mercer.replay(partial(refused, after=after), pair)
+            assert not found.same_end
+            assert not found.kept
+            assert sorted(found.ended) == ["ValueError", "a release"]
+            assert "ValueError" in str(found)
+            assert "an exception follows the data" in str(found)
+            assert "0.95" not in str(found)  # what it says may show a record
+    texts = mercer.replay(lambda d, rng: release_of(d, rng, kernel=f"k{d[-1]}"), odd)
+    assert not texts.same_end
+    assert "DIFFERENT texts" in str(texts)
+    assert "k0" not in str(texts)
+
+
+def test_the_same_error_on_both_sides_is_told(odd):
+    found = mercer.replay(lambda d, rng: release_of(d, rng, kernel="none"), odd)
+    assert found.same_end
+    assert not found.kept
+    assert str(found) == "nothing sensitive was shown\nboth runs ended with the same ValueError"
+
+    def late(data, rng):
+        release_of(data, rng)
+        raise OSError("the disk is full")
+
+    assert mercer.replay(late, odd).kept  # what was shown moved as declared, whatever came then
+
+
+@pytest.mark.parametrize("threaded", [False, True])
+def test_a_warning_is_an_output(threaded, odd):
+    def told(data, rng):
+        def warn():
+            if data[-1] > 0.9:
+                warnings.warn("too much", stacklevel=1)
+
+        if threaded:
+            thread = threading.Thread(target=warn)
+            thread.start()
+            thread.join()
+        else:
+            warn()
+        return release_of(data, rng)
+
+    found = mercer.replay(told, odd)
+    assert (found.same_end, found.same_path, found.same_noise) == (True, True, True)
+    assert not found.same_warnings
+    assert not found.kept
+    assert "DIFFERENT warnings" in str(found)
+
+
+def test_a_file_is_an_output(odd):
+    def field(data, rng):
+        fields = release_of(data, rng).to_dict()
+        return fields | ({"note": "odd"} if data[-1] > 0.9 else {})
+
+    def statement(data, rng):
+        fields = release_of(data, rng).to_dict()
+        complete = int(np.sum(data < 0.9))  # how many rows are complete is not public
+        return fields | {"privacy": fields["privacy"] | {"n": complete}}
+
+    for faulty in (field, statement):
+        found = mercer.replay(faulty, odd)
+        assert not found.same_file
+        assert not found.kept
+        assert "DIFFERENT fields" in str(found)
+    assert mercer.replay(lambda d, rng: release_of(d, rng).to_dict(), odd).kept
+
+
+def moved(function, file):
+    """A function as if it stood in a file."""
+    code = function.__code__.replace(co_filename=file)
+    return types.FunctionType(code, function.__globals__, None, None, function.__closure__)
+
+
+def test_a_branch_left_of_the_door_is_seen_wherever_it_is(odd, monkeypatch):
+    """In any module and function: none is named in replays.py."""
+    whole, single = cells.Reader.objects, rows.ArrayRows._whole
+
+    def of_all(self, values):
+        if any(isinstance(v, str) for v in values):
+            self.seen = True
+        return whole(self, values)
+
+    def of_chunks(self):
+        for chunk in single(self):
+            if np.any(chunk > 0.9):
+                self.seen = True
+            yield chunk
+
+    def counted(values, rng):
+        return mercer.histogram(values, categories=["a", "b"], epsilon=5, rng=rng)
+
+    texts = ["a", "b", "a", 7], ["a", "b", "a", "b"]
+    mixed = [7, 7, 7, 7], [7, 7, 7, "b"]
+    assert mercer.replay(release_of, odd).kept
+    assert mercer.replay(counted, texts).kept
+    assert mercer.replay(counted, mixed).kept
+    monkeypatch.setattr(rows.ArrayRows, "_whole", moved(of_chunks, rows.__file__))
+    monkeypatch.setattr(cells.Reader, "objects", moved(of_all, cells.__file__))
+    for function, pair in ((release_of, odd), (counted, mixed)):
+        found = mercer.replay(function, pair)
+        assert not found.same_path
+        assert not found.kept
+        assert re.search(r"a branch follows the data \(\w+\.py:\d+\)", str(found))
+
+
+def test_how_often_and_how_one_cell_is_read_is_timing():
+    """Cells of other types go other ways, one by one; their number changes no path."""
+
+    def counted(values, rng):
+        return mercer.histogram(values, bins=[0, 1, 2], epsilon=5, rng=rng)
+
+    for other in ("1", None, True, b"1", "x", np.float32(1), 10**400, object()):
+        assert mercer.replay(counted, ([0, 1, 1, 1], [0, 1, 1, other])).kept
+
+
+def test_no_function_is_exempt_and_every_module_left_of_the_door_is_watched():
+    layers = {}
+    for module in pkgutil.walk_packages(mercer.__path__, "mercer."):
+        if not module.name.startswith(("mercer.server", "mercer.__main__")):
+            stated = re.search(r"Layer (\d)", importlib.import_module(module.name).__doc__ or "")
+            assert stated, f"{module.name} does not say its layer"
+            layers[module.name.split(".")[1]] = int(stated[1])
+    from tests.test_architecture import LAYER, LAYERS
+
+    wrong = {name for name in layers if layers[name] != LAYER[name]}
+    assert not wrong  # what a module says of its layer is what the design says
+    assert {name for name in layers if layers[name] == replay_runs._DOOR} == set(LAYERS[4])
+    for module in (replays, replay_runs):
+        assert not [name for name in vars(module) if "EXEMPT" in name or "LEFT" in name]
 
 
 def test_changes_are_measured_in_their_norm(rng):

@@ -88,13 +88,16 @@ print(digest.hexdigest())
 
 
 def test_same_bits_without_the_processors_vector_instructions():
-    """A stand-in for another machine: NumPy with its dispatched instruction sets turned off."""
+    """A stand-in for another machine: NumPy's dispatched loops off, the oldest BLAS on 8 threads."""
     from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
     enabled = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     if not enabled:
         pytest.skip("this processor has no instruction sets to turn off")
-    plain = os.environ | {"NPY_DISABLE_CPU_FEATURES": " ".join(enabled)}
+    plain = os.environ | {
+        "NPY_DISABLE_CPU_FEATURES": " ".join(enabled), "OPENBLAS_CORETYPE": "Prescott",
+        "OPENBLAS_NUM_THREADS": "8",
+    }  # fmt: skip
     outputs = [
         subprocess.run(
             [sys.executable, "-W", "ignore", "-c", PROGRAM],

@@ -103,7 +103,7 @@ def test_without_privacy_to_speak_of_the_release_is_the_empirical_embedding(rng)
     rows = blobs(rng, 300)
     kernel = {"x": 0.1, "y": 0.1}
     free = mercer.synthetic(
-        rows, domain=PLANE, epsilon=1e7, public=rows, scale=kernel, weights="free"
+        rows, domain=PLANE, epsilon=1e7, insist=True, public=rows, scale=kernel, weights="free"
     )
     assert free.mmd(rows) < 1e-3
     assert free.expect("x") == pytest.approx(rows[:, 0].mean(), abs=2e-3)
@@ -202,7 +202,7 @@ def test_intervals_cover_the_estimate_without_noise():
     rng = np.random.default_rng(11)
     rows = blobs(rng, 2000)
     settings = {"domain": PLANE, "size": 60, "weights": "free", "scale": 0.2}
-    truth = mercer.synthetic(rows, epsilon=1e8, rng=0, **settings)
+    truth = mercer.synthetic(rows, epsilon=1e8, insist=True, rng=0, **settings)
     shown = truth.smooth(penalty=0)
     goal = float(shown.weights @ shown.view()["x"])
     inside, runs = 0, 60

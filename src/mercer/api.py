@@ -16,6 +16,7 @@ from mercer.data import Rows, open_rows
 from mercer.densities import DensityRelease
 from mercer.domain import Domain
 from mercer.expected import of_density
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import Mechanism
 from mercer.mechanisms.base import check_promise
@@ -150,10 +151,17 @@ def density(
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)
-    n = count_of(tally, rows, missing)
+    n = count_of(tally, rows, "zero" if dry_run else missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
     paid, alone = None, promise
     if split is not None:
+        for widths in split.extremes(domain):  # what is wrong with any is found before the charge
+            basis_of, shape = replace(recipe, bandwidth=np.array(widths)).build(
+                domain, n=n, **split.noise
+            )
+            trial = DensitySummary(tally, basis_of, shape, n=n, unit=protected)
+            moved = trial.sensitivity(recipe.mechanism.norm)
+            recipe.mechanism.calibrate(moved, trial.size, **split.noise)
         paid = split.spend(recipe.mechanism, purse, n=n, unit=protected, what=what)
         alone = split.noise
         widths = split.draw(tally, domain, purse, n=n, boundary=recipe.boundary)
@@ -171,7 +179,7 @@ def density(
         choice = split.method if split else _choice(recipe)
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
-    return publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid)
+    return tell(publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid))  # fmt: skip  # noqa: E501
 
 
 def _choice(recipe: Recipe) -> str:

@@ -12,9 +12,11 @@ import numpy as np
 from mercer.bandwidths import Split
 from mercer.centers import center_of
 from mercer.checks import Floats, check_choice, check_positive
+from mercer.curve_chunks import Blank
 from mercer.curve_data import Curves
 from mercer.curve_recipes import CurveRecipe
 from mercer.curves import CurveRelease
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import Exponential
 from mercer.mechanisms.base import Promise, check_promise, no_delta
@@ -27,7 +29,7 @@ from mercer.rules_curves import cameron_martin
 from mercer.statements import Statement
 from mercer.summaries.curve_pieces import MOST_BITS
 from mercer.summaries.curve_scores import FOLDS, fold_scores
-from mercer.summaries.curves import MISSING, CurveSummary, CurveTally, tally_curves
+from mercer.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
 
 __all__ = ["Asked", "Gathered", "check_disjoint"]
 
@@ -63,6 +65,7 @@ class Asked:
     promise: Promise
     bound: float
     missing: str
+    outside: str
     split: Split | None
 
     @classmethod
@@ -70,7 +73,8 @@ class Asked:
         cls, *, bound: object, epsilon: object, delta: object, unit: str | None,
         kernel: object = "gaussian", scale: object = "auto", penalty: object = "auto",
         eta: object = "auto", order: object = "noise-first", noise_kernel: object = None,
-        size: object = None, missing: object = "fill", choice_share: object = 0.2,
+        size: object = None, missing: object = "fill", outside: object = "clip",
+        choice_share: object = 0.2,
     ) -> Asked:  # fmt: skip
         if bound is None:
             raise ValueError(
@@ -86,6 +90,7 @@ class Asked:
         )  # fmt: skip
         promise = check_promise(recipe.mechanism, epsilon, delta)
         rule = check_choice("missing", missing, MISSING)
+        beyond = check_choice("outside", outside, OUTSIDE)
         split = None
         if recipe.private:
             if unit is not None or rule == "drop":
@@ -94,7 +99,7 @@ class Asked:
                     "unit nor with missing='drop'; use 'auto', which is free"
                 )
             split = Split.of("private-cv", recipe.mechanism, promise, choice_share)
-        return cls(recipe, promise, radius, rule, split)
+        return cls(recipe, promise, radius, rule, beyond, split)
 
     def read(
         self, curves: Curves, center: object, progress: Callable[[int], None] | None
@@ -107,17 +112,20 @@ class Asked:
                 "penalty='private-cv' makes folds by the curves' places, which a damaged line of a "
                 "CSV file would move; use a Parquet file or a data frame, or penalty='auto'"
             )
-        if progress is not None:
+        if progress is not None and curves.unit is None:
             curves.progress(progress)
         tally = tally_curves(
             curves, polynomials, center=middle, bound=self.bound, missing=self.missing,
-            folds=FOLDS if self.recipe.private else 1,
+            outside=self.outside, folds=FOLDS if self.recipe.private else 1,
         )  # fmt: skip
-        n = tally.rows if self.missing != "drop" else tally.complete
+        dry = isinstance(curves, Blank)
+        n = tally.complete if self.missing == "drop" and not dry else tally.rows
         if curves.unit is not None:
             if self.missing == "drop":
                 raise ValueError("missing='drop' cannot be combined with unit; drop them first")
             n = tally.persons
+            if progress is not None:  # how many curves a person has is not public
+                progress(n)
         least = 2 * FOLDS if self.recipe.private else 2
         if n < least:
             what = f"different {curves.unit!r}" if curves.unit else "curves"
@@ -198,8 +206,8 @@ class Asked:
                 **fields, kernel=recipe.kernel, scale=scale, eta=recipe.eta, penalty=recipe.penalty
             )  # fmt: skip
 
-        return publish(
-            summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid
+        return tell(
+            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
         )
 
     def _known(self, read: Gathered, promise: Promise) -> Filter | None:
@@ -247,9 +255,9 @@ class Asked:
 
 def check_disjoint(sources: Mapping[Any, Curves], unit: str) -> None:
     """Which group a person is in is public, so it may be checked."""
-    seen: set[str] = set()
+    seen: set[bytes | None] = set()
     for source in sources.values():
-        own = {name for part in source.persons() for name in identities(part).to_pylist()}
+        own = {name for part in source.persons() for name in _spelt(part)}
         own.discard(None)
         if seen & own:
             raise ValueError(
@@ -257,3 +265,11 @@ def check_disjoint(sources: Mapping[Any, Curves], unit: str) -> None:
                 "cannot each have the whole budget"
             )
         seen |= own
+
+
+def _spelt(people: Any) -> list[bytes | None]:
+    """Names of persons as they are written: not all of them are UTF-8."""
+    import pyarrow as pa
+
+    names: list[bytes | None] = identities(people).cast(pa.large_binary()).to_pylist()
+    return names

@@ -9,21 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from mercer import entropy
 from mercer.averager import Asked, check_disjoint
+from mercer.calls import call
 from mercer.curve_data import open_curves, protected
 from mercer.curve_groups import split_by
 from mercer.curves import CurveRelease
+from mercer.expected import of_curve
 from mercer.publish import LedgerLike, Purse
 
 __all__ = ["mean_curve", "mean_curves"]
 
-_OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing")
+_OPTIONS = (
+    "kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing", "outside",
+)  # fmt: skip
 
 
-@np.errstate(all="ignore")  # a caller's settings must not turn a value into an exception
+@call(of_curve)
 def mean_curve(
     curves: object,
     *,
@@ -44,7 +46,11 @@ def mean_curve(
     noise_kernel: str | None = None,
     size: object = None,
     missing: str = "fill",
+    na_values: object = None,
+    outside: str = "clip",
     choice_share: float = 0.2,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -55,14 +61,15 @@ def mean_curve(
     Parameters
     ----------
     curves
-        A matrix with one curve a row (surfaces: a stack of matrices) and its `grid` (in a list of
-        lists, one of another length counts as a curve without heights); a list of
-        (t, x) pairs on grids of their own; a scikit-fda `FDataGrid` or `FDataBasis`; a data
+        A matrix with one curve a row (surfaces: a stack of matrices) and its `grid`; a list of
+        (t, x) pairs on grids of their own, without a `grid` (in a list, a curve of another shape
+        has no heights); a scikit-fda `FDataGrid` or `FDataBasis`; a data
         frame, an Arrow table, or the path of a CSV or Parquet file, wide (`columns`) or `long`.
         Wide files are streamed.
     grid
         The public points at which the rows of a matrix were seen, increasing and not necessarily
-        even; for surfaces a pair of such.
+        even; for surfaces a pair of such.  It may not contradict numbers in the names of columns,
+        as age_1.25.
     bound
         Public bound on the root mean square of a curve over its domain (the L2 norm where the
         domain is rescaled to have length one).  Curves beyond it are scaled down to it; how many
@@ -98,7 +105,14 @@ def mean_curve(
         Gaps in a curve: "fill" (default): a straight line between the points seen, level beyond
         them; a curve without any point counts as the centre.  "zero": a curve with a gap counts
         as the centre.  "drop": the number of complete curves is public, and only they count.
-    choice_share, rng, ledger, dataset, progress
+    na_values
+        Numbers that stand for a missing height, for example [-999, 999].  Text that is no number
+        is missing without being named.
+    outside
+        Curves beyond the bound: "clip" (default) scales them down to it.  "drop": they count as
+        the centre, and still in the number of curves.  Norms are rounded up, by less than a
+        thousandth, so a curve that close to the bound may be beyond it.
+    choice_share, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -116,16 +130,20 @@ def mean_curve(
     ask = Asked.of(
         bound=bound, epsilon=epsilon, delta=delta, kernel=kernel, scale=scale, penalty=penalty,
         eta=eta, order=order, noise_kernel=noise_kernel, size=size, missing=missing,
-        choice_share=choice_share, unit=unit,
+        outside=outside, choice_share=choice_share, unit=unit,
     )  # fmt: skip
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit,
+        insist=insist, dry_run=dry_run,
+    )  # fmt: skip
     opened = open_curves(
-        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit
+        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
+        na_values=na_values, dry_run=dry_run,
     )  # fmt: skip
     return ask.release(ask.read(opened, center, progress), purse)
 
 
-@np.errstate(all="ignore")
+@call(of_curve)
 def mean_curves(
     curves: object,
     *,
@@ -141,6 +159,9 @@ def mean_curves(
     columns: object = None,
     long: object = None,
     unit: str | None = None,
+    na_values: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -163,10 +184,12 @@ def mean_curves(
         For a table or file: the column, and the values in it that are groups.  Rows with another
         value are in no group.  The table is read into memory; a curve of a long table is in the
         group of its first row.
-    grid, bound, epsilon, delta, center, bounds, columns, long, unit, rng, ledger, dataset, progress
+    grid, bound, epsilon, delta, center, bounds, columns, long, unit, na_values
         As in `mercer.mean_curve`, for all groups.
+    insist, dry_run, rng, ledger, dataset, progress
+        As in `mercer.mean_curve`.
     options
-        kernel, scale, eta, penalty, order, noise_kernel, size and missing.
+        kernel, scale, eta, penalty, order, noise_kernel, size, missing and outside.
 
     Examples
     --------
@@ -201,7 +224,10 @@ def mean_curves(
     ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit,
+        insist=insist, dry_run=dry_run,
+    )  # fmt: skip
     if isinstance(curves, Mapping):
         parts: Mapping[Any, object] = curves
         for data in parts.values():  # each may be a file with a note of its ledger
@@ -211,7 +237,8 @@ def mean_curves(
         columns = None
     sources = {
         name: open_curves(
-            data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit
+            data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
+            na_values=na_values, dry_run=dry_run,
         )
         for name, data in parts.items()
     }  # fmt: skip

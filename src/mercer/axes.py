@@ -161,8 +161,11 @@ class Axis:
             held = [(math.ceil(a), math.ceil(b) - 1) for a, b in pairwise(self.edges)]
             return [self.end(a) if a == b else f"{self.end(a)}..{self.end(b)}" for a, b in held]
         ends = [self.end(edge) for edge in self.edges]
-        pairs = [f"[{a}, {b})" for a, b in pairwise(ends)]
-        return [*pairs[:-1], pairs[-1][:-1] + "]"]
+        words = [f"[{a}, {b})" for a, b in pairwise(ends)]
+        words[-1] = words[-1][:-1] + "]"
+        if self.clips and len(words) > 1:  # whatever is beyond the edges is counted there
+            words[0], words[-1] = f"below {ends[1]}", f"{ends[-2]} and more"
+        return words
 
     def end(self, code: float) -> str:
         """An edge in words."""

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from scipy.optimize import brentq
 
 from mercer import entropy as sources
@@ -18,8 +17,8 @@ from mercer.calls import call
 from mercer.checks import check_choice, check_epsilon, check_positive
 from mercer.choices import BandwidthRelease
 from mercer.composition import decimal, delta_of, gaussian_beside
-from mercer.domain import Domain
-from mercer.draws import Held, draw_spread, part
+from mercer.domain import MAX_DIMENSION, Domain
+from mercer.draws import Held, check_share, draw_spread, part
 from mercer.entropy import Entropy
 from mercer.expected_choices import of_bandwidth
 from mercer.mechanisms import Mechanism
@@ -61,6 +60,8 @@ class Split:
             raise ValueError(f"choice_share must be below 1, got {number:g}; 0.2 is usual")
         epsilon, delta = promise["epsilon"], promise["delta"]
         first = epsilon * number
+        check_share(first, 2 * MAX_DIMENSION if method == "private-scott" else 1)
+        check_share(epsilon - first, 1)
         rest = float(decimal(epsilon) - decimal(first))
         while decimal(first) + decimal(rest) > decimal(epsilon):
             rest = math.nextafter(rest, 0.0)
@@ -83,6 +84,14 @@ class Split:
             self.events, purse, **self.whole, n=n, unit=unit, words=words,
             calibration=mechanism.calibration, what=what,
         )  # fmt: skip
+
+    def extremes(self, domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The narrowest and the widest bandwidths that can be drawn, in the units of the data."""
+        least = _LEAST[domain.dimension]
+        return (
+            tuple(float(least * w) for w in domain.widths),
+            tuple(float(_WIDEST * w) for w in domain.widths),
+        )
 
     def draw(
         self, tally: Tally, domain: Domain, purse: Purse, *, n: int, boundary: str
@@ -158,7 +167,6 @@ def private_bandwidth(
     return (criterion.bandwidths[index],) * domain.dimension, choice.event
 
 
-@np.errstate(all="ignore")
 @call(of_bandwidth)
 def _bandwidth(
     data: object,
@@ -186,6 +194,7 @@ def _bandwidth(
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     held = Held(data, bounds, columns, unit, purse, reading, one=False)
+    check_share(epsilon, 2 * held.domain.dimension if method == "private-scott" else 1)
     what = f"bandwidth of {', '.join(held.domain.names)}"
     statement = held.charge(epsilon, what)
     lengths, _ = private_bandwidth(

@@ -1,8 +1,8 @@
 """What every call that releases something shares.  Layer 5.
 
-A call is made under settings of NumPy of its own, so that no value of a record turns into a
-warning or an exception because of a caller's; with `dry_run=True` it says what would be released
-and charged, and reads no cell of the records but the column that names the person.
+No warning of another library, which may tell of a record, gets out of a call.  With
+`dry_run=True` a call says what it would release and charge: nothing of the records is used but
+their number, or that of the persons.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
-import numpy as np
-
 from mercer.publish import Rehearsed
+from mercer.quiet import quiet
 
 __all__ = ["DryRun", "Expected", "call"]
 
@@ -70,7 +69,7 @@ def call(expected: Expected) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
-            with np.errstate(all="ignore"):
+            with quiet():
                 token = None if _INSIDE.get() else _INSIDE.set(True)
                 try:
                     return function(*args, **kwargs)

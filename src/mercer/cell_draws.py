@@ -13,6 +13,7 @@ import numpy as np
 from mercer.axes import Axes
 from mercer.cell_releases import HistogramRelease
 from mercer.checks import Ints
+from mercer.findings import tell
 from mercer.mechanisms.counts import CountNoise
 from mercer.privacy import PureEvent, Sensitivity
 from mercer.publish import Purse, spend
@@ -62,10 +63,10 @@ def publish_cells(
         values = noise.add(counts.dense(), purse.entropy)
     else:
         keys, values = noise.sparse(*counts.occupied(), counts.axes.cells, threshold, purse.entropy)
-    return HistogramRelease(
+    return tell(HistogramRelease(
         counts.axes, statement, noise.law, keys, values, threshold, complete,
         rows_each=counts.most,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def publish_count(
@@ -75,7 +76,7 @@ def publish_count(
     """Charge and add noise to one count."""
     statement = _paid(noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None)  # fmt: skip  # noqa: E501
     purse.entropy.witness("count", np.array([count]), sensitivity)
-    return build(count + int(noise.draw(1, purse.entropy)[0]), statement)
+    return tell(build(count + int(noise.draw(1, purse.entropy)[0]), statement))
 
 
 def _paid(

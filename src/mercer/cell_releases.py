@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from mercer.axes import MOST_LISTED, Axes, Axis
+from mercer.cell_findings import cell_findings
 from mercer.cell_questions import clipped, noise_width, product, vectors
 from mercer.checks import Bools, Floats, Ints, check_level
 from mercer.count_laws import CountLaw
+from mercer.findings import Finding
 from mercer.random_statements import RandomStatement
 from mercer.release import Release
 from mercer.sparse_questions import sparse_answer
@@ -279,6 +281,9 @@ class HistogramRelease(Release):
         from mercer.cell_accuracy import accuracy_of_histogram
 
         return accuracy_of_histogram(self)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return cell_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         from mercer.cell_storage import to_dict

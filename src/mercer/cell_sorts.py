@@ -49,10 +49,7 @@ def by_sort(cells: Iterable[Any]) -> dict[str, tuple[list[int], list[Any]]]:
     sorts: dict[str, tuple[list[int], list[Any]]] = {}
     with np.errstate(all="ignore"):  # or a number beyond all doubles would be a warning
         for place, cell in enumerate(cells):
-            try:
-                sort, value = _sorted(cell)
-            except Exception:  # of a type of its own; whatever it says may show the cell
-                continue
+            sort, value = _sorted(cell)
             if sort is not None:
                 places, values = sorts.setdefault(sort, ([], []))
                 places.append(place)
@@ -61,6 +58,13 @@ def by_sort(cells: Iterable[Any]) -> dict[str, tuple[list[int], list[Any]]]:
 
 
 def _sorted(cell: Any) -> tuple[str | None, Any]:
+    try:
+        return _plain(cell)
+    except Exception:  # of a type of its own; whatever it says may show the cell
+        return None, None
+
+
+def _plain(cell: Any) -> tuple[str | None, Any]:
     if isinstance(cell, str):
         return "text", cell.encode("utf-8", "surrogatepass")
     if isinstance(cell, bytes):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Bools",
+    "FindingWarning",
     "Floats",
     "Ints",
     "PrivacyWarning",
@@ -36,7 +37,11 @@ Ints: TypeAlias = NDArray[np.int64]
 
 
 class PrivacyWarning(UserWarning):
-    """Something to know before a budget is spent."""
+    """Something to know before a budget is spent, or (`FindingWarning`) of what it bought."""
+
+
+class FindingWarning(PrivacyWarning):
+    """Something that a release itself tells of its records: see `release.findings()`."""
 
 
 def check_epsilon(epsilon: object) -> float:

@@ -3,12 +3,66 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+from mercer.domain import day_of
+from mercer.findings import Finding, about, fit_finding, reach
+from mercer.findings import share as percent
 from mercer.statements import Statement
 
-__all__ = ["BandwidthRelease", "QuantileRelease", "SelectionRelease", "SpreadRelease"]
+__all__ = ["BandwidthRelease", "EndCounts", "QuantileRelease", "SelectionRelease", "SpreadRelease"]
+
+_PILE = 0.4  # share of the records at or beyond a bound that is worth a word
+
+
+@dataclass(frozen=True)
+class EndCounts:
+    """How many records hold a number, and how many of them lie at the bounds or beyond: noisy.
+
+    Persons count by the shares of their rows.
+    """
+
+    fits: float
+    lower: float
+    upper: float
+    deviation: float  # standard deviation of the noise of each
+    share: float  # of epsilon, that they were paid with
+
+    def findings(self, column: str, bounds: tuple[float, float], n: int) -> tuple[Finding, ...]:
+        """Rows that hold no number, and values piled up at a bound."""
+        far = reach(normal=False) * self.deviation / n
+        found = list(
+            fit_finding(
+                self.fits / n, far, f"hold a number in {column}",
+                "is the column text, or in another format?",
+                otherwise="the others were left out",
+            )
+        )  # fmt: skip
+        for name, bound, count in zip(
+            ("lower", "upper"), bounds, (self.lower, self.upper), strict=True
+        ):
+            if count / n - far >= _PILE / 2 and count / n >= _PILE:
+                words = (
+                    f"{about(count / n, far)} are at the {name} bound of {column}, {bound:g}, or "
+                    "beyond it: are the bounds in the column's unit, or does it have a code for "
+                    "missing values?"
+                )
+                found.append(Finding("bound", words))
+        return tuple(found)
+
+    def words(self, n: int) -> str:
+        """In one line."""
+        amount = about(self.fits / n, 2 * self.deviation / n)
+        return f"{amount} hold a number, for {percent(self.share)} of epsilon"
+
+    def to_dict(self) -> dict[str, float]:
+        """For a file."""
+        return {
+            "fits": self.fits, "lower": self.lower, "upper": self.upper,
+            "deviation": self.deviation, "share": self.share,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -20,10 +74,24 @@ class QuantileRelease:
     levels: tuple[float, ...]
     values: tuple[float, ...]  # in the order of the levels
     privacy: Statement
+    ends: EndCounts | None = None
+    dates: bool = False  # of a column of dates, values are days since 1970-01-01
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the release itself tells; a part of epsilon was spent on that."""
+        if self.ends is None:
+            return ()
+        return self.ends.findings(self.column, self.bounds, self.privacy.n)
+
+    @property
+    def shown(self) -> tuple[float | date, ...]:
+        """The values as people write them: dates of a column of dates."""
+        return tuple(day_of(v) for v in self.values) if self.dates else self.values
 
     def __str__(self) -> str:
-        listed = ", ".join(f"{q:g}: {v:g}" for q, v in zip(self.levels, self.values, strict=True))
-        return f"Quantiles of {self.column}: {listed} ({self.privacy.short})"
+        words = [str(v) if self.dates else f"{v:g}" for v in self.shown]
+        listed = ", ".join(f"{q:g}: {word}" for q, word in zip(self.levels, words, strict=True))
+        return f"Quantiles of {self.column}: {listed} ({_said(self.ends, self.privacy)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words for a file."""
@@ -33,7 +101,9 @@ class QuantileRelease:
             "bounds": list(self.bounds),
             "levels": list(self.levels),
             "values": list(self.values),
+            **({"dates": list(map(str, self.shown))} if self.dates else {}),
             "privacy": self.privacy.to_dict(),
+            **_ends(self),
         }
 
     def save(self, path: str | Path) -> Path:
@@ -52,6 +122,13 @@ class SpreadRelease:
     value: float | None  # None: declined
     method: str
     privacy: Statement
+    ends: EndCounts | None = None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the release itself tells; a part of epsilon was spent on that."""
+        if self.ends is None:
+            return ()
+        return self.ends.findings(self.column, self.bounds, self.privacy.n)
 
     @property
     def declined(self) -> bool:
@@ -60,7 +137,7 @@ class SpreadRelease:
 
     def __str__(self) -> str:
         told = "declined, the test failed" if self.value is None else f"{self.value:g}"
-        return f"Interquartile range of {self.column}: {told} ({self.privacy.short})"
+        return f"Interquartile range of {self.column}: {told} ({_said(self.ends, self.privacy)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words for a file."""
@@ -72,6 +149,7 @@ class SpreadRelease:
             "declined": self.declined,
             "method": self.method,
             "privacy": self.privacy.to_dict(),
+            **_ends(self),
         }
 
 
@@ -120,3 +198,16 @@ class SelectionRelease:
             "count": self.count,
             "privacy": self.privacy.to_dict(),
         }
+
+
+def _ends(release: QuantileRelease | SpreadRelease) -> dict[str, Any]:
+    if release.ends is None:
+        return {}
+    return {
+        "ends": release.ends.to_dict(),
+        "findings": [found.to_dict() for found in release.findings()],
+    }
+
+
+def _said(ends: EndCounts | None, privacy: Statement) -> str:
+    return privacy.short if ends is None else f"{ends.words(privacy.n)}; {privacy.short}"

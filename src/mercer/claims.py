@@ -12,6 +12,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mercer.folders import paths_of
 from mercer.ledger_store import LedgerError
 
 __all__ = ["Claim", "check_claim", "claim_on", "note_of", "write_claim"]
@@ -34,10 +35,18 @@ def note_of(data: Path) -> Path:
 
 
 def claim_on(data: object) -> tuple[Path, Claim] | None:
-    """The note on a path, or on a folder that it lies in; None for anything else."""
-    if not isinstance(data, (str, os.PathLike)):
-        return None
-    path = Path(os.fspath(data)).resolve()
+    """The note on a path, a folder that it lies in, or any of a list; None for anything else."""
+    found = [note for path in paths_of(data) or () if (note := _claim_on(path.resolve()))]
+    for _, claim in found[1:]:
+        if (claim.ledger, claim.dataset) != (found[0][1].ledger, found[0][1].dataset):
+            raise LedgerError(
+                f"the files are counted as {found[0][1].dataset!r} and as {claim.dataset!r}, each "
+                "with a total of its own: release them apart"
+            )
+    return found[0] if found else None
+
+
+def _claim_on(path: Path) -> tuple[Path, Claim] | None:
     for place in (path, *path.parents):
         note = note_of(place) if place.name else place
         if os.path.isfile(note) and note != place:  # noqa: PTH113, it never raises

@@ -217,7 +217,7 @@ def density(
         release, places, ledger=ledger, as_json=as_json, plot=release.plot
     )
     if as_json:
-        terminal.print_json(terminal.summary(release) | written.told())
+        terminal.print_json(terminal.summary(release) | written.told(), file)
     else:
         terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
         first = written.files["file"]

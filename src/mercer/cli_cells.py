@@ -183,7 +183,7 @@ def tell(
         release, places, ledger=ledger, as_json=as_json, plot=release.plot
     )
     if as_json:
-        terminal.print_json(words.summary(release) | written.told())
+        terminal.print_json(words.summary(release) | written.told(), file)
         written.leave()
         return
     if release.kind == "count":

@@ -80,7 +80,7 @@ def quantiles(
     )  # fmt: skip
     written = terminal_places.write(release, places, ledger=ledger, as_json=as_json)
     if as_json:
-        terminal.print_json(release.to_dict() | written.told())
+        terminal.print_json(release.to_dict() | written.told(), file)
     else:
         rows = terminal.table("q", release.column)
         for level, value in zip(release.levels, release.values, strict=True):

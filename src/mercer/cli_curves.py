@@ -153,6 +153,22 @@ def curve_command(
             rich_help_panel=_FINER,
         ),
     ] = "fill",
+    na_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE…",
+            help="Numbers that stand for a missing height, such as -999. Text is missing anyway.",
+            rich_help_panel=_FINER,
+        ),
+    ] = None,
+    outside: Annotated[
+        str,
+        typer.Option(
+            help="Curves beyond the bound: clip (scaled down to it), or drop: they count as the "
+            "centre, and still in the number of curves.",
+            rich_help_panel=_FINER,
+        ),
+    ] = "clip",
     seed: Seed = None,
     ledger: LedgerName = None,
     dataset: Dataset = None,
@@ -182,7 +198,8 @@ def curve_command(
         "epsilon": one_epsilon(epsilon), "delta": delta, "unit": unit,
         "center": _level(center), "kernel": kernel, "scale": terminal.number_or_word(scale),
         "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
-        "order": order, "missing": missing, "rng": seed, "ledger": ledger, "dataset": dataset,
+        "order": order, "missing": missing, "na_values": na_values, "outside": outside,
+        "rng": seed, "ledger": ledger, "dataset": dataset,
     }  # fmt: skip
     if by is None:
         releases = {"": ask(mean_curve, file, as_json=as_json, **chosen)}
@@ -237,7 +254,8 @@ def _points(
     from_names: bool, long: list[str] | None, unit: str | None, by: str | None,
 ) -> tuple[list[str] | None, Any]:  # fmt: skip
     """The columns of heights, and the public point of each."""
-    from mercer.curve_groups import columns_of_points, grid_in_names
+    from mercer.curve_grids import grid_in_names
+    from mercer.curve_groups import columns_of_points
 
     ways = [bool(grid), grid_file is not None, from_names]
     if long:
@@ -257,7 +275,9 @@ def _points(
     if from_names:
         return grid_in_names(names)
     if grid_file is not None:
-        return names, _numbers(grid_file)
+        from mercer.terminal_curves import numbers_of_file
+
+        return names, numbers_of_file(grid_file)
     assert grid is not None
     if len(grid) != 2 or not grid[0] < grid[1]:
         raise ValueError(
@@ -267,15 +287,6 @@ def _points(
     import numpy as np
 
     return names, np.linspace(grid[0], grid[1], len(names))
-
-
-def _numbers(path: Path) -> list[float]:
-    """Public numbers, one a line."""
-    words = path.read_text(encoding="utf-8", errors="replace").split()
-    for line, word in enumerate(words, 1):
-        if not terminal.is_number(word):
-            raise ValueError(f"grid-file must hold numbers, one a line; number {line} is {word!r}")
-    return [float(word) for word in words]
 
 
 def _level(center: float | None) -> Any:
@@ -295,7 +306,7 @@ def _tell(
             name: words.summary(release) | {"file": str(places[name])}
             for name, release in releases.items()
         }
-        terminal.print_json(told[""] if by is None else {"by": by, "groups": told})
+        terminal.print_json(told[""] if by is None else {"by": by, "groups": told}, file)
         return
     for name, release in releases.items():
         of = f", {by} = {name}" if by is not None else ""

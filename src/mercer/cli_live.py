@@ -108,7 +108,7 @@ def live_command(
         raise typer.Exit(terminal_places.NOT_AS_ASKED) from None
     with made:
         if as_json:
-            terminal.print_json(_summary(made))
+            terminal.print_json(_summary(made), file)
             return
         kept = "holds the release and its answers, and no records"
         if made.sensitive:

@@ -277,7 +277,7 @@ def _release(
         release, places, ledger=chosen["ledger"], as_json=as_json, plot=release.plot
     )
     if as_json:
-        terminal.print_json(words.summary(release) | written.told())
+        terminal.print_json(words.summary(release) | written.told(), file)
         written.leave()
         return
     words.show(release, f"Released the {words.describe(release)}")

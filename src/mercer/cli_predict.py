@@ -20,6 +20,7 @@ import typer
 from mercer import terminal, terminal_places
 from mercer.checks import Floats
 from mercer.cli_terms import Json, Overwrite
+from mercer.headers import listed
 
 __all__ = ["predict_command"]
 
@@ -87,7 +88,7 @@ def predict_command(
     parts: Iterator[list[dict[str, Any]]]
     others: list[str] = []
     shown: list[dict[str, Any]] = []
-    with terminal.progress(not as_json) as tick:
+    with terminal.progress(not as_json, file) as tick:
         if file is not None:
             wanted = keep or []
             table, others = _read(file, machine.domain.names, wanted, tick)
@@ -108,7 +109,7 @@ def predict_command(
         about |= {"missing": seen.missing, "outside": seen.outside}
         about |= {"level": level} if band else {}
         about |= {"predictions": shown} if output is None else {"file": str(output)}
-        terminal.print_json(about)
+        terminal.print_json(about, file)
         return
     if shown:
         _print(shown, release, several=band and len(machine.losses) > 1)
@@ -199,7 +200,7 @@ def _read(
         if schema.names.count(name) != 1:
             raise ValueError(
                 f"{file.name} must have one column {name!r}, as the release has; it has "
-                f"{', '.join(map(repr, schema.names[:30]))}"
+                f"{listed(schema.names)}"
             )
     for name in keep:
         if schema.names.count(name) != 1 or keep.count(name) != 1:

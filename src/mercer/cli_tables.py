@@ -182,7 +182,7 @@ def synthesize_command(
     written = _write(release, places, sample, seed, ledger, as_json)
     if as_json:
         told = words.summary(release) | {"plan": plan.to_dict()}
-        terminal.print_json(told | written.told())
+        terminal.print_json(told | written.told(), file)
         written.leave()
         return
     words.show(release, f"Released a {words.describe(release)}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mercer.cell_findings import count_findings
 from mercer.cell_questions import clipped
 from mercer.checks import check_level
 from mercer.count_laws import CountLaw, count_law_from_dict
 from mercer.fields import Fields
+from mercer.findings import Finding
 from mercer.random_statements import RandomStatement
 from mercer.release import Release
 from mercer.weighted import Interval
@@ -97,6 +99,9 @@ class CountRelease(Release):
         from mercer.cell_accuracy import accuracy_of_count
 
         return accuracy_of_count(self)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return count_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -7,15 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from mercer import entropy
+from mercer.calls import call
 from mercer.centers import center_of
-from mercer.checks import Ints, check_positive
+from mercer.checks import Floats, check_choice, check_positive
 from mercer.choices import QuantileRelease
 from mercer.curve_data import Curves, open_curves, protected
 from mercer.curve_recipes import CurveRecipe
+from mercer.expected import of_bound
 from mercer.persons import identities
 from mercer.publish import LedgerLike, Purse
 from mercer.selection import quantiles
-from mercer.summaries.curves import curve_norms
+from mercer.summaries.curves import OUTSIDE, curve_norms
 
 __all__ = ["curve_bound"]
 
@@ -23,7 +25,7 @@ _NAME = "root mean square"
 _DECADES, _STEPS = 6, 100  # candidates down to a millionth of `most`, 2.3 % apart
 
 
-@np.errstate(all="ignore")
+@call(of_bound)
 def curve_bound(
     curves: object,
     *,
@@ -37,6 +39,10 @@ def curve_bound(
     long: object = None,
     unit: str | None = None,
     size: object = None,
+    na_values: object = None,
+    outside: str = "clip",
+    insist: bool = False,
+    dry_run: bool = False,
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
@@ -49,7 +55,9 @@ def curve_bound(
 
     Parameters
     ----------
-    curves, grid, center, bounds, columns, long, unit, size, rng, ledger, dataset
+    curves, grid, center, bounds, columns, long, unit, size, na_values
+        As in `mercer.mean_curve`, and the same as there.
+    insist, dry_run, rng, ledger, dataset
         As in `mercer.mean_curve`, and the same as there.
     share
         Of the curves within the bound (of persons, with `unit`).  What is clipped biases the mean,
@@ -58,6 +66,9 @@ def curve_bound(
         Public: no bound above it is considered.
     epsilon
         For this choice alone; pure.
+    outside
+        Curves beyond `most`: "clip" (default) counts them as curves that reach it, "drop" leaves
+        them out, so that the bound is for about this share of the others.
 
     Returns
     -------
@@ -86,9 +97,13 @@ def curve_bound(
     level = check_positive("share", share, "of the curves within the bound")
     if level > 1:
         raise ValueError(f"share must be in (0, 1], got {level:g}; 0.95 is usual")
+    beyond = check_choice("outside", outside, OUTSIDE)
     unit = protected(unit, long)
     purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
-    opened = open_curves(curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit)
+    opened = open_curves(
+        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
+        na_values=na_values, dry_run=dry_run,
+    )  # fmt: skip
     recipe = CurveRecipe.of(
         "gaussian", noise_kernel=None, scale="auto", eta="auto", penalty="auto",
         order="noise-first", size=size, pure=True,
@@ -99,18 +114,20 @@ def curve_bound(
     last = len(candidates) - 1
     norms = curve_norms(opened, polynomials, center=middle)
     # the least candidate that is a bound of each: by comparisons, so of that curve alone (M3.3)
-    places = np.minimum(np.searchsorted(candidates, norms), last)
+    places = np.minimum(np.searchsorted(candidates, norms), last).astype(np.float64)
+    if beyond == "drop":
+        places[~(norms <= top)] = np.nan  # a row without a value (M18)
     name = _NAME if unit != _NAME else f"{_NAME} of a curve"
     found = quantiles(
         places if unit is None else _beside(opened, places, name), level, bounds=(0, last),
         epsilon=epsilon, grid=range(last + 1), columns=name, unit=unit, ledger=purse.ledger,
-        dataset=dataset, rng=rng,
+        dataset=dataset, rng=rng, insist=insist, dry_run=dry_run,
     )  # fmt: skip
     bound = float(candidates[round(found.values[0])])
     return replace(found, bounds=(float(candidates[0]), top), values=(bound,))
 
 
-def _beside(curves: Curves, places: Ints, name: str) -> object:
+def _beside(curves: Curves, places: Floats, name: str) -> object:
     """Places of curves among the candidates, and whose they are."""
     import pyarrow as pa
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats, Ints
-from mercer.curve_points import Ragged, line_of, numbers_in, owners_of, ragged_of
+from mercer.curve_points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
 from mercer.data import CHUNK, Rows
 from mercer.domain import Domain
 from mercer.persons import identities
@@ -23,6 +23,7 @@ from mercer.sensitive import Sensitive
 
 __all__ = [
     "CURVES",
+    "Blank",
     "Columns",
     "Curves",
     "Held",
@@ -35,6 +36,7 @@ __all__ = [
     "names_in",
 ]
 
+_NONE: Floats = np.empty(0)
 CURVES = 256  # with points of their own, handled at once: how many points they have is not public
 
 
@@ -80,6 +82,32 @@ class Curves(Sensitive, ABC):
         """Have `tick` called with the curves of each chunk; never with a unit."""
 
 
+class Blank(Curves):
+    """As many curves as others, of the same persons, without heights: for dry runs."""
+
+    def __init__(self, curves: Curves) -> None:
+        super().__init__(curves.domain, value=curves.value, unit=curves.unit, grid=curves.grid)
+        self._curves, self.fixed = curves, curves.fixed
+
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+        for part in self._curves.parts():
+            yield partial(self._emptied, part)
+
+    def _emptied(self, part: Callable[[], Iterator[Any]]) -> Iterator[Floats | Ragged]:
+        for chunk in part():
+            if isinstance(chunk, Ragged):
+                yield Ragged(_NONE, _NONE, np.zeros(len(chunk) + 1, dtype=np.int64))
+            else:
+                ticks = () if self.grid is None else tuple(len(axis) for axis in self.grid)
+                yield np.full((len(chunk), *ticks), np.nan)
+
+    def persons(self) -> Iterator[Any]:
+        return self._curves.persons()
+
+    def progress(self, tick: Callable[[int], None]) -> None:
+        self._curves.progress(tick)
+
+
 class Columns(Sensitive):
     """Curves on the common grid, an array for each point of it, none of which may be changed."""
 
@@ -94,16 +122,26 @@ class Columns(Sensitive):
 
 
 class Streamed(Curves):
-    """A table with a row a curve and a column a point of the grid."""
+    """A table with a row a curve and a column a point of the grid; `missing` stand for none."""
 
-    def __init__(self, rows: Rows, domain: Domain, grid: tuple[Floats, ...]) -> None:
+    def __init__(
+        self, rows: Rows, domain: Domain, grid: tuple[Floats, ...], missing: Floats = _NONE
+    ) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
         self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
+        self._missing = missing
         self._apart = rows.columnwise()
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
         for part in self._rows.parts():
-            yield partial(_columns, part) if self._apart else part
+            yield partial(self._heights, part)
+
+    def _heights(self, part: Callable[[], Iterator[Any]]) -> Iterator[Floats | Columns]:
+        for chunk in part():
+            if self._apart:
+                yield Columns([without(column, self._missing) for column in chunk])
+            else:
+                yield without(chunk, self._missing)
 
     def persons(self) -> Iterator[Any]:
         return iter(()) if self.unit is None else self._rows.persons()
@@ -151,21 +189,20 @@ class Held(Curves):
     _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
 
 
-def _columns(part: Callable[[], Iterator[Any]]) -> Iterator[Columns]:
-    return map(Columns, part())
-
-
 def _finite(heights: Floats) -> Floats:
     """Heights with NaN for whatever is not a finite number."""
     return np.where(np.isfinite(heights), heights, np.nan)
 
 
-def held_array(array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value") -> Held:
+def held_array(
+    array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value",
+    missing: Floats = _NONE,
+) -> Held:  # fmt: skip
     """Curves of an array of numbers, (curves, *ticks)."""
 
     def read(part: slice) -> Floats:
         with np.errstate(all="ignore"):
-            return _finite(np.asarray(array[part], dtype=np.float64))
+            return _finite(without(np.asarray(array[part], dtype=np.float64), missing))
 
     step = max(1, CHUNK // int(np.prod([len(ticks) for ticks in grid])))
     return Held(len(array), step, read, domain, grid=grid, value=value)
@@ -184,32 +221,41 @@ def held_basis(
     return Held(len(coefficients), step, read, domain, grid=grid, value=value)
 
 
-def held_pairs(pairs: Sequence[Any], domain: Domain) -> Held:
+def held_pairs(pairs: Sequence[Any], domain: Domain, missing: Floats = _NONE) -> Held:
     """Curves given as (t, x) pairs, each on a grid of its own."""
 
     def read(part: slice) -> Ragged:
         lines = [line_of(pair) for pair in pairs[part]]
         times, values = (np.concatenate([line[i] for line in lines]) for i in (0, 1))
         return ragged_of(
-            times, values, owners_of([len(line[0]) for line in lines]), len(lines), domain
+            times,
+            without(values, missing),
+            owners_of([len(line[0]) for line in lines]),
+            len(lines),
+            domain,
         )
 
     return Held(len(pairs), CURVES, read, domain)
 
 
-def held_points(times: Any, values: Any, starts: Ints, domain: Domain, value: str) -> Held:
+def held_points(
+    times: Any, values: Any, starts: Ints, domain: Domain, value: str, missing: Floats = _NONE
+) -> Held:
     """Curves whose points stand one after the other, in any order within a curve."""
 
     def read(part: slice) -> Ragged:
         points = slice(starts[part.start], starts[part.stop])
         owners = owners_of(np.diff(starts[part.start : part.stop + 1]))
-        line = numbers_in(times[points]), numbers_in(values[points])
+        line = numbers_in(times[points]), without(numbers_in(values[points]), missing)
         return ragged_of(*line, owners, part.stop - part.start, domain)
 
     return Held(len(starts) - 1, CURVES, read, domain, value=value)
 
 
-def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None) -> Held:
+def held_ids(
+    rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None,
+    missing: Floats = _NONE,
+) -> Held:  # fmt: skip
     """Curves of a table with a row a point: columns t and value, the unit column being the id.
 
     The whole table is read into memory.  Rows of one id and one person are a curve, whoever else
@@ -226,7 +272,7 @@ def held_ids(rows: Rows, people: Rows | None, domain: Domain, value: str, unit: 
         names, count = whose, len(whose)
     table = [np.empty((0, 2)), *rows.chunks()]
     times, values = (np.concatenate([chunk[:, i] for chunk in table]) for i in (0, 1))
-    curves = ragged_of(times, values, codes, count, domain)
+    curves = ragged_of(times, without(values, missing), codes, count, domain)
     persons = None if unit is None else names
     return Held(count, CURVES, curves.cut, domain, value=value, unit=unit, people=persons)
 

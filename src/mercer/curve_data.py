@@ -7,17 +7,31 @@ height, a time of measurement or a name of a person (M18).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from mercer.curve_chunks import Columns, Curves, Streamed, held_array, held_ids, held_pairs
+import numpy as np
+
+from mercer.checks import Floats
+from mercer.curve_chunks import Blank, Columns, Curves, Streamed, held_array, held_ids, held_pairs
 from mercer.curve_fda import fda_curves, fda_kind
-from mercer.curve_grids import axes_of, is_line, is_twofold, on_grid, own_domain
-from mercer.curve_points import Ragged, stack_of
+from mercer.curve_grids import axes_of, check_names, is_twofold, on_grid, own_domain
+from mercer.curve_points import Ragged, come_singly, missing_heights, stack_of
 from mercer.data import open_rows
+from mercer.domain import Domain
+from mercer.folders import paths_of
+from mercer.headers import listed
 from mercer.tables import names_of
 
-__all__ = ["Columns", "Curves", "Ragged", "matched", "open_curves", "present_in", "protected"]
+__all__ = [
+    "Columns",
+    "Curves",
+    "Ragged",
+    "is_file",
+    "matched",
+    "open_curves",
+    "present_in",
+    "protected",
+]
 
 
 def open_curves(
@@ -28,24 +42,39 @@ def open_curves(
     columns: object = None,
     long: object = None,
     unit: object = None,
+    na_values: object = None,
+    dry_run: bool = False,
 ) -> Curves:
     """Curves of whatever the caller handed in; errors name arguments and shapes, never values.
 
     A matrix, table or file with a row a curve and a public `grid`; an array (curves, T1, T2) of
     surfaces with grid=(ticks1, ticks2); a list of (t, x) pairs with `bounds`; a table with a row
     a point, long=("id", "t", "value") and `bounds`, which is read into memory; or data of
-    scikit-fda.  `columns` may hold prefixes: "h*" stands for all columns that start with h.
+    scikit-fda.  For a dry run all of them are curves without heights.  `columns` may hold
+    prefixes: "h*" stands for all columns that start with h.
+
+    What a curve of a list is follows from the arguments alone (M18): heights on the grid where
+    there is a grid, a pair (t, x) where there is none.  One of another shape has no values.
     """
+    opened = _opened(curves, grid, bounds, columns, long, unit, na_values)
+    return Blank(opened) if dry_run else opened
+
+
+def _opened(
+    curves: object, grid: object, bounds: object, columns: object, long: object, unit: object,
+    na_values: object,
+) -> Curves:  # fmt: skip
     if isinstance(curves, Curves):
         return curves
     if unit is not None and not isinstance(unit, str):
         raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
+    missing = missing_heights(na_values)
     kind = fda_kind(curves)
-    named = kind is None and (isinstance(curves, (str, Path)) or names_of(curves) is not None)
+    named = kind is None and (is_file(curves) or names_of(curves) is not None)
     if named and long is not None:
-        return _long(curves, long, grid, bounds, columns, unit)
+        return _long(curves, long, grid, bounds, columns, unit, missing)
     if named:
-        return _wide(curves, grid, bounds, columns, unit)
+        return _wide(curves, grid, bounds, columns, unit, missing)
     for name, given in (("unit", unit), ("columns", columns), ("long", long)):
         if given is not None:
             raise ValueError(
@@ -53,18 +82,14 @@ def open_curves(
                 f"frame, an Arrow table or a file, or leave {name} out"
             )
     if kind is not None:
-        return fda_curves(kind, curves, grid, bounds)
-    if isinstance(curves, (list, tuple)) and _are_pairs(curves, grid):
-        if grid is not None:
-            raise ValueError(
-                "grid must be left out where curves are (t, x) pairs, which bring their own; or "
-                "give the heights alone, one list of them a curve"
-            )
-        return held_pairs(curves, own_domain(bounds))
+        return fda_curves(kind, curves, grid, bounds, missing)
     if grid is None:
+        if come_singly(curves) or _paired(curves):
+            pairs: Any = curves
+            return held_pairs(list(pairs), _pairs_domain(bounds), missing)
         raise ValueError(
             "grid is missing: give one public number for each point of the curves; curves on grids "
-            "of their own are given as (t, x) pairs with bounds=(lower, upper)"
+            "of their own are given as a list of (t, x) pairs with bounds=(lower, upper)"
         )
     axes = axes_of(grid)
     domain, ticks = on_grid(axes, bounds)
@@ -76,21 +101,32 @@ def open_curves(
             f"shape {array.shape}; give a grid of as many numbers as each curve has heights, and "
             "two such grids, (ticks1, ticks2), for surfaces"
         )
-    return held_array(array, domain, ticks)
+    return held_array(array, domain, ticks, missing=missing)
 
 
-def _are_pairs(curves: Sequence[Any], grid: object) -> bool:
-    """Whether a list holds (t, x) pairs: one curve of another kind must not decide (M18)."""
-    if grid is None:
-        return not curves or any(map(_is_pair, curves))
-    return len(curves) > 0 and not is_twofold(grid) and all(map(_is_pair, curves))
+def _paired(curves: Any) -> bool:
+    """Whether it is an array of pairs of lists, (curves, 2): shapes and types of arrays are public.
+
+    NumPy makes one of a list of pairs whose lines differ in length.
+    """
+    return isinstance(curves, np.ndarray) and curves.dtype == object and curves.shape[1:] == (2,)
 
 
-def _is_pair(curve: Any) -> bool:
-    return isinstance(curve, (list, tuple)) and len(curve) == 2 and all(map(is_line, curve))
+def _pairs_domain(bounds: object) -> Domain:
+    """The domain of (t, x) pairs, which a list without a grid holds: nothing else tells."""
+    if bounds is None:
+        raise ValueError(
+            "grid is missing, or bounds is missing: without a grid, the curves of a list are "
+            "(t, x) pairs with points of their own, and the range of t is public and cannot be "
+            "read from the data; give bounds=(lower, upper), or the grid if each is a list of "
+            "heights"
+        )
+    return own_domain(bounds)
 
 
-def _wide(curves: Any, grid: object, bounds: object, columns: object, unit: str | None) -> Curves:
+def _wide(
+    curves: Any, grid: object, bounds: object, columns: object, unit: str | None, missing: Floats
+) -> Curves:
     """A row a curve, a column a point."""
     if grid is None:
         raise ValueError(
@@ -109,7 +145,8 @@ def _wide(curves: Any, grid: object, bounds: object, columns: object, unit: str 
             f"grid must have one number for each of the {len(rows.names)} value columns, got "
             f"{len(axes[0])}; choose the columns with columns=…, for example columns='h*'"
         )
-    return Streamed(rows, domain, ticks)
+    check_names(rows.names, axes[0])
+    return Streamed(rows, domain, ticks, missing)
 
 
 def matched(curves: Any, columns: Any, unit: str | None) -> object:
@@ -130,12 +167,17 @@ def matched(curves: Any, columns: Any, unit: str | None) -> object:
 
 
 def present_in(curves: Any) -> list[str]:
-    """Names of the columns of a table or a file."""
-    if isinstance(curves, (str, Path)):
+    """Names of the columns of a table or of files."""
+    if is_file(curves):
         from mercer.files import file_batches
 
-        return list(file_batches(Path(curves))[0].names)
+        return list(file_batches(curves)[0].names)
     return names_of(curves) or []
+
+
+def is_file(curves: object) -> bool:
+    """Whether it stands for files that are to be read."""
+    return paths_of(curves) is not None
 
 
 def protected(unit: str | None, long: Any) -> str | None:
@@ -145,8 +187,9 @@ def protected(unit: str | None, long: Any) -> str | None:
 
 
 def _long(
-    curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None
-) -> Curves:
+    curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None,
+    missing: Floats,
+) -> Curves:  # fmt: skip
     """A row a point."""
     for name, given in (("grid", grid), ("columns", columns)):
         if given is not None:
@@ -165,11 +208,11 @@ def _long(
     present = present_in(curves)
     for name in long:
         if name not in present:
-            raise ValueError(f"long: there is no column {name!r}; there are {present[:30]}")
+            raise ValueError(f"long: there is no column {name!r}; there are {listed(present)}")
     if type(curves).__name__ == "RecordBatchReader":
         curves = curves.read_all()  # a stream can be read once only
     points = [time, height]
     rows = open_rows(curves, columns=points, unit=who, dimension=None)
     other = unit is not None and unit != who
     people = open_rows(curves, columns=points, unit=unit, dimension=None) if other else None
-    return held_ids(rows, people, domain, height, unit)
+    return held_ids(rows, people, domain, height, unit, missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         privacy.
     grid
         The public points at which the curves were seen, one for each column of X; None stands for
-        even points of [0, 1].
-    kernel, scale, penalty, eta, center, order, missing, ledger, dataset
+        even points of [0, 1], where X is an array or a data frame.
+    kernel, scale, penalty, eta, center, order, missing, na_values, outside, ledger, dataset
         As for `mercer.mean_curve`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -61,6 +62,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         center: Any = None,
         order: str = "noise-first",
         missing: str = "fill",
+        na_values: Any = None,
+        outside: str = "clip",
         ledger: Any = None,
         dataset: str | None = None,
         random_state: Any = None,
@@ -76,6 +79,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         self.center = center
         self.order = order
         self.missing = missing
+        self.na_values = na_values
+        self.outside = outside
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -84,9 +89,9 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> PrivateMeanCurve:  # noqa: ARG002
         """Release the mean of the rows of X, a curve each; y is ignored."""
-        rows = numeric_rows(
-            self, X, ensure_all_finite=False, ensure_min_samples=2, ensure_min_features=2
-        )
+        width = len(self.grid) if isinstance(self.grid, (Sequence, np.ndarray)) else None
+        hint = "grid must have one number for each column"
+        rows = numeric_rows(self, X, width=width, hint=hint, least=(2, 2))
         grid = np.linspace(0.0, 1.0, rows.shape[1]) if self.grid is None else self.grid
         self.release_ = mean_curve(
             rows,
@@ -101,6 +106,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
             center=self.center,
             order=self.order,
             missing=self.missing,
+            na_values=self.na_values,
+            outside=self.outside,
             ledger=self.ledger,
             dataset=self.dataset,
             rng=seed_of(self.random_state),
@@ -116,9 +123,10 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         are curves, and the best guess of each is the mean on the grid.
         """
         check_is_fitted(self)
-        if np.ndim(X) < 2 or (np.ndim(X) == 2 and np.shape(X)[1] == 1 < self.n_features_in_):
-            return self.release_.derivative(np.asarray(X, dtype=float).reshape(-1), derivative)
-        rows = numeric_rows(self, X, reset=False, ensure_all_finite=False)
+        points = _points(X, self.n_features_in_)
+        if points is not None:
+            return self.release_.derivative(points, derivative)
+        rows = numeric_rows(self, X, finite=False)
         return np.tile(self.release_.derivative(self.grid_, derivative), (len(rows), 1))
 
     def __sklearn_tags__(self) -> Any:
@@ -126,3 +134,15 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True  # gaps follow a public rule (M18)
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _points(X: Any, columns: int) -> Floats | None:
+    """Points of the curve: a line of numbers, or a column of them.  None: X holds curves."""
+    try:
+        axes = np.shape(X)
+        if len(axes) > 2 or (len(axes) == 2 and not axes[1] == 1 < columns):
+            return None
+        return np.asarray(X, dtype=np.float64).reshape(-1)
+    except Exception:  # whatever a library says of a cell may show it
+        pass
+    raise ValueError("X must be a line of points, all numbers, or rows of curves on the grid")

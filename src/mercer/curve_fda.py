@@ -24,7 +24,7 @@ def fda_kind(curves: object) -> str | None:
     return None
 
 
-def fda_curves(kind: str, curves: Any, grid: Any, bounds: object) -> Curves:
+def fda_curves(kind: str, curves: Any, grid: Any, bounds: object, missing: Floats) -> Curves:
     """Curves of a class of scikit-fda; grid and bounds are its own, and may be repeated."""
     most = 2 if kind == "FDataGrid" else 1
     arguments, heights = curves.dim_domain, curves.dim_codomain
@@ -36,10 +36,13 @@ def fda_curves(kind: str, curves: Any, grid: Any, bounds: object) -> Curves:
     default = ("t",) if arguments == 1 else ("t1", "t2")
     given = zip(curves.argument_names, default, strict=True)
     names = tuple(str(name or other) for name, other in given)
-    return _READERS[kind](curves, grid, bounds, names, str(curves.coordinate_names[0] or "value"))
+    value = str(curves.coordinate_names[0] or "value")
+    return _READERS[kind](curves, grid, bounds, names, value, missing)
 
 
-def _grid(curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str) -> Curves:
+def _grid(
+    curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str, missing: Floats
+) -> Curves:
     axes = [axes_of(ticks)[0] for ticks in curves.grid_points]
     if grid is not None:
         mine = axes_of(grid)
@@ -47,10 +50,16 @@ def _grid(curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value:
         if len(mine) != len(axes) or not all(same):
             raise ValueError("grid contradicts the grid_points of FDataGrid; leave it out")
     domain, ticks = on_grid(axes, _range(curves, bounds, names), names)
-    return held_array(curves.data_matrix[..., 0], domain, ticks, value)
+    return held_array(curves.data_matrix[..., 0], domain, ticks, value, missing)
 
 
-def _basis(curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str) -> Curves:
+def _basis(
+    curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str, missing: Floats
+) -> Curves:
+    if len(missing):
+        raise ValueError(
+            "na_values must be left out for FDataBasis, which has coefficients and no heights"
+        )
     _no_grid("FDataBasis", f"which is read at {_EVEN} even points", grid)
     low, high = _range(curves, bounds, names)[0]
     even = np.linspace(low, high, _EVEN)
@@ -60,13 +69,13 @@ def _basis(curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value
 
 
 def _irregular(
-    curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str
+    curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str, missing: Floats
 ) -> Curves:
     # its domain_range is that of the points unless somebody set it, so it does not count as public
     _no_grid("FDataIrregular", "whose curves have grids of their own", grid)
     domain = own_domain(bounds, names[0])
     starts: Ints = np.append(curves.start_indices, len(curves.points)).astype(np.int64)
-    return held_points(curves.points[:, 0], curves.values[:, 0], starts, domain, value)
+    return held_points(curves.points[:, 0], curves.values[:, 0], starts, domain, value, missing)
 
 
 _READERS = {"FDataGrid": _grid, "FDataBasis": _basis, "FDataIrregular": _irregular}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Sized
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from mercer.checks import Floats
 from mercer.domain import Domain
 
-__all__ = ["axes_of", "is_line", "is_twofold", "on_grid", "own_domain"]
+__all__ = ["axes_of", "check_names", "grid_in_names", "is_twofold", "on_grid", "own_domain"]
 
 _LONGEST = 100_000  # points of an axis
 _NEAREST = 1e-9  # of the width, between two points
+_LAST = re.compile(r"(?:(?:^|(?<=[_ =]))[+-])?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
 
 
-def is_line(cells: Any) -> bool:
+def _is_line(cells: Any) -> bool:
     """Whether it is a list, array or column with one axis."""
     listed = isinstance(cells, Sized) and not isinstance(cells, (str, bytes, dict))
     return listed and len(getattr(cells, "shape", (0,))) == 1
@@ -25,7 +27,7 @@ def is_line(cells: Any) -> bool:
 def is_twofold(grid: Any) -> bool:
     """Whether a grid is that of surfaces, (ticks1, ticks2)."""
     listed = isinstance(grid, (list, tuple)) or (isinstance(grid, np.ndarray) and grid.ndim == 2)
-    return listed and len(grid) == 2 and all(map(is_line, grid))
+    return listed and len(grid) == 2 and all(map(_is_line, grid))
 
 
 def axes_of(grid: Any) -> list[Floats]:
@@ -92,3 +94,47 @@ def own_domain(bounds: object, name: str = "t") -> Domain:
             "cannot be read from the data; give bounds=(lower, upper)"
         )
     return Domain.of(bounds, (name,))
+
+
+def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
+    """Columns by the number at the end of their names, and these numbers: age_1.25 -> 1.25."""
+    found = {name: _LAST.search(name) for name in names}
+    without = [name for name, number in found.items() if number is None]
+    if without:
+        raise ValueError(
+            f"grid: {len(without)} column name(s) do not end in a number, {without[0]!r} is the "
+            "first; choose the others with columns, or give the grid itself"
+        )
+    numbers = {name: float(number.group()) for name, number in found.items() if number}
+    ordered = sorted(names, key=numbers.__getitem__)
+    return ordered, np.array([numbers[name] for name in ordered])
+
+
+def check_names(names: Sequence[str], ticks: Floats) -> None:
+    """Refuse a grid that contradicts the numbers in the names of its columns.
+
+    They are points of the argument where all names are alike but for a number at the end, as
+    age_1.25.  Whole numbers from 0 or 1 on, without a sign of equality before them, only count the
+    columns, and go with any grid if they stand in their order.
+    """
+    found = [_LAST.search(name) for name in names]
+    stems = {name[: number.start()] for name, number in zip(names, found, strict=True) if number}
+    if not all(found) or len(stems) > 1:
+        return
+    written = [number.group() for number in found if number]
+    numbers = np.array([float(word) for word in written])
+    counted = set(numbers) in (set(range(len(names))), set(range(1, len(names) + 1)))
+    steps = np.diff(numbers)
+    if counted and not stems.pop().endswith("=") and (np.all(steps > 0) or np.all(steps < 0)):
+        return
+    step = [10.0 ** -len(word.partition(".")[2]) if "." in word else 0.0 for word in written]
+    near = np.array(step) * (0.5 + 1e-9) + 1e-9 * np.abs(numbers)
+    apart = np.flatnonzero(~(np.abs(numbers - ticks) <= near))  # names may be rounded
+    if len(apart):
+        shown = ", ".join(f"{names[i]!r} at {ticks[i]:g}" for i in apart[:3])
+        more = f" and {len(apart) - 3} more" if len(apart) > 3 else ""
+        raise ValueError(
+            f"grid contradicts the numbers in the names of the columns: it puts {shown}{more}; "
+            "give the numbers of the names as the grid (--grid-from-names on the command line), "
+            "with the columns in that order; or rename the columns if the grid is right"
+        )

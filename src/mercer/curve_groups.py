@@ -5,24 +5,22 @@ Which group a curve is in, and so how many there are, is public; nothing else of
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.checks import Floats, Ints
+from mercer.checks import Ints
 from mercer.curve_chunks import names_in, pairs_of
-from mercer.curve_data import matched, present_in
+from mercer.curve_data import is_file, matched, present_in
 from mercer.data import open_rows
+from mercer.headers import listed
 from mercer.persons import identities
 from mercer.tables import names_of
 
-__all__ = ["columns_of_points", "grid_in_names", "split_by"]
+__all__ = ["columns_of_points", "split_by"]
 
 _MOST = 64
-_LAST = re.compile(r"(?:(?:^|(?<=[_ =]))[+-])?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
 
 
 def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]) -> list[str]:
@@ -37,22 +35,8 @@ def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]
         )
     for name in names:
         if name not in present:
-            raise ValueError(f"columns: there is no column {name!r}; there are {present[:30]}")
+            raise ValueError(f"columns: there is no column {name!r}; there are {listed(present)}")
     return [name for name in names if name not in besides or name in _listed(columns)]
-
-
-def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
-    """Columns by the number at the end of their names, and these numbers: age_1.25 -> 1.25."""
-    found = {name: _LAST.search(name) for name in names}
-    without = [name for name, number in found.items() if number is None]
-    if without:
-        raise ValueError(
-            f"grid: {len(without)} column name(s) do not end in a number, {without[0]!r} is the "
-            "first; choose the others with columns, or give the grid itself"
-        )
-    numbers = {name: float(number.group()) for name, number in found.items() if number}
-    ordered = sorted(names, key=numbers.__getitem__)
-    return ordered, np.array([numbers[name] for name in ordered])
 
 
 def split_by(
@@ -83,7 +67,7 @@ def split_by(
         raise ValueError(f"by names the column {by!r}, which has another use: name another")
     for what, name in [("by", by), ("unit", unit), *((told, name) for name in [*texts, *numbers])]:
         if name is not None and name not in present:
-            raise ValueError(f"{what}: there is no column {name!r}; there are {present[:30]}")
+            raise ValueError(f"{what}: there is no column {name!r}; there are {listed(present)}")
     table = _read(data, numbers, list(dict.fromkeys(texts)))
     which = table.column(by).combine_chunks()
     if long is not None:
@@ -124,7 +108,7 @@ def _names(groups: Any) -> dict[Any, str]:
 def _table(data: Any) -> tuple[Any, list[str]]:
     if type(data).__name__ == "RecordBatchReader":
         data = data.read_all()  # a stream can be read once only
-    if not isinstance(data, (str, Path)) and names_of(data) is None:
+    if not is_file(data) and names_of(data) is None:
         raise TypeError(
             "by names a column, so the curves must have named columns: hand in a data frame, an "
             f"Arrow table or a file, or a dictionary of groups; got {type(data).__name__}"

@@ -6,17 +6,33 @@ shape is a curve without points.
 
 from __future__ import annotations
 
+import array
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mercer.cell_sorts import by_sort
 from mercer.checks import Floats, Ints
 from mercer.domain import Domain
 from mercer.sensitive import Sensitive
-from mercer.tables import numbers_among
 
-__all__ = ["Ragged", "line_of", "numbers_in", "owners_of", "ragged_of", "stack_of"]
+__all__ = [
+    "Ragged",
+    "come_singly",
+    "line_of",
+    "missing_heights",
+    "numbers_in",
+    "owners_of",
+    "ragged_of",
+    "stack_of",
+    "without",
+]
+
+_PLAIN = {float, int, bool, np.float64, np.float32, np.float16, np.bool_}
+_NUMBERS = (str, bytes, bytearray, memoryview, range, array.array)  # no sequences of curves
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -70,55 +86,124 @@ def owners_of(lengths: Any) -> Ints:
 
 def line_of(pair: Any) -> tuple[Floats, Floats]:
     """Times and values of a pair; none if it is no pair of lines of one length."""
-    two = pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else ((), ())
+    rows = isinstance(pair, (list, tuple)) or (isinstance(pair, np.ndarray) and pair.ndim > 0)
+    two = pair if rows and len(pair) == 2 else ((), ())
     times, values = numbers_in(two[0]), numbers_in(two[1])
     fits = times.ndim == 1 and times.shape == values.shape
     return (times, values) if fits else (np.empty(0), np.empty(0))
 
 
-def numbers_in(cells: Any) -> Floats:
-    """Any cells as doubles: what is no number is missing, what is no array has no cells."""
+def numbers_in(cells: Any, axes: int = 1) -> Floats:
+    """Cells of any type as doubles: what is no number is missing, what is no array has no cells.
+
+    `axes` is the number of axes that are wanted: in a list of lists, each is a row of cells where
+    there are two, and a cell, which is no number, where there is one.
+    """
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(_cells(cells), dtype=np.float64)
+            return _numbers(cells, axes)
     except Exception:  # whatever a library says of a cell may show it
         return np.empty(0)
 
 
-def _cells(cells: Any) -> Any:
+def _numbers(cells: Any, axes: int) -> Floats:
     if isinstance(cells, np.ma.MaskedArray):
-        return np.ma.filled(cells.astype(np.float64), np.nan)
-    try:
-        array = np.asarray(cells)
-    except ValueError:  # lists of different lengths among them
-        array = np.fromiter(cells, dtype=object, count=len(cells))
-    if array.dtype.kind in "US":
-        array = np.asarray(cells, dtype=object)
-    if array.dtype == object:
-        return numbers_among(array)
-    return array if array.dtype.kind in "iufb" else np.full(array.shape, np.nan)
+        hidden = np.ma.getmaskarray(cells)
+        return np.where(hidden, np.nan, _numbers(np.asarray(cells.data), axes))
+    if isinstance(cells, np.ndarray):
+        if cells.dtype == object:
+            return _listed(list(cells.reshape(-1))).reshape(cells.shape)
+        plain = cells.dtype.kind in "iufb"
+        return cells.astype(np.float64) if plain else np.full(cells.shape, np.nan)
+    if not isinstance(cells, (list, tuple)):
+        return _numbers(np.asarray(cells), axes)  # a column of another library
+    if axes == 1:
+        return _listed(cells)
+    return np.stack([numbers_in(row, axes - 1) for row in cells])
+
+
+def _listed(cells: Sequence[Any]) -> Floats:
+    """Python objects as doubles, each by itself."""
+    if set(map(type, cells)) <= _PLAIN:
+        with suppress(OverflowError):  # a whole number beyond all doubles
+            return np.fromiter(cells, dtype=np.float64, count=len(cells))
+    out = np.full(len(cells), np.nan)
+    sorts = by_sort(_scalar(cell) for cell in cells)
+    for sort in ("number", "truth"):
+        places, values = sorts.get(sort, ([], []))
+        out[places] = values
+    return out
+
+
+def _scalar(cell: Any) -> Any:
+    return cell[()] if isinstance(cell, np.ndarray) and cell.ndim == 0 else cell
 
 
 def stack_of(curves: Any, shape: tuple[int, ...]) -> Any:
     """Curves as an array of numbers; in a list, one of another shape has no values (M18).
 
-    Each curve of a list is read on its own: none may decide how the others are.
+    Each curve of a list is read on its own: none may decide how the others are.  The shape of an
+    array is public.
     """
-    if isinstance(curves, (list, tuple)):
+    if come_singly(curves):
         out = np.full((len(curves), *shape), np.nan)
         for place, curve in enumerate(curves):
-            row = numbers_in(curve)
+            row = numbers_in(curve, len(shape))
             out[place] = row if row.shape == shape else np.nan
         return out
     try:
-        array = curves if isinstance(curves, np.ma.MaskedArray) else np.asarray(curves)
+        array = curves if isinstance(curves, np.ndarray) else np.asarray(curves)
     except Exception:  # no array at all
-        array = np.empty((), dtype=object)
-    if array.dtype == object or isinstance(array, np.ma.MaskedArray):
-        array = _cells(array)
-    if array.dtype.kind not in "iufb" or array.ndim == 0:
+        array = np.empty(())
+    if array.dtype.kind not in "iufbO" or array.ndim == 0:
         raise TypeError(
             "curves must be a file, a table, an array of numbers or a list of (t, x) pairs; got "
             f"{type(curves).__name__}"
         )
+    if array.dtype == object or isinstance(array, np.ma.MaskedArray):
+        return numbers_in(array)
     return array
+
+
+def come_singly(curves: Any) -> bool:
+    """Whether curves come one by one, so that their shapes are records: not in an array."""
+    if isinstance(curves, np.ndarray):
+        return curves.dtype == object and curves.ndim == 1
+    return isinstance(curves, Sequence) and not isinstance(curves, _NUMBERS)
+
+
+def missing_heights(na_values: object) -> Floats:
+    """Numbers that stand for a missing height; as text they are numbers too.  Public.
+
+    Other text is no number, and so is missing without being named.
+    """
+    if na_values is None:
+        return np.empty(0)
+    single = isinstance(na_values, str) or not isinstance(na_values, (Iterable, np.ndarray))
+    given: list[Any] = [na_values] if single else list(na_values)  # type: ignore[call-overload]
+    numbers: list[float] = []
+    for value in given:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if (
+            isinstance(plain, bool)
+            or not isinstance(plain, (str, int, float))
+            or isinstance(na_values, Mapping)
+        ):
+            raise TypeError(
+                "na_values must be a list of numbers or text that stand for a missing height, for "
+                f"example [-999, 'unknown']; got {type(na_values if single else plain).__name__}"
+            )
+        try:
+            numbers.append(float(plain))
+        except (ValueError, OverflowError):
+            continue
+    with np.errstate(all="ignore"):
+        exact = np.array(numbers, dtype=np.float64)
+        short = exact.astype(np.float32).astype(np.float64)  # as it stands in single precision
+    known = np.unique(np.concatenate([exact, short]))
+    return known[np.isfinite(known)]
+
+
+def without(heights: Floats, missing: Floats) -> Floats:
+    """Heights with NaN in place of those that stand for a missing one."""
+    return np.where(np.isin(heights, missing), np.nan, heights) if len(missing) else heights

@@ -23,11 +23,13 @@ from mercer.curve_smoothing import (
     unit_scales,
 )
 from mercer.domain import Domain
+from mercer.findings import Finding
+from mercer.function_findings import curve_findings
 from mercer.laws import Law, Normal
 from mercer.modes import CURVE_KERNELS, DUST, Filter
 from mercer.noisy_curves import CurveNoise, NoisyCurve
 from mercer.polynomials import Polynomials
-from mercer.release import Release
+from mercer.release import NOTHING_LEFT, Release
 from mercer.rules_curves import cameron_martin, gain_of
 
 __all__ = [
@@ -64,6 +66,11 @@ class CurveAccuracy:
             "given": "given",
             "private-cv": "chosen with a share of the budget",
         }[self.choice]
+        if self.freedom < NOTHING_LEFT:
+            return (
+                "Nothing of the curves is left: for so few of them and so small an epsilon the "
+                "noise hides all, and smoothing keeps the centre alone."
+            )
         f = self.smoothing
         scales = " x ".join(f"{scale:.3g}" for scale in f.scales)
         return (
@@ -276,6 +283,9 @@ class CurveRelease(Release, NoisyCurve):
             self._memory["selection", orders] = again.suprema(mesh), fixed
         chosen, fixed = (order_statistic(s, level) for s in self._memory["selection", orders])
         return np.maximum(chosen / np.maximum(fixed, 1e-300), 1.0)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return curve_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -21,7 +21,9 @@ from mercer.cell_levels import reader_of
 from mercer.cells import Reader
 from mercer.checks import Floats
 from mercer.domain import Domain
+from mercer.folders import paths_of
 from mercer.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
+from mercer.headers import listed
 from mercer.reading import PLAIN, Reading
 from mercer.rows import CHUNK, ArrayRows, Batches, Rows
 from mercer.sensitive import Sensitive
@@ -51,8 +53,8 @@ def open_rows(
     if unit is not None and not isinstance(unit, str):
         raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
     ask = _Asked(columns, unit, dimension, bounds, answer, reading)
-    if isinstance(data, (str, Path)):
-        return _from_files(Path(data), ask)
+    if (paths := paths_of(data)) is not None:
+        return _from_files(paths, ask)
     names = names_of(data)
     if names is not None:
         return _from_table(data, names, ask)
@@ -113,15 +115,15 @@ def _finished(target: Any, codes: Callable[[Any], Floats], column: Any) -> Float
     return np.asarray(target.finish(codes(column)), dtype=np.float64)
 
 
-def _from_files(path: Path, ask: _Asked) -> Rows:
+def _from_files(paths: list[Path], ask: _Asked) -> Rows:
     from mercer.files import file_batches, keeps_places
 
-    schema, tasks = file_batches(path)
+    schema, tasks = file_batches(paths)
     if ask.answer is not None and ask.label is None:
         raise TypeError("y must be the name of a column where the data are a file")
     names = _chosen(schema.names, ask)
     readers = ask.readers(names)
-    declared = keeps_places(path)  # cells of CSV files are text of which no type is known
+    declared = keeps_places(paths)  # cells of CSV files are text of which no type is known
     for name, reader in readers.items() if declared else ():
         reader.check(schema.field(name).type)
     check_unit(schema, ask.unit)
@@ -255,7 +257,7 @@ def _names_given(columns: object) -> list[str]:
     if isinstance(columns, Sequence) and all(isinstance(name, str) for name in columns):
         names = list(columns)
         if not names or len(set(names)) < len(names):
-            raise ValueError(f"columns must be one or more different names, got {names}")
+            raise ValueError(f"columns must be one or more different names, got {listed(names)}")
         return names
     raise TypeError(
         f"columns must be a column's name or a list of names, got {type(columns).__name__}"
@@ -273,7 +275,7 @@ def _chosen(present: list[str], ask: _Asked) -> list[str]:
         if not names or ask.dimension not in (None, len(names)):
             raise ValueError(
                 f"columns is missing: bounds speak of {ask.dimension or 1} column(s) and the data "
-                f"have {_listed(present)}; name the ones to release with columns=…"
+                f"have {listed(present)}; name the ones to release with columns=…"
             )
     if ask.label in names:
         raise ValueError(
@@ -288,7 +290,7 @@ def _chosen(present: list[str], ask: _Asked) -> list[str]:
 
 def _check_there(what: str, name: str | None, present: list[str]) -> None:
     if name is not None and name not in present:
-        raise ValueError(f"{what}: there is no column {name!r}; there are {_listed(present)}")
+        raise ValueError(f"{what}: there is no column {name!r}; there are {listed(present)}")
     if name is not None and present.count(name) > 1:
         raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
 
@@ -297,8 +299,3 @@ def _unit_released(unit: object) -> ValueError:
     return ValueError(
         f"unit must name a column that is not released, got {unit!r}; it names the person"
     )
-
-
-def _listed(present: list[str]) -> str:
-    shown = ", ".join(map(repr, present[:30]))
-    return shown + (f" and {len(present) - 30} more" if len(present) > 30 else "")

@@ -12,7 +12,9 @@ from mercer import entropy
 from mercer.bases import SpectralBasis
 from mercer.bases.base import covariance_of
 from mercer.checks import Floats, check_choice, check_count
+from mercer.density_findings import density_findings
 from mercer.domain import Domain
+from mercer.findings import Finding
 from mercer.release import Band, FunctionRelease
 from mercer.smoothing import (
     choose_bandwidth,
@@ -166,7 +168,11 @@ class DensityRelease(FunctionRelease):
     @property
     def share_of_values(self) -> float:
         """Estimated share of records that hold values, one unless the noise cannot explain it."""
-        return 1 / (self.scale * self.domain.volume)
+        value, sd = self.constant
+        return 1.0 if value >= 1 - 3 * sd else max(value, 0.0)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return density_findings(self)
 
     @property
     def bandwidth(self) -> Floats:
@@ -208,19 +214,29 @@ class DensityRelease(FunctionRelease):
         return self._memory["scale"]
 
     def _mass(self) -> float:
-        """Share of the records that have values, as far as the release shows it (M18)."""
+        """What the released function is divided by (M18)."""
+        return released_mass(*self.constant)
+
+    @property
+    def constant(self) -> tuple[float, float]:
+        """The noisy share of records that hold values, and the standard deviation of its noise."""
+        if "constant" not in self._memory:
+            self._memory["constant"] = self._constant()
+        return self._memory["constant"]
+
+    def _constant(self) -> tuple[float, float]:
         if isinstance(self.basis, SpectralBasis):
             norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
             plain = self.basis.unmix(self.coordinates)[0]
             sd = self.noise.deviations(self.basis.size)[0] * math.sqrt(self.basis.spread[0])
-            return released_mass(float(plain / norm), float(sd / norm))
+            return float(plain / norm), float(sd / norm)
         most = {1: 1 << 14, 2: 256, 3: 40}[self.domain.dimension]
         side = min(max(64, math.ceil(8 / self._finest)), most)
         ticks = [(np.arange(side) + 0.5) / side] * self.domain.dimension
         # less than one too where the estimate leaks out
         total = float(np.mean(self.basis.on_grid(ticks, self._filtered)))
         sd = self.noise.deviations(self.basis.size)[0] * self.basis.mean_deviation()
-        return released_mass(total, float(sd))
+        return total, float(sd)
 
     def to_dict(self) -> dict[str, Any]:
         return {

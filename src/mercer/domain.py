@@ -18,7 +18,7 @@ from mercer.checks import Floats
 from mercer.column_base import Column
 from mercer.columns import Date, Numeric
 
-__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name"]
+__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of"]
 
 MAX_DIMENSION = 3
 MOST_COLUMNS = 1024  # of a kernel machine
@@ -101,7 +101,7 @@ class Domain:
             pair = pairs[place] if place < len(pairs) else None
             if _is_dates(pair):
                 assert pair is not None
-                ends = [_day(end) for end in _day_ends(name, pair)]
+                ends = [day_of(end) for end in _day_ends(name, pair)]
                 found.append(Date(name, *ends))
             elif drops and pair is not None and _is_numbers(pair):
                 found.append(Numeric(name, *map(float, pair)))
@@ -190,7 +190,7 @@ class Domain:
     def shown(self, point: Sequence[float]) -> list[Any]:
         """The coordinates of a point as people write them: a date where they are days."""
         return [
-            _day(value) if name in self.dates else value
+            day_of(value) if name in self.dates else value
             for name, value in zip(self.names, point, strict=True)
         ]
 
@@ -257,7 +257,7 @@ def _day_ends(name: str, pair: Any) -> tuple[float, float]:
     return Date(name, *(e.item() if isinstance(e, np.datetime64) else e for e in pair)).ends
 
 
-def _day(value: float) -> date:
+def day_of(value: float) -> date:
     """The calendar day of a number of days since 1970-01-01."""
     return date.fromordinal(int(np.floor(value)) + date(1970, 1, 1).toordinal())
 

@@ -11,10 +11,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from mercer.checks import Ints
+from mercer.checks import Ints, check_epsilon
+from mercer.choices import EndCounts
 from mercer.data import Sensitive, open_rows
 from mercer.domain import Domain
-from mercer.entropy import Entropy
+from mercer.entropy import MAX_SCALE, Entropy
+from mercer.findings import share
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import ApproximateEvent, Event, PureEvent, Sensitivity
 from mercer.publish import Purse, spend
@@ -24,9 +26,19 @@ from mercer.statements import Statement
 from mercer.summaries.ranks import LogBins, Ranks, rank_sensitivity
 from mercer.summaries.tally import Tally, tally_rows
 
-__all__ = ["Held", "draw_quantiles", "draw_spread", "propose_test_release"]
+__all__ = [
+    "Held",
+    "check_share",
+    "draw_ends",
+    "draw_quantiles",
+    "draw_spread",
+    "propose_test_release",
+    "shares",
+]
 
 _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
+ENDS = 0.02  # share of epsilon for the counts of `draw_ends`
+_COUNTED = f", and {share(ENDS)} of epsilon for three counts with discrete Laplace noise"
 _TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
 
 
@@ -52,14 +64,46 @@ class Held(Sensitive):
             raise ValueError(f"data must have at least 2 records, got {self.n}; nothing was spent")
         self.name = rows.names[0]
 
-    def charge(self, epsilon: float, what: str, delta: float = 0.0) -> Statement:
-        """Through the door: charge, then the statement."""
+    def charge(
+        self, epsilon: float, what: str, delta: float = 0.0, *, counted: bool = False
+    ) -> Statement:
+        """Through the door: charge, then the statement; `counted`: for `draw_ends` too."""
         event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
         return spend(
             (event,), self.purse, epsilon=epsilon, delta=delta, n=self.n, unit=self.unit,
-            words=_TESTED if delta else Choice.words,
+            words=(_TESTED if delta else Choice.words) + (_COUNTED if counted else ""),
             calibration="propose-test-release" if delta else Exponential.calibration, what=what,
         )  # fmt: skip
+
+
+def shares(epsilon: float, choices: int) -> tuple[float, float]:
+    """Epsilon of the choices and of the counts beside: their sum is at most the whole, exactly."""
+    counts = part(epsilon, round(1 / ENDS))
+    choice = epsilon - counts
+    while Fraction(choice) + Fraction(counts) > Fraction(epsilon):
+        choice = math.nextafter(choice, 0.0)
+    check_epsilon(part(choice, choices))  # before anything is charged
+    return choice, counts
+
+
+def draw_ends(ranks: Ranks, epsilon: float, entropy: Entropy) -> EndCounts | None:
+    """Rows with a number, at or below the lower bound, at or above the upper: epsilon-DP.
+
+    Replacing a record moves the three counts by at most 2 together, times a person's weight
+    (docs/proofs/selection.md, section 8).  None where the noise would be beyond all counts.
+    """
+    scale = _scale(2 * ranks.weight, epsilon)
+    if scale > MAX_SCALE:
+        return None
+    counts = np.array([ranks.counts.sum(), ranks.counts[0], ranks.counts[-1]])
+    bound = Sensitivity(2.0 * ranks.weight, norm="l1")
+    entropy.witness("ends", counts, bound)
+    noise = entropy.discrete_laplace(scale, 3)
+    fits, lower, upper = (
+        (int(a) + int(b)) / ranks.weight for a, b in zip(counts, noise, strict=True)
+    )
+    deviation = 1 / (math.sqrt(2.0) * math.sinh(0.5 / scale)) / ranks.weight
+    return EndCounts(fits, lower, upper, deviation, ENDS)
 
 
 def draw_quantiles(
@@ -106,6 +150,15 @@ def threshold(scale: float, delta: float) -> int:
     """Least whole t with P(Z >= t) = r^t / (1 + r) <= delta, r = e^(-1/scale): discrete Laplace."""
     least = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
     return max(1, math.ceil(least * (1 + 1e-12) + 1e-12))
+
+
+def check_share(epsilon: float, count: int) -> None:
+    """Refuse an epsilon that cannot be shared by so many choices, before it is charged."""
+    if epsilon / count < 1.001e-9:
+        raise ValueError(
+            f"epsilon is too small to be shared: {epsilon:g} for {count} choice(s), each of which "
+            "needs 1e-9 at least; nothing was spent; use a larger epsilon"
+        )
 
 
 def part(epsilon: float, count: int) -> float:

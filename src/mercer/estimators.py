@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.api import density
 from mercer.checks import Floats
 from mercer.densities import DensityRelease
-from mercer.tables import numbers_among
+from mercer.matrices import is_frame, matrix_of, tabled, width_of
 
-__all__ = ["PrivateKernelDensity", "numeric_rows", "seed_of"]
+__all__ = ["PrivateKernelDensity", "numeric_rows", "pairs_for", "seed_of"]
 
 
 class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
@@ -27,7 +27,8 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     epsilon, delta, bounds
         As for `mercer.density`: no default but for delta, which left out means pure differential
-        privacy.  One (lower, upper) pair stands for every column.
+        privacy.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
+        each, since it does not say how many columns it has.
     bandwidth, kernel, boundary, missing, mechanism, ledger, dataset
         As for `mercer.density`.
     random_state
@@ -75,7 +76,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> PrivateKernelDensity:  # noqa: ARG002
         """Release the density of the rows of X; y is ignored."""
-        rows = numeric_rows(self, X, ensure_all_finite=False, ensure_min_samples=2)
+        rows = numeric_rows(self, X, width=pairs_for(self.bounds), least=(2, 1))
         bounds = self.bounds
         if bounds is not None and np.shape(bounds) == (2,):
             bounds = [tuple(bounds)] * rows.shape[1]
@@ -100,7 +101,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def score_samples(self, X: Any) -> Floats:
         """Log density at the rows of X; minus infinity outside the bounds, where it is zero."""
         check_is_fitted(self)
-        rows = numeric_rows(self, X, reset=False)
+        rows = numeric_rows(self, X)
         domain = self.release_.domain
         inside = np.all((rows >= domain.lower) & (rows <= domain.lower + domain.widths), axis=1)
         value = np.zeros(len(rows))
@@ -124,16 +125,41 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def numeric_rows(estimator: BaseEstimator, X: Any, **options: Any) -> Floats:
-    """X as doubles; what scikit-learn says of a cell that is no number would show it."""
-    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-        X = numbers_among(X)  # among objects, what is no number is missing
+def numeric_rows(
+    estimator: BaseEstimator,
+    X: Any,
+    *,
+    width: int | None = None,
+    hint: str = "bounds must have one pair for each column",
+    least: tuple[int, int] | None = None,
+    finite: bool = True,
+) -> Floats:
+    """X as doubles, its names and its width noted by scikit-learn, which never sees another cell.
+
+    `least` rows and columns are those of a fit, where `width` is what public arguments say of the
+    columns of a list.  Without it the rows are a recipient's, `finite` or not.
+    """
+    X = tabled(X)
+    if least is None and isinstance(X, (list, tuple)):
+        width = width_of(X)
+    rows = matrix_of(X, width, hint)
+    few, narrow = least or (1, 1)
+    check_array(
+        rows, dtype=np.float64, ensure_all_finite=finite and least is None, ensure_min_samples=few,
+        ensure_min_features=narrow, estimator=estimator, input_name="X",
+    )  # fmt: skip
+    named = X if is_frame(X) else rows
+    validate_data(estimator, named, reset=least is not None, skip_check_array=True)
+    return rows
+
+
+def pairs_for(bounds: Any) -> int | None:
+    """How many columns `bounds` speak of; None where one pair stands for every column."""
     try:
-        return validate_data(estimator, X, dtype=np.float64, **options)
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-    raise ValueError("X must hold numbers in every column; convert or drop columns of text")
+        shape = np.shape(bounds)
+    except ValueError:  # not of pairs, which is an error of whoever reads them
+        return None
+    return shape[0] if len(shape) == 2 else None
 
 
 def seed_of(random_state: Any) -> int | None:

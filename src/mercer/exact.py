@@ -76,9 +76,8 @@ def settled_index(compute: Callable[[int], tuple[Any, Sequence[Any]]]) -> int:
     while True:
         with working(bits):
             point, edges = compute(bits)
-            place = 0  # edges[:place] are certainly at or below the point
-            while place < len(edges) and edges[place] <= point:
-                place += 1
+            # edges[:place] are certainly at or below the point
+            place = next((i for i, edge in enumerate(edges) if not edge <= point), len(edges))
             if place < len(edges) and edges[place] > point:
                 return place
         bits = _more(bits)

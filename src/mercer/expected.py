@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
-    "of_count", "of_curve", "of_density", "of_histogram", "of_machine", "of_statistic",
+    "of_bound", "of_count", "of_curve", "of_density", "of_histogram", "of_machine", "of_statistic",
     "of_synthetic", "of_table",
 ]  # fmt: skip
 
@@ -138,14 +138,20 @@ def of_curve(given: Arguments, made: Any) -> str:
     """Of a mean curve: root mean square of the noise, in the units of the curves."""
     from mercer.planning import curve_plan
 
-    penalty = given.get("penalty", "rule")
+    penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
+    groups = given.get("groups") or given["curves"]
+    many = len(groups) if "disjoint" in given else 1
+    epsilon = made.epsilon
+    if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
+        epsilon /= many if not made.delta else math.sqrt(many)
     plan = curve_plan(
-        n=made.n, bound=given["bound"], epsilon=made.epsilon, delta=made.delta or None,
+        n=max(made.n // many, 2), bound=given["bound"], epsilon=epsilon, delta=made.delta or None,
         penalty="rule" if isinstance(penalty, str) else penalty,
     )  # fmt: skip
     return (
         f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
         "by sampling, in the units of the curves; smoothing that follows the result makes it less"
+        + (", for each of the groups, if all are of one size" if many > 1 else "")
     )
 
 
@@ -157,3 +163,10 @@ def of_machine(_given: Arguments, _made: Any) -> str:
 def of_statistic(_given: Arguments, _made: Any) -> str:
     """Of a statistic under random DP: its noise follows the records."""
     return "noise for a quantile of what exchanging two records moves: known after it is released"
+
+
+def of_bound(_given: Arguments, made: Any) -> str:
+    """Of a bound for curves: how far its rank is off."""
+    from mercer.expected_choices import of_quantiles
+
+    return of_quantiles({"q": 0.5, "grid": range(600)}, made)

@@ -2,68 +2,123 @@
 
 A CSV file declares no types, so its columns are read as text and what is not a number counts as
 missing: guessing a type, or failing on a cell, would be an output that depends on a record
-(M18).  A damaged line counts as a row without values.
+(M18).  A damaged line counts as a row without values.  Folders named `key=value` give a column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import csv
+import re
+import threading
+import weakref
+import zlib
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from mercer.folders import Part, ending_of, files_in
+from mercer.headers import header_of, separator_between
 
 __all__ = ["Task", "file_batches", "keeps_places"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
 _ROWS = 1 << 20  # of a batch; of more than eight columns, eight times as many cells
-_KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv")
+_BLOCK = 1 << 24  # bytes
+_PATIENCE = 60.0  # seconds for threads of Arrow to end
+_WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
 def file_batches(
-    path: Path, *, whole: bool = False
+    source: object, *, whole: bool = False
 ) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
-    """Schema of a file or folder, and a function that gives the named columns in parts.
+    """Schema of a file, a folder or a list of them, and a function that gives columns in parts.
 
     `whole`: damaged lines of a CSV file are an error, for rows that are the caller's own.
     """
-    files = _files(path)
-    schemas = [_schema(file) for file in files]
-    for file, schema in zip(files[1:], schemas[1:], strict=True):
+    parts = files_in(source).parts
+    schemas = [_schema(part.path) for part in parts]
+    for part, schema in zip(parts[1:], schemas[1:], strict=True):
         if schema.names != schemas[0].names or schema.types != schemas[0].types:
             raise ValueError(
-                f"{path.name}: all files of a folder must have the same columns and types; "
-                f"{file.name} differs from {files[0].name}"
+                "data: all files that are read together must have the same columns and types; "
+                f"{part.path.name} differs from {parts[0].path.name}"
+            )
+    own = schemas[0]
+    keys = _keys(parts)
+    for key in keys:
+        if key.name in own.names:
+            raise ValueError(
+                f"data: the column {key.name!r} stands in the files and in the names of their "
+                f"folders ({key.name}=…), so which of them counts is open; rename the folders"
             )
 
+    any_name = next((name for name in own.names if own.names.count(name) == 1), own.names[0])
+
     def tasks(names: list[str]) -> Iterator[Task]:
-        for file in files:
-            yield from _tasks(file, names, whole)
+        wanted = [name for name in names if name in own.names]
+        constant = [key for key in keys if key.name in names]
+        for part in parts:
+            read = _tasks(part.path, wanted or [any_name], whole)
+            try:
+                for task in read:
+                    yield partial(_beside, task, part, names, constant) if constant else task
+            finally:
+                read.close()
 
-    return schemas[0], tasks
+    return _with(own, keys), tasks
 
 
-def keeps_places(path: Path) -> bool:
+def keeps_places(source: object) -> bool:
     """Whether a row's place does not depend on others: damaged lines of CSV files go last."""
-    return all(map(_is_parquet, _files(path)))
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise FileNotFoundError(f"data: there is no file or folder {str(path)!r}")
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.name.endswith(_KINDS))
-        if not files:
-            raise ValueError(f"data: the folder {str(path)!r} holds no {', '.join(_KINDS)} file")
-        return files
-    if not path.name.endswith(_KINDS):
-        raise ValueError(f"data: {path.name!r} must end in one of {', '.join(_KINDS)}")
-    return [path]
+    return all(_is_parquet(part.path) for part in files_in(source).parts)
 
 
 def _is_parquet(path: Path) -> bool:
-    return path.suffix in (".parquet", ".pq")
+    return ending_of(path) in (".parquet", ".pq")
+
+
+def _keys(parts: tuple[Part, ...]) -> list[Any]:
+    """Columns that the names of folders give: whole numbers where all their values are, or text."""
+    import pyarrow as pa
+
+    values = {name: {dict(part.keys)[name] for part in parts} for name, _ in parts[0].keys}
+    return [
+        pa.field(name, pa.int64() if all(map(_whole, found)) else pa.string())
+        for name, found in values.items()
+    ]
+
+
+def _whole(text: str | None) -> bool:
+    return text is None or _WHOLE.fullmatch(text) is not None
+
+
+def _with(schema: Any, keys: list[Any]) -> Any:
+    for key in keys:
+        schema = schema.append(key)
+    return schema
+
+
+def _beside(task: Task, part: Part, names: list[str], keys: list[Any]) -> Iterator[Any]:
+    """Batches of a file with the values that its folders give, the same in each row."""
+    import pyarrow as pa
+
+    given = dict(part.keys)
+    for batch in task():
+        columns = {
+            key.name: pa.repeat(_scalar(given[key.name], key.type), batch.num_rows) for key in keys
+        }
+        columns |= {name: batch.column(name) for name in names if name not in columns}
+        yield pa.record_batch({name: columns[name] for name in names})
+
+
+def _scalar(text: str | None, kind: Any) -> Any:
+    import pyarrow as pa
+
+    value = int(text) if text is not None and pa.types.is_integer(kind) else text
+    return pa.scalar(value, kind)
 
 
 def _schema(path: Path) -> Any:
@@ -73,12 +128,11 @@ def _schema(path: Path) -> Any:
     with _readable(path):
         if _is_parquet(path):
             return pq.read_schema(path)
-        with _csv(path, None, []) as reader:
-            # no types are declared: whoever names a column of a CSV file says it is numeric
-            return pa.schema([(name, pa.float64()) for name in reader.schema.names])
+        # no types are declared: whoever names a column of a CSV file says it is numeric
+        return pa.schema([(name, pa.float64()) for name in header_of(path)])
 
 
-def _tasks(path: Path, names: list[str], whole: bool) -> Iterator[Task]:
+def _tasks(path: Path, names: list[str], whole: bool) -> Generator[Task]:
     """The file in parts that threads may read side by side: row groups, or blocks of text."""
     import pyarrow.parquet as pq
 
@@ -88,17 +142,20 @@ def _tasks(path: Path, names: list[str], whole: bool) -> Iterator[Task]:
         for group in range(about.num_row_groups):
             yield partial(_row_group, path, about, group, names)
         return
-    damaged: list[None] = []
-    with _readable(path), _csv(path, names, damaged) as reader:
-        for batch in reader:
+    with _readable(path):
+        lines = _Lines(path, names)
+    try:
+        while (batch := lines.next()) is not None:
             yield partial(iter, (batch,))
-    if damaged and whole:
+    finally:
+        lines.close()
+    if lines.damaged and whole:
         raise ValueError(
-            f"{path.name}: {len(damaged)} line(s) have more or fewer cells than there are columns; "
-            "mend them, or predictions would not stand beside their rows"
+            f"{path.name}: {len(lines.damaged)} line(s) have more or fewer cells than there are "
+            "columns; mend them, or predictions would not stand beside their rows"
         )
-    if damaged:
-        yield partial(iter, (_empty_rows(names, len(damaged)),))
+    if lines.damaged:
+        yield partial(iter, (_empty_rows(names, len(lines.damaged)),))
 
 
 def _row_group(path: Path, about: Any, group: int, names: list[str]) -> Iterator[Any]:
@@ -119,48 +176,77 @@ def _readable(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, UnicodeError):
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, csv.Error, zlib.error):
         raise _unreadable(path) from None
 
 
-def _csv(path: Path, names: list[str] | None, damaged: list[None]) -> Any:
-    import pyarrow as pa
-    import pyarrow.csv as csv
+class _Lines:
+    """Batches of a CSV file, read ahead by threads of Arrow that `close` waits for.
+
+    These threads hold the function that counts damaged lines, and let go of it under Python's
+    lock.  One that does so while Python ends is ended itself, in the middle of C++ code, and takes
+    the process with it ("terminate called without an active exception", status 134).  So whoever
+    opens a reader waits until no thread holds the function; at the latest before Python ends.
+    """
+
+    def __init__(self, path: Path, names: list[str]) -> None:
+        import pyarrow as pa
+        import pyarrow.csv as reading
+
+        self.path = path
+        self.damaged: list[None] = []
+        self._held: list[Any] = []
+        free = threading.Event()
+        self.close = weakref.finalize(self, _let_go, self._held, free)
+        zipped = (ending_of(path) or "").endswith(".gz")
+        try:
+            reader = reading.open_csv(
+                pa.input_stream(str(path), compression="gzip" if zipped else None),
+                read_options=reading.ReadOptions(block_size=_BLOCK),
+                parse_options=_parsing(path, self.damaged, free),
+                convert_options=reading.ConvertOptions(
+                    include_columns=names,
+                    column_types={name: pa.binary() for name in names},
+                    check_utf8=False,
+                    strings_can_be_null=True,
+                    null_values=[""],
+                ),
+            )
+        except BaseException:
+            self.close()
+            raise
+        self._held.append(reader)
+
+    def next(self) -> Any:
+        """The next batch, or None at the end."""
+        with _readable(self.path):
+            try:
+                return self._held[0].read_next_batch()
+            except StopIteration:
+                return None
+
+
+def _parsing(path: Path, damaged: list[None], free: threading.Event) -> Any:
+    """How lines become cells; `free` is set when nobody holds the function that counts any more."""
+    import pyarrow.csv as reading
 
     def skip(_row: Any) -> str:
         damaged.append(None)
         return "skip"
 
-    # the names must be known before the types can be set to text, so they are read first
-    header = names
-    if header is None:
-        large = csv.ReadOptions(block_size=1 << 24)
-        with csv.open_csv(path, read_options=large, parse_options=_parse(path, skip)) as reader:
-            header = list(reader.schema.names)
-    return csv.open_csv(
-        path,
-        read_options=csv.ReadOptions(block_size=1 << 24),
-        parse_options=_parse(path, skip),
-        convert_options=csv.ConvertOptions(
-            include_columns=header,
-            column_types={name: pa.binary() for name in header},
-            check_utf8=False,
-            strings_can_be_null=True,
-            null_values=[""],
-        ),
-    )
-
-
-def _parse(path: Path, skip: Callable[[Any], str]) -> Any:
-    import pyarrow.csv as csv
-
-    delimiter = "\t" if path.suffix == ".tsv" else ","
-    return csv.ParseOptions(
-        delimiter=delimiter,
+    weakref.finalize(skip, free.set).atexit = False
+    return reading.ParseOptions(
+        delimiter=separator_between(path),
         invalid_row_handler=skip,
         newlines_in_values=True,  # or where a block ends would change the number of rows
         ignore_empty_lines=False,  # in a file of one column an empty line is an empty cell
     )
+
+
+def _let_go(held: list[Any], free: threading.Event) -> None:
+    while held:
+        held.pop().close()
+    free.wait(_PATIENCE)
 
 
 def _empty_rows(names: list[str], rows: int) -> Any:

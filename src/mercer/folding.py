@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
+
+from mercer.quiet import threads
 
 __all__ = ["Foldable", "fold"]
 
@@ -40,7 +41,7 @@ def fold(parts: Iterable[Part], zero: Callable[[], Tally], *, workers: int = 1) 
     if workers == 1:
         return _add_all(iter(parts), zero())
     shared = _Shared(iter(parts))
-    with ThreadPoolExecutor(workers) as pool:
+    with threads(workers) as pool:
         tallies = list(pool.map(lambda _: _add_all(shared, zero()), range(workers)))
     return reduce(lambda one, other: one.merge(other), tallies)
 

@@ -126,8 +126,21 @@ class Gaussian(Kernel):
                 "derivatives of landmark releases need a diagonal bandwidth; "
                 "use basis='fourier' with a full matrix"
             )
-        gap = x[:, None, :] - y[None, :, :]
-        return np.exp(-0.5 * np.einsum("ijk,kl,ijl->ij", gap, np.linalg.inv(self.covariance), gap))
+        return np.exp(cdist(self._white(x), self._white(y), "sqeuclidean") * -0.5)
+
+    @cached_property
+    def _whitening(self) -> Floats:
+        return np.asarray(np.linalg.inv(np.linalg.cholesky(np.array(self.covariance))).T)
+
+    def _white(self, x: Floats) -> Floats:
+        """Points in whose units the covariance is I: with rounding a Gaussian kernel all the same.
+
+        One product after the other, so that a point is rounded alike wherever it stands.
+        """
+        white = np.zeros(x.shape)
+        for column, row in zip(x.T, self._whitening, strict=True):
+            white = white + column[:, None] * row
+        return white
 
 
 class MaternKernel(Kernel):

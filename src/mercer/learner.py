@@ -14,6 +14,7 @@ from mercer.api import count_of
 from mercer.checks import Floats, check_choice
 from mercer.data import open_rows
 from mercer.domain import MOST_COLUMNS, Domain
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.machine_recipes import MachineRecipe
 from mercer.machines import MachineRelease
@@ -94,7 +95,7 @@ def learn(
     if progress is not None:
         rows.progress(progress)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
-    n = count_of(examples, rows, missing)
+    n = count_of(examples, rows, "zero" if reading.blank else missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     persons = rows.unit is not None
@@ -147,11 +148,11 @@ def learn(
                 summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
             )
         if held is None:
-            return made[0]
+            return tell(made[0])
         machines = limits.machines[: len(recipe.losses)]
         scores, moved = held_scores(held, features, machines, [release.weights for release in made])
         choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
-        return made[choice.choose(scores, source)]
+        return tell(made[choice.choose(scores, source)])
 
     try:
         return drawn()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.answers import cells_of
+from mercer.answers import Answer, answers_of
 from mercer.checks import Floats
-from mercer.estimators import numeric_rows, seed_of
+from mercer.estimators import numeric_rows, pairs_for, seed_of
+from mercer.labels import labels_of
 from mercer.learning import classifier, regression
 from mercer.predictors import ClassifierRelease, RegressionRelease
+from mercer.reading import PLAIN
+from mercer.targets import Classes
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
 
@@ -24,26 +29,27 @@ _SHARED = (
 )  # fmt: skip
 
 
+class _Named(np.ndarray):
+    """Answers that keep the name of the series they were."""
+
+    name: str
+
+
 class _Machine(BaseEstimator):  # type: ignore[misc]
     """What both estimators do alike."""
 
     release_: Any
+    bounds: Any
     random_state: Any
+    _numeric: ClassVar[bool]  # whether answers are numbers
 
     def _learn(self, make: Any, X: Any, y: Any, **own: Any) -> Any:
-        if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
-            )
-        rows = numeric_rows(self, X, ensure_all_finite=False, ensure_min_samples=2)
-        answers = column_or_1d(cells_of(y), warn=True)
-        check_consistent_length(rows, answers)
-        named = isinstance(getattr(y, "name", None), str) and np.ndim(y) == 1
+        rows = numeric_rows(self, X, width=pairs_for(self.bounds), least=(2, 1))
+        answers = self._answers(y, len(rows))
         names = getattr(self, "feature_names_in_", None)
         self.release_ = make(
             rows,
-            y if named else answers,  # a series has a name
+            answers,
             columns=None if names is None else [str(name) for name in names],
             rng=seed_of(self.random_state),
             **{name: getattr(self, name) for name in _SHARED},
@@ -51,10 +57,48 @@ class _Machine(BaseEstimator):  # type: ignore[misc]
         )
         return self
 
+    def _answers(self, y: Any, rows: int) -> Any:
+        """One answer for each row, with the name of a series; messages show axes and types only."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        answers = labels_of(y, numeric=self._numeric)
+        if answers.ndim == 2 and answers.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; y.ravel() is one",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+            answers = answers[:, 0]
+        if answers.shape != (rows,):
+            raise ValueError(
+                f"y must be one answer for each of the {rows} rows of X, got shape {answers.shape}"
+            )
+        given = getattr(y, "name", None)
+        if not isinstance(given, str):
+            return answers
+        named = answers.view(_Named)
+        named.name = given
+        return named
+
     def _fitted(self, X: Any) -> tuple[Any, Floats]:
         """The release, and points to ask it at."""
         check_is_fitted(self, "release_")
-        return self.release_, numeric_rows(self, X, reset=False)
+        return self.release_, numeric_rows(self, X)
+
+    def _weights(self, given: Any, rows: int) -> Floats | None:
+        """One weight for each row."""
+        if given is None:
+            return None
+        weights = labels_of(given, numeric=True, name="sample_weight")
+        if weights.shape != (rows,):
+            raise ValueError(
+                f"sample_weight must be one number for each of the {rows} rows of X, got shape "
+                f"{weights.shape}"
+            )
+        return np.asarray(weights, dtype=np.float64)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -75,7 +119,8 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
     ----------
     epsilon, delta, bounds, classes
         As for `mercer.classifier`.  Classes are public and must be declared; `classes_` has them
-        sorted.  One (lower, upper) pair stands for every column.
+        sorted.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
+        each, since it does not say how many columns it has.
     loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset
         As for `mercer.classifier`.
     random_state
@@ -133,6 +178,7 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
 
     release_: ClassifierRelease
     classes_: Any
+    _numeric = False
 
     def fit(self, X: Any, y: Any) -> PrivateKernelClassifier:
         """Release a classifier of the rows of X; rows of undeclared classes add nothing."""
@@ -156,6 +202,16 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
         release, points = self._fitted(X)
         return release.probability(points)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; a label of no declared class never is."""
+        release, points = self._fitted(X)
+        declared, rows = Classes.declared(release.classes), len(points)
+        given, guessed = (
+            answers_of(Answer(answers, declared), rows, PLAIN)
+            for answers in (self._answers(y, rows), np.asarray(release.predict(points)))
+        )
+        return float(np.average(given == guessed, weights=self._weights(sample_weight, rows)))
+
 
 class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
     """Kernel regression with differential privacy: `mercer.regression` as an estimator.
@@ -166,7 +222,7 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
     Parameters
     ----------
     epsilon, delta, bounds, y_bounds
-        As for `mercer.regression`.
+        As for `mercer.regression`; bounds as for `PrivateKernelClassifier`.
     loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset
         As for `mercer.regression`.
     random_state
@@ -229,6 +285,7 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
         self.random_state = random_state
 
     release_: RegressionRelease
+    _numeric = True
 
     def fit(self, X: Any, y: Any) -> PrivateKernelRegressor:
         """Release a regression of y on the rows of X; y outside its bounds is clipped."""
@@ -241,6 +298,13 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
         """The response at each row; with several quantiles, one column for each."""
         release, points = self._fitted(X)
         return release(points)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination on rows of the recipient's."""
+        guesses = self.predict(X)
+        answers = self._answers(y, len(guesses))
+        weights = self._weights(sample_weight, len(guesses))
+        return float(r2_score(answers, guesses, sample_weight=weights))
 
 
 def _sorted(classes: Any) -> Any:

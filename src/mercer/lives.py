@@ -185,7 +185,7 @@ def _cholesky(
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)
-    n = count_of(tally, rows, missing)
+    n = count_of(tally, rows, "zero" if dry_run else missing)
     basis, shape = recipe.build(domain, n=n, **promise)
     values = PointValues.of(tally, shape, n=n)
     sensitivity = point_sensitivity(values, shape, basis.kernel, n)

@@ -15,6 +15,8 @@ from scipy.special import ndtri
 from scipy.stats import chi2
 
 from mercer.checks import Floats, check_choice, check_level
+from mercer.findings import Finding
+from mercer.function_findings import machine_findings
 from mercer.laws import Law, Normal
 from mercer.losses import Loss
 from mercer.maps import FeatureMap
@@ -145,6 +147,9 @@ class MachineRelease(Release):
             method=self.method,
             gap=self.gap,
         )
+
+    def findings(self) -> tuple[Finding, ...]:
+        return machine_findings(self)
 
     @property
     def _deviation(self) -> float:

@@ -17,10 +17,12 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.axes import Axes
+from mercer.cell_findings import margin_findings
 from mercer.cell_questions import vectors
 from mercer.cell_releases import Margin
 from mercer.checks import Floats, Ints, check_level
 from mercer.count_laws import CountLaw, RoundedNormalLaw
+from mercer.findings import Finding
 from mercer.margin_fits import MarginFit
 from mercer.release import Release
 from mercer.statements import rows_words
@@ -151,6 +153,9 @@ class MarginsRelease(Release):
         from mercer.margin_accuracy import accuracy_of_margins
 
         return accuracy_of_margins(self)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return margin_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

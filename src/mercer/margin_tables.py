@@ -12,6 +12,7 @@ import numpy as np
 from mercer.axes import MOST_LISTED, Axes
 from mercer.cell_draws import check_worth, publish_margins
 from mercer.count_asked import Question
+from mercer.findings import tell
 from mercer.margin_releases import MarginsRelease
 from mercer.mechanisms.counts import calibrate_counts
 from mercer.privacy import Sensitivity
@@ -61,8 +62,10 @@ def released_margins(
         np.asarray(part).reshape([axes.sizes[place] for place in places])
         for part, places in zip(raw, sets, strict=True)
     )
-    return MarginsRelease(
-        axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most
+    return tell(
+        MarginsRelease(
+            axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most
+        )
     )
 
 

@@ -26,7 +26,10 @@ __all__ = [
     "transition",
     "unwhiten",
     "whiten",
+    "whitener",
 ]
+
+UNIT_ROUNDOFF = 2.0**-53
 
 _SPAN = 300.0  # largest rate * distance summed at once: e^300 is far from overflow
 _BLOCK = 1 << 14  # points worked on at once
@@ -83,10 +86,23 @@ def derivative_row(kernel: MaternKernel, order: int, axis: int = 0) -> Floats:
     return row
 
 
+def whitener(kernel: MaternKernel, gap: float, axis: int = 0) -> tuple[Floats, float]:
+    """Inverse C^-1 of the Cholesky factor of an innovation, and what rounding does to it at most.
+
+    The second is a bound on |(computed C^-1 C) - I|: entries of the innovation are known up to 256
+    units in the last place (test_markov.py), and with states scaled to innovations of variance one
+    the error is that times the norm of the inverse.
+    """
+    p, matrix = kernel.states, innovation(kernel, gap, axis)
+    scale = np.sqrt(np.diag(matrix))
+    inverse = np.linalg.inv(np.linalg.cholesky(matrix / np.outer(scale, scale)))
+    off = UNIT_ROUNDOFF * (256 + 16 * p**2) * p * float(np.sum(inverse**2))
+    return inverse / scale, off
+
+
 def whiten(kernel: MaternKernel, states: Floats, gap: float, axis: int = 0) -> Floats:
     """Coordinates of states (points, p, ...) at equal gaps: independent under the kernel's law."""
-    first = np.linalg.inv(np.linalg.cholesky(innovation(kernel, math.inf, axis)))
-    later = np.linalg.inv(np.linalg.cholesky(innovation(kernel, gap, axis)))
+    first, later = whitener(kernel, math.inf, axis)[0], whitener(kernel, gap, axis)[0]
     step = transition(kernel, gap, axis)
     out = np.empty_like(states)
     out[:1] = np.einsum("ij,nj...->ni...", first, states[:1])

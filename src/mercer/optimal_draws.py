@@ -6,6 +6,7 @@ import numpy as np
 
 from mercer.count_releases import Condition, CountRelease
 from mercer.counting_programs import optimal_count
+from mercer.findings import tell
 from mercer.optimal_counts import MOST, OptimalCount
 from mercer.privacy import PureEvent, Sensitivity
 from mercer.publish import Purse, spend
@@ -52,4 +53,5 @@ def publish_optimal(
         calibration="exact", what=what,
     )  # fmt: skip
     purse.entropy.witness("count", np.array([count]), Sensitivity(1.0, norm="l1"))
-    return CountRelease(Condition(words), statement, mechanism, mechanism.draw(count, purse.entropy), share)  # fmt: skip  # noqa: E501
+    drawn = mechanism.draw(count, purse.entropy)
+    return tell(CountRelease(Condition(words), statement, mechanism, drawn, share))

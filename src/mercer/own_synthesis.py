@@ -9,6 +9,7 @@ import numpy as np
 
 from mercer import entropy
 from mercer.checks import Floats, check_choice, check_positive
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import L2, Gaussian, Mechanism
 from mercer.mechanisms.base import check_promise, no_delta
@@ -68,7 +69,7 @@ def synthetic_own(
         )  # fmt: skip
 
     what = f"synthetic records under {kernel.words}"
-    return publish(summary, mechanism, build, purse, promise=promise, what=what)
+    return tell(publish(summary, mechanism, build, purse, promise=promise, what=what))
 
 
 def _landmarks(public: object) -> list[Any]:

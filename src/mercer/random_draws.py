@@ -17,6 +17,7 @@ from mercer.checks import check_worthwhile
 from mercer.claims import claim_on
 from mercer.count_releases import Condition, CountRelease
 from mercer.entropy import MAX_SCALE, Entropy, simulation
+from mercer.findings import tell
 from mercer.ledger import LedgerError
 from mercer.mechanisms.counts import CountNoise
 from mercer.publish import Rehearsed
@@ -96,9 +97,9 @@ def publish_random_cells(
     noisy = noise.add(plain, weaker.entropy)
     exact = plain <= most
     values = np.where(exact, plain, noisy)
-    return HistogramRelease(
-        counts.axes, statement, noise.law, None, values, None, complete, exact
-    )  # fmt: skip
+    return tell(
+        HistogramRelease(counts.axes, statement, noise.law, None, values, None, complete, exact)
+    )
 
 
 def publish_random_count(
@@ -117,7 +118,7 @@ def publish_random_count(
     noisy = count + int(noise.draw(1, weaker.entropy)[0])
     if count <= most:
         return CountRelease(Condition(words), statement, None, count, True)
-    return CountRelease(Condition(words), statement, noise.law, noisy, True)
+    return tell(CountRelease(Condition(words), statement, noise.law, noisy, True))
 
 
 def publish_random_statistic(
@@ -151,7 +152,7 @@ def publish_random_statistic(
     noisy = values.steps(step) + int(weaker.entropy.discrete_laplace(scale, 1)[0])
     value = float(Fraction(noisy) * Fraction(step) / n)
     told = None if asymptotic else scale * step / n
-    return StatisticRelease(Condition(words), statement, value, told)
+    return tell(StatisticRelease(Condition(words), statement, value, told))
 
 
 def _lattice(spread: float, n: int, epsilon: float) -> tuple[float, float]:

@@ -18,7 +18,9 @@ from mercer.cell_levels import reader_of
 from mercer.cells import Reader
 from mercer.checks import Floats
 from mercer.files import Task, file_batches, keeps_places
+from mercer.folders import paths_of
 from mercer.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
+from mercer.headers import listed
 from mercer.reading import PLAIN, Reading
 from mercer.rows import Rows
 from mercer.table_domain import TableDomain
@@ -93,10 +95,10 @@ def open_records(
 ) -> Records:  # fmt: skip
     """Records of whatever the caller handed in; errors name columns and types, never values.
 
-    A data frame, an Arrow table, a CSV or Parquet file or a folder of them, with the domain's
-    columns by name; an array with a column for each of the domain's, in its order; or a list of
-    rows, each a dictionary by name or a tuple in order.  `counts` names a column that says how
-    many records a row stands for: their sum is public, so that a dry run reads it.
+    A data frame, an Arrow table, a CSV or Parquet file, a folder or a list of them, with the
+    domain's columns by name; an array with a column for each of the domain's, in its order; or a
+    list of rows, each a dictionary by name or a tuple in order.  `counts` names a column that says
+    how many records a row stands for: their sum is public, so that a dry run reads it.
     """
     if isinstance(data, Records):
         return data
@@ -111,8 +113,8 @@ def open_records(
     readers = {c.name: reader_of(c, reading.of_column(c.name)) for c in domain.columns}
     blank = [name for name in domain.names if reading.blank and name != counts]
     ask = Asked(domain, unit, readers, blank)
-    if isinstance(data, (str, Path)):
-        return _from_file(Path(data), ask)
+    if (paths := paths_of(data)) is not None:
+        return _from_files(paths, ask)
     if isinstance(data, (list, tuple, range)):
         return _from_list(data, ask)
     names = names_of(data)
@@ -121,10 +123,10 @@ def open_records(
     return _from_table(data, names, ask)
 
 
-def _from_file(path: Path, ask: Asked) -> Records:
-    schema, tasks = file_batches(path)
+def _from_files(paths: list[Path], ask: Asked) -> Records:
+    schema, tasks = file_batches(paths)
     _check_names(schema.names, ask)
-    declared = keeps_places(path)  # cells of CSV files are text
+    declared = keeps_places(paths)  # cells of CSV files are text
     if declared:
         _check_types(schema, ask)
     records = Records(ask, tasks)
@@ -218,11 +220,9 @@ def _coded(codes: Sequence[Floats], names: Sequence[str]) -> Any:
 def _check_names(present: list[str], ask: Asked) -> None:
     for name in [*ask.domain.names, *([ask.unit] if ask.unit else [])]:
         if name not in present:
-            shown = ", ".join(map(repr, present[:30]))
-            more = f" and {len(present) - 30} more" if len(present) > 30 else ""
             raise ValueError(
                 f"{'unit: ' if name == ask.unit else ''}the table has no column {name!r}; there "
-                f"are {shown}{more}"
+                f"are {listed(present)}"
             )
         if present.count(name) > 1:
             raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")

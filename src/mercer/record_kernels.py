@@ -8,7 +8,6 @@ that the Gaussian kernel is exp(-|u - v|^2 / 2): categories that differ give exp
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +20,7 @@ from scipy.special import stdtrit
 from mercer import entropy
 from mercer.checks import Bools, Floats, check_positive
 from mercer.kernels import KERNELS, MaternKernel
+from mercer.quiet import quiet
 from mercer.table_domain import TableDomain
 
 __all__ = ["OwnKernel", "RecordKernel"]
@@ -154,8 +154,7 @@ class OwnKernel:
     def row(self, record: Any, points: Sequence[Any]) -> Floats:
         """k(record, points) over the supremum; NaN where the function fails."""
         try:
-            with np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # a warning would be an output
+            with quiet():
                 values = [float(self.function(record, point)) for point in points]
                 return np.array(values) / self.supremum
         except (Exception, SystemExit):  # whatever it says may show the record

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from mercer.checks import Floats, check_choice
+from mercer.findings import Finding
+from mercer.function_findings import record_findings
 from mercer.laws import Law
 from mercer.noisy_embeddings import LandmarkEmbedding
 from mercer.record_kernels import OwnKernel
@@ -177,6 +179,9 @@ class RecordsRelease(Weighted, Release):
         """There is no picture of records of any kind."""
         del path, options
         raise TypeError("records of any kind have no picture; use release.points and weights")
+
+    def findings(self) -> tuple[Finding, ...]:
+        return record_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

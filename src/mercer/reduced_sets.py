@@ -78,6 +78,10 @@ def reduce(
     -----
     Same arguments, same result: public randomness comes from a fixed stream.
 
+    Where no point of the space brings the distance below that of no point at all, noise has left
+    nothing of the target.  Then all weights would vanish; `size` public points of the space with
+    equal weights are given instead, and the result says so (`level`): the target was paid for.
+
     """
     c, w = _checked(target, frequencies)
     size = check_count("size", size, least=1, most=MOST_POINTS, hint="points to find")
@@ -98,11 +102,7 @@ def reduce(
     codes, share, garden = _core(problem, pools, size, iterations, history)
     codes, share = grow(problem, garden, codes, share, size, history)
     if not len(codes) or not np.any(share):
-        raise ValueError(
-            "all weights vanish: no point of the space brings the distance below that of no "
-            "point at all; is target the mean feature for these frequencies, and does noise "
-            "leave anything of it?"
-        )
+        return _level(c, w, space, pools[0], size, history)
     codes, share = prune(*descend(problem, codes, share, iterations))
     history.append((len(codes), problem.distance(codes, share)))
     for _ in range(_RENEWALS):
@@ -120,6 +120,8 @@ def reduce(
     if not isinstance(rule, Uniform):
         codes, share = prune(codes, share)
     share = share if isinstance(rule, Free) else rule.project(share)
+    if not len(codes) or not np.any(share) or not np.all(np.isfinite(share)):
+        return _level(c, w, space, pools[0], size, history)
     final = distance(c, w, space, codes, share)
     history.append((len(codes), final))
     return Reduced(codes, share, final, tuple(history))
@@ -191,6 +193,16 @@ def _checked(target: Floats, frequencies: Floats) -> tuple[Floats, Floats]:
             "release, never of raw rows with holes"
         )
     return c, w
+
+
+def _level(
+    target: Floats, frequencies: Floats, space: Space, pool: Floats, size: int,
+    history: list[tuple[int, float]],
+) -> Reduced:  # fmt: skip
+    """Public points with equal weights: allowed by every rule."""
+    codes, share = pool[np.arange(size) % len(pool)], np.full(size, 1 / size)
+    final = distance(target, frequencies, space, codes, share)
+    return Reduced(codes, share, final, (*history, (size, final)), level=True)
 
 
 def _pools(space: Space, frequencies: Floats, restarts: int) -> list[Floats]:

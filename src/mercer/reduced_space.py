@@ -93,3 +93,4 @@ class Reduced:
     weights: Floats
     distance: float  # |sum w phi(z) - c| at these very numbers
     history: tuple[tuple[int, float], ...]  # points and distance after each stage
+    level: bool = False  # equal weights of public points: nothing of the target was left

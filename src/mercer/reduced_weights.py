@@ -22,6 +22,7 @@ __all__ = ["Ball", "Chart", "Free", "Quadratic", "Rule", "Simplex", "Uniform", "
 _SWEEPS = 300  # projected gradient steps
 _CYCLES = 200  # of the finite algorithm
 _MOST_ATOMS = 4_000  # whose products are held at once
+_FAR = 1e6  # values that only noise makes
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +195,9 @@ def rule_named(name: str, bound: float) -> Rule:
 
 def _onto_simplex(values: Floats, mass: float) -> Floats:
     """The nearest vector with entries >= 0 and sum `mass`."""
+    top = float(np.max(values))
+    if abs(top) > _FAR:  # a shift changes nothing, and the mass is not lost in rounding
+        values = values - top
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - mass) / np.arange(1, len(values) + 1)
     last = int(np.nonzero(ordered > excess)[0][-1])

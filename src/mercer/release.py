@@ -21,10 +21,13 @@ from scipy.special import ndtr, ndtri
 from mercer.bases import Basis, SpectralBasis
 from mercer.checks import Floats, check_level
 from mercer.domain import Domain
+from mercer.findings import Finding
 from mercer.laws import Law, Normal
 from mercer.statements import Statement
 
-__all__ = ["Accuracy", "Band", "FunctionRelease", "Release", "noise_accuracy"]
+__all__ = ["NOTHING_LEFT", "Accuracy", "Band", "FunctionRelease", "Release", "noise_accuracy"]
+
+NOTHING_LEFT = 1e-3
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,14 @@ class Accuracy:
     truncation: float  # integrated squared error of leaving out all finer functions, at most;
     # infinite where nothing bounds it
     resolution: float  # half a wave of the finest function, as a share of the bounds' width
+    left: float = 1.0  # largest factor that smoothing leaves of a coordinate that is not constant
 
     def __str__(self) -> str:
+        if self.left < NOTHING_LEFT:
+            return (
+                "Nothing of the records is left: for so few records and so small an epsilon the "
+                "noise hides all, and smoothing keeps the bounds alone."
+            )
         return (
             f"Noise for privacy: standard deviation at most {self.pointwise:.3g} at a point, "
             f"root integrated squared error {math.sqrt(self.integrated):.3g} expected. "
@@ -71,6 +80,10 @@ class Release(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """All that the file holds."""
+
+    @abstractmethod
+    def findings(self) -> tuple[Finding, ...]:
+        """What the release itself tells: post-processing of its noisy numbers, free."""
 
     def save(self, path: str | Path) -> Path:
         """Write the release as JSON; `mercer.load` reads it back to the last bit."""
@@ -246,6 +259,7 @@ def noise_accuracy(
         coordinates=basis.size,
         truncation=tail / volume,
         resolution=basis.resolution,
+        left=float(np.max(np.abs(factors[1:]), initial=0.0)) if basis.size > 1 else 1.0,
     )
 
 

@@ -6,24 +6,20 @@ that
 
 - each change, in the declared norm, is within the declared sensitivity;
 - both runs ask for the same noise: same laws, same scales, same sizes;
-- both runs go through the same lines of the code left of the door, each equally often.  Loops
-  over different scores, over distances to a bin and passes of a solver are exempt: their length
-  shows in time only
-  (docs/limits.md).
+- both runs end alike, with a release or with the same exception, and with the same warnings: what
+  a record decides without noise is an output, whichever way it gets out;
+- what they return has the same fields, of the same types, and the same statement of privacy;
+- both runs go through the same lines of the code left of the door (mercer/replay_runs.py says
+  what that is): how often shows in time only (docs/limits.md).
 
 It sees what no audit can: a bound that holds on the pairs one thought of and fails on this one.
 """
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -31,54 +27,9 @@ import numpy as np
 from mercer.checks import Floats
 from mercer.entropy import Entropy
 from mercer.privacy import Sensitivity
+from mercer.replay_runs import Run, differing, run_of
 
 __all__ = ["Change", "Replay", "replay"]
-
-_ROOT = Path(__file__).parent
-# what may see records: no branch of these may depend on a value
-_LEFT = ("answers", "api", "averager", "averaging", "axes", "bandwidths", "cell_draws",
-         "cell_sorts", "cells", "centers", "column_law_draws", "count_asked", "counting",
-         "curve_bounds", "curve_chunks", "curve_data", "curve_fda", "curve_grids",
-         "curve_groups", "curve_points", "curve_recipes", "data", "domain", "draws",
-         "entropy", "files", "folding", "histograms", "learner", "learning",
-         "live_cholesky", "lives", "machine_recipes", "margin_tables", "mechanisms", "names",
-         "optimal_draws", "own_synthesis", "persons", "publish", "random_draws",
-         "recipes", "record_data", "rules", "rules_curves", "rules_machines",
-         "rules_pure", "selection", "small_databases", "summaries", "synthesis",
-         "table_maker", "table_recipes", "tables", "targets", "weaker")  # fmt: skip
-
-_EXEMPT = {
-    "exponential.py": ("compute", "_distinct", "_exact", "<genexpr>"),
-    "ranks.py": ("_first", "_leaves"),
-    # cells that are no numbers are converted one by one: that shows in time only
-    "curve_points.py": ("numbers_in", "_cells"),
-    "cell_sorts.py": ("by_sort", "_sorted"),
-    # draws near a step are settled one by one, cells that pass are few or many: time only
-    "whole_draws.py": ("_floors", "_search", "passing", "<lambda>", "ball", "beyond", "edge"),
-    # persons are numbered as they come up: their number in a chunk shows in time only, and so
-    # does how many of their rows are sorted at once
-    "persons.py": ("<listcomp>", "numbers", "_gather", "rows"),
-    "names.py": ("person_name", "_told", "_whole", "_moment"),  # cell by cell: time only
-    "table_maker.py": ("<lambda>",),  # a search in the released numbers
-    "record_data.py": ("_cells_of", "<genexpr>", "<listcomp>"),
-    # passes of a solver: how many there are shows in time only (docs/proofs/machines.md, 2)
-    "newton.py": (
-        "minimise",
-        "_newton",
-        "_nesterov",
-        "_steps",
-        "_hessians",
-        "_smoothness",
-        "sweep",
-        "work",
-        "norms",
-        "penalties",
-        "target",
-        "_alike",
-        "<listcomp>",
-    ),
-    "examples.py": ("fold", "_ordered", "_raw", "_chunks", "_piece", "_thin", "<genexpr>"),
-}
 
 
 @dataclass(frozen=True)
@@ -104,27 +55,48 @@ class Replay:
     changes: tuple[Change, ...]
     same_noise: bool  # both runs asked for the same draws
     same_path: bool  # and ran through the same lines
+    same_end: bool = True  # both released, or both raised the same error with the same text
+    same_warnings: bool = True
+    same_file: bool = True  # what they returned has the same fields
+    ended: tuple[str, str] = ("a release", "a release")  # or the type of the exception
+    lines: tuple[str, ...] = ()  # that one run went through alone
 
     @property
     def kept(self) -> bool:
         """Whether something was shown, and the pair shows no fault in it.
 
-        What leaves a function by another way than Mercer's door is not seen.
+        What leaves a function by another way than Mercer's door, an exception, a warning or what
+        it returns is not seen.
         """
         seen = bool(self.changes) and all(c.within for c in self.changes)
-        return seen and self.same_noise and self.same_path
+        same = self.same_noise and self.same_path and self.same_end
+        return seen and same and self.same_warnings and self.same_file
 
     def __str__(self) -> str:
         lines = [
             f"{c.what}: moved by {c.measured:.6g} of {c.declared:.6g} allowed ({c.norm})"
             + ("" if c.within else "  EXCEEDED")
             for c in self.changes
-        ]
+        ] or ["nothing sensitive was shown"]
+        one, two = self.ended
+        if not self.same_end and one == two:
+            lines.append(f"both runs ended with {one}, with DIFFERENT texts: they follow the data")
+        elif not self.same_end:
+            lines.append(f"one run ended with {one}, the other with {two}: an exception follows the data")  # fmt: skip  # noqa: E501
+        elif one != "a release":
+            lines.append(f"both runs ended with the same {one}")
+        if not self.same_warnings:
+            lines.append("the two runs gave DIFFERENT warnings: a warning follows the data")
+        if not self.same_file:
+            lines.append(
+                "the two runs returned DIFFERENT fields: what is released follows the data"
+            )
         if not self.same_noise:
             lines.append("the two runs asked for DIFFERENT noise: a parameter follows the data")
         if not self.same_path:
-            lines.append("the two runs took DIFFERENT paths: a branch follows the data")
-        return "\n".join(lines or ["nothing sensitive was shown"])
+            first = ", ".join(self.lines[:5]) + (", …" if len(self.lines) > 5 else "")
+            lines.append(f"the two runs took DIFFERENT paths: a branch follows the data ({first})")
+        return "\n".join(lines)
 
 
 def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
@@ -141,13 +113,14 @@ def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
     True
 
     """
-    function(neighbours[0], rng=_Frozen())  # once before: what is computed once is computed
-    runs, paths = [], []
-    for data in neighbours:
-        frozen = _Frozen()
-        paths.append(_path(lambda data=data, frozen=frozen: function(data, rng=frozen)))  # type: ignore[misc]
-        runs.append(frozen)
-    one, two = runs
+    with suppress(Exception):  # once before: what is computed once is computed
+        function(neighbours[0], rng=_Frozen())
+    noise = [_Frozen() for _ in neighbours]
+    runs = [
+        run_of(lambda data=data, frozen=frozen: function(data, rng=frozen))  # type: ignore[misc]
+        for data, frozen in zip(neighbours, noise, strict=True)
+    ]
+    one, two = noise
     same = one.asked == two.asked and len(one.shown) == len(two.shown)
     changes = []
     for (what, a, declared), (_, b, again) in zip(one.shown, two.shown, strict=False):
@@ -155,7 +128,24 @@ def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
         if np.shape(a) == np.shape(b):
             moved = measure(np.asarray(a), np.asarray(b), declared.norm)
             changes.append(Change(what, declared.norm, moved, declared.value))
-    return Replay(tuple(changes), same, paths[0] == paths[1])
+    return _found(changes, runs[0], runs[1], same_noise=same)
+
+
+def _found(changes: list[Change], one: Run, two: Run, *, same_noise: bool) -> Replay:
+    """A replay of two runs; where they ended differently, all else must differ too."""
+    alike = one.raised == two.raised
+    lines = tuple(differing(one, two))
+    ended = ["a release" if run.raised is None else run.raised[0] for run in (one, two)]
+    return Replay(
+        tuple(changes),
+        same_noise,
+        same_path=not lines,
+        same_end=alike,
+        same_warnings=one.warned == two.warned,
+        same_file=one.file == two.file or not alike,
+        ended=(ended[0], ended[1]),
+        lines=lines,
+    )
 
 
 def measure(one: Any, two: Any, norm: str) -> float:
@@ -247,37 +237,3 @@ class _Frozen(Entropy):
 
     def witness(self, what: str, value: Any, sensitivity: Any) -> None:
         self.shown.append((what, value() if callable(value) else value, sensitivity))
-
-
-def _path(call: Callable[[], Any]) -> Counter[tuple[str, int]]:
-    """How often a call runs through each line of the modules left of the door, in all threads."""
-    seen: Counter[tuple[str, int]] = Counter()
-
-    @cache  # asked at every call, of few functions
-    def watched(code: str, name: str) -> bool:
-        path = Path(code)
-        if _ROOT not in path.parents or name in _EXEMPT.get(path.name, ()):
-            return False
-        return path.relative_to(_ROOT).with_suffix("").parts[0] in _LEFT
-
-    def enter(frame: FrameType, event: str, _: Any) -> Any:
-        return (
-            line
-            if event == "call" and watched(frame.f_code.co_filename, frame.f_code.co_name)
-            else None
-        )
-
-    def line(frame: FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            seen[frame.f_code.co_filename, frame.f_lineno] += 1
-        return line
-
-    before = sys.gettrace()
-    sys.settrace(enter)
-    threading.settrace(enter)
-    try:
-        call()
-    finally:
-        sys.settrace(before)
-        threading.settrace(None)
-    return seen

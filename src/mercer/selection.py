@@ -26,8 +26,17 @@ from mercer.checks import (
 )
 from mercer.choices import QuantileRelease, SelectionRelease, SpreadRelease
 from mercer.domain import Domain
-from mercer.draws import Held, draw_quantiles, draw_spread, propose_test_release
+from mercer.draws import (
+    Held,
+    check_share,
+    draw_ends,
+    draw_quantiles,
+    draw_spread,
+    propose_test_release,
+    shares,
+)
 from mercer.expected_choices import of_fit, of_quantiles, of_selection, of_spread
+from mercer.findings import tell
 from mercer.mechanisms.exponential import Choice, Exponential
 from mercer.privacy import Sensitivity
 from mercer.publish import LedgerLike, Purse, spend
@@ -69,10 +78,12 @@ def quantiles(
 ) -> QuantileRelease:
     """Quantiles of one column: epsilon-differentially private, no delta.
 
-    Each level gets an even share of epsilon (they add up), and is chosen among public points by
-    the exponential mechanism; a point's score is minus the number of records by which its rank
-    misses the target.  Values that fall as the level grows are put in order afterwards.  Values
-    outside the bounds are clipped; rows without a value are left out.
+    2 % of epsilon pay for three noisy counts, of the rows with a number and of those at either
+    bound or beyond: they tell whether the column can be read so.  Each level gets an even share of
+    the rest (they add up), and is chosen among public points by the exponential mechanism; a
+    point's score is minus the number of records by which its rank misses the target.  Values that
+    fall as the level grows are put in order afterwards.  Values outside the bounds are clipped;
+    rows without a value are left out.
 
     Parameters
     ----------
@@ -100,14 +111,18 @@ def quantiles(
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     held = Held(data, bounds, columns, unit, purse, reading, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
-    statement = held.charge(epsilon, f"quantiles of {held.name}")
-    found = draw_quantiles(Ranks(held.tally, 0, n=held.n), levels, nodes, epsilon, source)
+    choice, counts = shares(epsilon, len(levels))
+    check_share(choice, len(levels))
+    statement = held.charge(epsilon, f"quantiles of {held.name}", counted=True)
+    ranks = Ranks(held.tally, 0, n=held.n)
+    ends = draw_ends(ranks, counts, source)
+    found = draw_quantiles(ranks, levels, nodes, choice, source)
     ordered = np.empty(len(levels))
     ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
-    return QuantileRelease(
+    return tell(QuantileRelease(
         held.name, held.domain.bounds[0], tuple(map(float, levels)), tuple(ordered.tolist()),
-        statement,
-    )  # fmt: skip
+        statement, ends, bool(held.domain.dates),
+    ))  # fmt: skip
 
 
 @call(of_spread)
@@ -131,12 +146,14 @@ def iqr(
 ) -> SpreadRelease:
     """The interquartile range of one column.
 
-    `method="exponential"`: the difference of two private quartiles; pure.
+    `method="exponential"`: the difference of two private quartiles; pure.  2 % of epsilon pay for
+    noisy counts as in `quantiles`.
     `method="propose-test-release"` (Dwork and Lei 2009; Hall 2013, Sec. 4.1.2): half of epsilon
     tests whether enough records would have to change before the logarithm of the range left its
     bin, the other half hides the logarithm within it; needs a delta, and may decline, openly.
     """
     epsilon = check_epsilon(epsilon)
+    choice, counts = shares(epsilon, 2)
     check_choice("method", method, ("exponential", "propose-test-release"))
     source = entropy.resolve(rng)
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
@@ -145,8 +162,11 @@ def iqr(
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
         held = Held(data, bounds, columns, unit, purse, reading, one=True)
-        statement = held.charge(epsilon, f"quartiles of {held.name}")
-        share: float | None = draw_spread(held.tally, 0, held.n, epsilon, source)
+        check_share(choice, 2)
+        statement = held.charge(epsilon, f"quartiles of {held.name}", counted=True)
+        ranks = Ranks(held.tally, 0, n=held.n)
+        ends = draw_ends(ranks, counts, source)
+        share: float | None = draw_spread(held.tally, 0, held.n, choice, source)
     else:
         lost = check_delta(delta)
         if unit is not None:
@@ -155,12 +175,14 @@ def iqr(
                 "use method='exponential'"
             )
         held = Held(data, bounds, columns, unit, purse, reading, one=True)
-        statement = held.charge(epsilon, f"interquartile range of {held.name}", delta=lost)
+        what = f"interquartile range of {held.name}"
+        statement = held.charge(epsilon, what, delta=lost, counted=True)
         ranks = Ranks(held.tally, 0, n=held.n)
-        share = propose_test_release(ranks, epsilon / 2, lost, source)
+        ends = draw_ends(ranks, counts, source)
+        share = propose_test_release(ranks, choice / 2, lost, source)
     width = float(held.domain.widths[0])
     value = None if share is None else share * width
-    return SpreadRelease(held.name, held.domain.bounds[0], value, method, statement)
+    return tell(SpreadRelease(held.name, held.domain.bounds[0], value, method, statement, ends))
 
 
 @call(of_selection)
@@ -289,7 +311,7 @@ def _points(grid: object, domain: Domain, cells: int) -> tuple[Floats, Ints]:
         hint = "even points of the bounds, or a list of points"
         values = np.linspace(low, high, check_count("grid", grid, least=2, most=1 << 20, hint=hint))
     elif isinstance(grid, Iterable):
-        values = domain.points(np.asarray(list(grid), dtype=float))[:, 0]
+        values = domain.points(list(grid))[:, 0]
     else:
         raise TypeError(f"grid must be a number of points or points, got {type(grid).__name__}")
     if len(values) == 0:

@@ -9,6 +9,7 @@ from typing import Any
 from mercer.checks import check_level
 from mercer.count_releases import Condition
 from mercer.fields import Fields, finite
+from mercer.findings import Finding
 from mercer.release import Release
 from mercer.weighted import Interval
 
@@ -48,6 +49,13 @@ class StatisticRelease(Release):
 
     def __float__(self) -> float:
         return self.value
+
+    def findings(self) -> tuple[Finding, ...]:
+        if self.scale is None or self.scale == 0 or abs(self.value) >= -self.scale * math.log(0.01):
+            return ()
+        return (
+            Finding("flat", f"{self.domain.words} cannot be told from zero: the noise explains it"),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         return {

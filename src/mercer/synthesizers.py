@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.columns import Numeric
 from mercer.domain import Domain
-from mercer.estimators import numeric_rows, seed_of
+from mercer.estimators import numeric_rows, pairs_for, seed_of
 from mercer.synthesis import synthetic
 from mercer.table_domain import MOST_TABLE_COLUMNS, TableDomain
 from mercer.table_releases import TableRelease
@@ -33,7 +33,8 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         The public domain of a table of mixed columns, as for `mercer.synthetic`.  None: all columns
         of X are numbers within `bounds`.
     bounds
-        Without a domain: a (lower, upper) pair for each column, or one for all.
+        Without a domain: a (lower, upper) pair for each column, or one for all of an array or a
+        data frame.
     method, size, kernel, scale, weights, bound, public, features, restarts, device, choice_share
         As for `mercer.synthetic`.
     unit, ledger, dataset
@@ -101,7 +102,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         """Release a synthetic table of the rows of X; y is ignored."""
         domain, rows = self.domain, X
         if domain is None:
-            rows = numeric_rows(self, X, ensure_all_finite=False, ensure_min_samples=2)
+            rows = numeric_rows(self, X, width=pairs_for(self.bounds), least=(2, 1))
             domain = self._numbers(rows.shape[1])
         elif self.bounds is not None:
             raise ValueError("bounds are in the domain already; give domain or bounds, not both")

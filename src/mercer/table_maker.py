@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from mercer.accountants import replace_one
 from mercer.bandwidths import Split
-from mercer.checks import Floats, check_epsilon
+from mercer.checks import Floats
 from mercer.column_law_draws import draw_laws
 from mercer.column_laws import ColumnLaws
 from mercer.designs import spread
+from mercer.findings import tell
 from mercer.laws import Law
 from mercer.mechanisms import Geometric
 from mercer.mechanisms.base import Promise, check_promise
@@ -21,7 +23,7 @@ from mercer.record_kernels import RecordKernel
 from mercer.reduced_space import Space
 from mercer.refinement import refined
 from mercer.statements import Statement
-from mercer.summaries.column_counts import count_columns
+from mercer.summaries.column_counts import ColumnCounts, count_columns
 from mercer.summaries.embedding import (
     EmbeddingSummary,
     Landmarks,
@@ -33,6 +35,9 @@ from mercer.table_releases import TableRelease
 from mercer.weights_of import placed
 
 __all__ = ["Asked"]
+
+# no warning: after the charge, `python -W error` would make it an exception, and lose the release
+_LEVEL = "; noise left nothing of the records: equal weights on public records"
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,6 @@ class Asked:
         split = None
         if recipe.follows:
             split = Split.of("private-scott", recipe.mechanism, promise, choice_share)
-            check_epsilon(split.choice)
-            check_epsilon(split.noise["epsilon"])
         return cls(recipe, promise, split)
 
     def release(
@@ -69,6 +72,7 @@ class Asked:
             counts = count_columns(records)
             records.progress(lambda _rows: None)  # once is enough
             n = _known(counts.persons if records.unit else counts.rows)
+            self._check(counts, n)
             paid = self.split.spend(
                 recipe.mechanism,
                 purse,
@@ -94,9 +98,18 @@ class Asked:
                 return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
-        return publish(
-            summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid
+        return tell(
+            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
         )
+
+    def _check(self, counts: ColumnCounts, n: int) -> None:
+        """What is wrong with the promise is found before the charge: the laws come after it."""
+        assert self.split is not None
+        cells = sum(len(part) for part in counts.counts)
+        Geometric().calibrate(counts.sensitivity(), cells, epsilon=self.split.choice)
+        size = self.recipe.waves + 1 if self.recipe.method == "features" else self.recipe.size
+        moved = replace_one(2 / n, norm=self.recipe.mechanism.norm)
+        self.recipe.mechanism.calibrate(moved, size, **self.split.noise)
 
     def _weighed(
         self, kernel: RecordKernel, how: Landmarks, places: tuple[Floats, Floats], noisy: Floats,
@@ -129,6 +142,8 @@ class Asked:
             weights=recipe.style, bound=recipe.bound, noise=float(law.deviations(len(noisy))[0]),
             **polish,
         )  # fmt: skip
+        if found.level:
+            statement = replace(statement, mechanism=statement.mechanism + _LEVEL)
         embedding = WaveEmbedding(noisy, law, how.span.frequencies)
         return TableRelease(
             recipe.domain, statement, kernel, recipe.method, embedding, None, found.codes,

@@ -17,6 +17,8 @@ import numpy as np
 from mercer.checks import Bools, Floats, check_choice, check_positive
 from mercer.conditions import holds
 from mercer.embedding_smoothing import Shrink
+from mercer.findings import Finding
+from mercer.function_findings import table_findings
 from mercer.noisy_embeddings import LandmarkEmbedding, NoisyEmbedding, WaveEmbedding
 from mercer.record_kernels import RecordKernel
 from mercer.release import Release
@@ -273,6 +275,9 @@ class TableRelease(Weighted, Release):
         from mercer.table_outputs import with_weights, write_parquet
 
         return write_parquet(with_weights(self), Path(path), self.privacy)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return table_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         from mercer.table_outputs import to_dict

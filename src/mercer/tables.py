@@ -109,13 +109,13 @@ def numbers_among(array: Any) -> Any:
 
 
 def _object_number(value: object) -> float:
-    if isinstance(value, np.timedelta64):  # which NumPy calls a whole number
-        return math.nan
-    if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
-        try:
-            return float(value)
-        except Exception:  # beyond all doubles, or of a type of its own
+    try:
+        if isinstance(value, np.timedelta64):  # which NumPy calls a whole number
             return math.nan
+        if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
+            return float(value)
+    except Exception:  # beyond all doubles, or of a type of its own
+        return math.nan
     return math.nan
 
 

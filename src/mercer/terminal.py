@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mercer.folders import said_of
+
 __all__ = [
-    "bandwidth_of", "console", "describe", "facts", "load_release",
-    "number_or_word", "one_of", "order_of", "places", "points_of", "print_json",
-    "progress", "required", "show", "spread", "summary", "table",
+    "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_or_word",
+    "one_of", "order_of", "places", "points_of", "print_json", "progress", "required",
+    "say_files", "show", "spread", "summary", "table", "told",
 ]  # fmt: skip
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -179,6 +181,7 @@ def summary(release: Any) -> dict[str, Any]:
         "smoother": release.smoother,
         "basis": release.basis.name,
         "privacy": release.privacy.to_dict(),
+        "findings": told(release),
         "accuracy": {
             "integrated": accuracy.integrated,
             "pointwise": accuracy.pointwise,
@@ -206,13 +209,20 @@ def show(release: Any, heading: str) -> None:
         ("bandwidth", f"{width} ({how[release.choice]})"),
         ("accuracy", str(release.accuracy)),
     ]
-    if release.share_of_values < 1:
-        words = f"about {release.share_of_values:.0%} of the records seem to hold a number"
-        doubt = "; are these the right columns?" if release.share_of_values < 0.8 else ""
-        rows.append(("note", f"{words} (told by the release itself){doubt}"))
+    facts(heading, rows + notes(release))
+
+
+def notes(release: Any) -> list[tuple[str, str]]:
+    """What the release itself tells of the records, and a promise that is too weak."""
+    rows = [("note", f"{found.words} (told by the release itself)") for found in release.findings()]
     if release.privacy.delta > 1 / release.privacy.n:
         rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    facts(heading, rows)
+    return rows
+
+
+def told(release: Any) -> list[dict[str, str]]:
+    """The same for `--json`."""
+    return [found.to_dict() for found in release.findings()]
 
 
 def facts(heading: str, rows: list[tuple[str, str]]) -> None:
@@ -245,14 +255,28 @@ def console() -> Any:
     return Console(highlight=False, soft_wrap=False)
 
 
-def print_json(value: object) -> None:
-    """Exact JSON on standard output."""
-    print(json.dumps(value, indent=1, allow_nan=False))
+def print_json(value: Any, file: Path | None = None) -> None:
+    """Exact JSON on standard output; of a folder that was read also of how many files."""
+    try:
+        files = "" if file is None else said_of(file)
+    except (OSError, ValueError):  # the folder has changed since; the release has not
+        files = ""
+    print(json.dumps(value | {"files": files} if files else value, indent=1, allow_nan=False))
+
+
+def say_files(wanted: bool, file: Path | None) -> None:
+    """Say how many files a folder holds, before they are read."""
+    if wanted and file is not None and (files := said_of(file)):
+        print(f"Reading {files}", file=sys.stderr)
 
 
 @contextmanager
-def progress(wanted: bool) -> Iterator[Callable[[int], None] | None]:
-    """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted."""
+def progress(wanted: bool, file: Path | None = None) -> Iterator[Callable[[int], None] | None]:
+    """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted.
+
+    Of a folder it is said first how many files are read.
+    """
+    say_files(wanted, file)
     if not (wanted and sys.stderr.isatty()):
         yield None
         return

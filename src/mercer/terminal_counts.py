@@ -47,7 +47,10 @@ def describe(release: AnyCounts) -> str:
 
 def summary(release: AnyCounts, level: float = 0.95) -> dict[str, Any]:
     """What `--json` says of a release of counts."""
-    about: dict[str, Any] = {"kind": release.kind, "privacy": release.privacy.to_dict()}
+    about: dict[str, Any] = {
+        "kind": release.kind, "privacy": release.privacy.to_dict(),
+        "findings": terminal.told(release),
+    }  # fmt: skip
     if isinstance(release, StatisticRelease):
         return about | {"of": release.domain.words, **_ends(release, level)}
     noise = None if release.noise is None else release.noise.to_dict()
@@ -90,9 +93,7 @@ def show(release: AnyCounts, heading: str, level: float = 0.95) -> None:
     if isinstance(release, AnyNumber):
         rows.insert(0, (value_name(release), _value_words(release, level)))
     rows += _accuracy(release, level)
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    terminal.facts(heading, rows)
+    terminal.facts(heading, rows + terminal.notes(release))
     if isinstance(release, MarginsRelease):
         show_margins(release, level)
     elif isinstance(release, HistogramRelease):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from mercer import terminal
 from mercer.checks import Floats
 from mercer.curves import CurveRelease
 
-__all__ = ["describe", "show", "show_values", "summary"]
+__all__ = ["describe", "numbers_of_file", "show", "show_values", "summary"]
 
 
 def describe(release: CurveRelease) -> str:
@@ -28,6 +29,7 @@ def summary(release: CurveRelease) -> dict[str, Any]:
         "order": release.order,
         "smoothing": smoothing.to_dict() | {"choice": release.choice},
         "privacy": release.privacy.to_dict(),
+        "findings": terminal.told(release),
         "accuracy": {
             "integrated": accuracy.integrated,
             "root_mean_square": (accuracy.integrated / accuracy.width) ** 0.5,
@@ -48,9 +50,7 @@ def show(release: CurveRelease, heading: str, *, short: bool = False) -> None:
     if release.order == "paper":
         rows.append(("order", "smoothing, then noise: it cannot be smoothed again"))
     rows.append(("accuracy", str(release.accuracy)))
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    terminal.facts(heading, rows)
+    terminal.facts(heading, rows + terminal.notes(release))
 
 
 def show_values(
@@ -79,3 +79,12 @@ def show_values(
     for at, v, low, high, _ in rows:
         table.add_row(*(f"{x:g}" for x in at), f"{v:.6g}", f"{low:.6g} to {high:.6g}")
     terminal.console().print(table)
+
+
+def numbers_of_file(path: Path) -> list[float]:
+    """Public numbers, one a line."""
+    words = path.read_text(encoding="utf-8", errors="replace").split()
+    for line, word in enumerate(words, 1):
+        if not terminal.is_number(word):
+            raise ValueError(f"grid-file must hold numbers, one a line; number {line} is {word!r}")
+    return [float(word) for word in words]

@@ -72,6 +72,7 @@ def summary(release: MachineRelease) -> dict[str, Any]:
         "penalty_choice": release.choice,
         "method": release.method,
         "privacy": release.privacy.to_dict(),
+        "findings": terminal.told(release),
         "accuracy": {"pointwise": accuracy.pointwise, "coordinates": accuracy.coordinates,
                      "gap": accuracy.gap},
     }  # fmt: skip
@@ -94,9 +95,7 @@ def show(release: MachineRelease, heading: str) -> None:
         ("penalty", f"{release.penalty:.4g} ({_HOW[release.choice]})"),
         ("accuracy", str(release.accuracy)),
     ]
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    terminal.facts(heading, rows)
+    terminal.facts(heading, rows + terminal.notes(release))
 
 
 def answers(

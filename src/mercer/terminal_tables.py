@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from mercer import terminal
@@ -47,7 +48,7 @@ def summary(release: TableRelease | RecordsRelease, level: float = 0.95) -> dict
     """What `--json` says of a synthetic table."""
     about: dict[str, Any] = {
         "kind": release.kind, "records": release.points_count, "weights": release.style,
-        "privacy": release.privacy.to_dict(),
+        "privacy": release.privacy.to_dict(), "findings": terminal.told(release),
     }  # fmt: skip
     if isinstance(release, RecordsRelease):
         return about | {"domain": {"words": release.domain.words}}
@@ -75,9 +76,7 @@ def show(release: TableRelease | RecordsRelease, heading: str, level: float = 0.
     rows.append(("records", f"{release.points_count} synthetic ones, {weights}"))
     if isinstance(release, TableRelease):
         rows += [("kernel", release.kernel.words), *_accuracy(release)]
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    terminal.facts(heading, rows)
+    terminal.facts(heading, rows + terminal.notes(release))
     if isinstance(release, TableRelease):
         show_columns(release, level)
 
@@ -185,8 +184,9 @@ def show_plan(plan: TablePlan) -> None:
 
 
 @contextmanager
-def progress(wanted: bool) -> Iterator[tuple[Tick | None, Tick | None]]:
+def progress(wanted: bool, file: Path | None = None) -> Iterator[tuple[Tick | None, Tick | None]]:
     """Rows read, then the trials of a search, on a terminal only."""
+    terminal.say_files(wanted, file)
     if not (wanted and sys.stderr.isatty()):
         yield None, None
         return

@@ -17,14 +17,22 @@ STYLES = ("positive", "l1", "free", "uniform")
 _ROUNDS = 600
 _WORSE = 3.0  # times `enough`: how much more than the least distance even weights may cost
 _MOST_EXACT = 2500  # points
+_FAR = 1e6  # values that only noise makes: beside much larger ones, weights of one are lost
 
 
 def onto_simplex(v: Floats) -> Floats:
     """Nearest weights that are not negative and add up to one; one set a column."""
+    v = _near(v)
     ordered = -np.sort(-v, axis=0)
     tops = (np.cumsum(ordered, axis=0) - 1) / np.arange(1, len(v) + 1)[:, None]
     last = len(v) - 1 - np.argmax((ordered > tops)[::-1], axis=0)
     return np.maximum(v - np.take_along_axis(tops, last[None, :], axis=0), 0.0)
+
+
+def _near(v: Floats) -> Floats:
+    """The same but for a shift, which no projection on a simplex sees, where one is lost in v."""
+    top = np.max(v, axis=0, initial=-np.inf)
+    return np.where(np.abs(top) > _FAR, v - top, v)
 
 
 def onto_ball(v: Floats, bound: float) -> Floats:
@@ -103,7 +111,7 @@ def _exact(gram: Floats, values: Floats, style: str, bound: float) -> Floats:
         columns, total = factor, 1.0
     else:  # the last column is what is left of the bound
         columns, total = np.column_stack([factor, -factor, np.zeros(len(factor))]), bound
-    heavy = 100.0
+    heavy = 100.0 * max(1.0, float(np.max(np.abs(aim), initial=0.0)) / _FAR)
     rows = np.vstack([columns, np.full(columns.shape[1], heavy)])
     try:
         found, _ = nnls(rows, np.append(aim, heavy * total), maxiter=20 * columns.shape[1])
@@ -117,7 +125,7 @@ def _tidy(w: Floats, style: str, bound: float) -> Floats:
     """Inside the constraint to the last bit but one."""
     if style == "positive":
         w = np.maximum(w, 0.0)
-        return w / w.sum()
+        return w / w.sum() if w.sum() > 0 else np.full(len(w), 1 / len(w))
     return w * min(1.0, bound / max(float(np.abs(w).sum()), 1e-300))
 
 

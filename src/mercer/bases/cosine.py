@@ -161,8 +161,8 @@ class Cosine(SpectralBasis):
         mixed = any(corner.any() for corner in self.corners)
         norm = math.sqrt(square)
         span = math.sqrt(2 * (1 + EVEN_SLACK)) * norm if mixed else self.diameter
-        points = math.prod(2 * (nodes - 1) for nodes in shape)
-        return Features(shape, project, norm, span * (1 + 1e-9), self.fft_rounding(points))
+        circle = (2 * (nodes - 1) for nodes in shape)
+        return Features(shape, project, norm, span * (1 + 1e-9), self.fft_rounding(*circle))
 
     @cached_property
     def overlap(self) -> float:

@@ -152,7 +152,7 @@ class Fourier(SpectralBasis):
             zero = np.array([moments.real.flat[0]])
             return scale * np.concatenate([zero, chosen.real, sines])
 
-        rounding = self.fft_rounding(math.prod(circle))
+        rounding = self.fft_rounding(*circle)
         return Features(shape, project, self.kappa, self.diameter * (1 + 1e-9), rounding)
 
     @cached_property

@@ -25,7 +25,15 @@ from mercer.bases.base import (
 )
 from mercer.checks import Floats, Ints
 from mercer.kernels import Kernel, MaternKernel, norms
-from mercer.markov import derivative_row, innovation, state_of, transition, unwhiten, whiten
+from mercer.markov import (
+    derivative_row,
+    innovation,
+    state_of,
+    transition,
+    unwhiten,
+    whiten,
+    whitener,
+)
 
 __all__ = ["Grid"]
 
@@ -97,10 +105,8 @@ class Grid(Basis):
         rounding, blur, p = 0.0, 0.0, self.kernel.states
         for axis, (side, nodes) in enumerate(zip(self.sides, shape, strict=True)):
             rounding += 2 * UNIT_ROUNDOFF * nodes * math.sqrt(side * p)
-            # whitening divides by innovations as small as (rate gap)^(p - 1/2): what is computed
-            # for a node may be that much off, and is what counts (it is clipped to the norm)
-            small = min(1.0, self.kernel.rate(axis) * self._gap(axis))
-            blur += 64 * UNIT_ROUNDOFF * math.sqrt(side) * small ** (0.5 - p)
+            # what is computed for a node may be that much off, and is what counts
+            blur += self._blur(smoother, axis, bound.axes[axis])
 
         def project(weights: Floats) -> Floats:
             for axis, top in enumerate(bound.axes):  # contracts the first axis, appends its own
@@ -161,6 +167,26 @@ class Grid(Basis):
                 value = value - part @ state_of(self.kernel, slopes)
             worst = max(worst, float(np.max(np.abs(value))))
         return worst
+
+    def _blur(self, smoother: Kernel, axis: int, norm: float) -> float:
+        """How far rounding moves a row's whitened states along an axis, as a share of `norm`.
+
+        Whitening divides by innovations as small as (rate gap)^(p - 1/2), and so multiplies the
+        rounding of states; its own matrix is known up to its condition.  docs/proofs/density.md.
+        """
+        kernel, gap, p = self.kernel, self._gap(axis), self.kernel.states
+        top, wave = 1 / float(smoother.spectrum(np.zeros(1), axis)[0]), 0.0
+        if isinstance(smoother, MaternKernel):
+            wave = smoother.rate(axis)
+        else:  # Hermite polynomials have terms of both signs
+            top, wave = 3 * top, 1 / float(smoother.lengths[axis])
+        sizes = top * (kernel.rate(axis) + wave) ** np.arange(p)  # of states, term by term
+        drift = transition(kernel, gap, axis) * (1 + kernel.rate(axis) * gap)
+        (first, off), (later, more) = (whitener(kernel, g, axis) for g in (math.inf, gap))
+        ends = float(np.linalg.norm(np.abs(first) @ sizes))
+        each = float(np.linalg.norm(np.abs(later) @ (sizes + drift @ sizes)))
+        worst = math.hypot(ends, math.sqrt(self.sides[axis] - 1) * each)
+        return UNIT_ROUNDOFF * (70 + 3 * wave) * worst / norm + max(off, more)
 
     def _gap(self, axis: int) -> float:
         return 1 / (self.sides[axis] - 1)

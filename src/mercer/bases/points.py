@@ -1,4 +1,8 @@
-"""Bases spanned by kernel functions at public points: landmarks, eigenfunctions.  Layer 1."""
+"""Bases spanned by kernel functions at public points: landmarks, eigenfunctions.  Layer 1.
+
+What rounding can do to coordinates is bounded from the matrices as they were computed, whatever
+processor computed them: docs/proofs/density.md, "Kernel functions at points".
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,15 @@ from mercer.bases.base import (
 )
 from mercer.checks import Floats
 from mercer.domain import MOST_COLUMNS
-from mercer.kernels import Kernel, norms
+from mercer.kernels import Gaussian, Kernel, norms
 
 __all__ = ["Eigenfunctions", "Landmarks", "PointBasis"]
 
 _MOST_POINTS = 4096
 _MOST_ENTRIES = 1 << 22  # of a feature table
+
+
+_UP = 1 + 1e-9  # bounds are rounded up (M3.4); more than their own arithmetic can take away
 
 
 class PointBasis(Basis):
@@ -51,10 +58,46 @@ class PointBasis(Basis):
 
     @cached_property
     def deficit(self) -> float:
+        """The largest on an even grid of the cube, rounding included.  No sensitivity needs it."""
+        return max(1 - float(np.min(np.sum(self._on_ticks**2, axis=0))), 0.0) + self.blur
+
+    @cached_property
+    def blur(self) -> float:
+        """How far a computed |e(x)|^2 can be above K(x, x) = 1, or away from the exact one."""
+        tops = np.abs(self.mixing).sum(axis=1)
+        off = self._rounded(tops, tops, self._value_error(self.kernel))
+        reach = 2 * (np.max(np.abs(self._on_ticks), axis=1) + off)
+        square = self._at_most(1.0, reach)
+        return square - 1 + _longer(square, reach, off)
+
+    @cached_property
+    def _on_ticks(self) -> Floats:
         per_axis = {1: 513, 2: 33, 3: 11}[self.kernel.dimension]
         ticks = np.linspace(0, 1, per_axis)
         grid = np.array(list(itertools.product(ticks, repeat=self.kernel.dimension)))
-        return float(np.max(1 - np.sum(self.features(grid) ** 2, axis=1)))
+        return self.features(grid).T
+
+    def _at_most(self, square: float, reach: Floats) -> float:  # noqa: ARG002
+        """Bound on the exact |B f(Z)|^2 of functions with |f|^2 <= square: B as it was computed.
+
+        `reach` bounds the coordinates of B f(Z) one by one: badly conditioned ones are small.
+        """
+        raise TypeError("a point basis bounds its mixing matrix")
+
+    def _value_error(self, smoother: Kernel) -> float:
+        """Bound on the rounding of a value of a kernel whose supremum is one.
+
+        Gaussians are those of points divided by the bandwidth and rounded: other points, but the
+        same ones for smoother and space unless these are different kernels.
+        """
+        moved = 0.0
+        if smoother != self.kernel and isinstance(smoother, Gaussian):
+            moved = 2 * float(np.sum(1 / smoother.lengths))
+        return UNIT_ROUNDOFF * (24 * smoother.dimension + moved)
+
+    def _rounded(self, sums: Floats, tops: Floats, error: float) -> Floats:
+        """Bound on the rounding of each coordinate of B f: `sums` is |B| |f|, `tops` is |B| 1."""
+        return (UNIT_ROUNDOFF * (len(self.points) + 8) * sums + error * tops) * _UP
 
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         return self.kernel(x, self._z, orders) @ self.mixing.T
@@ -75,21 +118,25 @@ class PointBasis(Basis):
         ticks = [np.linspace(0.0, 1.0, nodes) for nodes in shape]
         nodes = np.stack(np.meshgrid(*ticks, indexing="ij"), -1).reshape(-1, len(shape))
         block = max(1, (1 << 21) // len(self.points))
-        vectors = np.concatenate(
-            [
-                self.mixing @ (smoother(self._z, nodes[i : i + block]) / smoother.mass)
-                for i in range(0, len(nodes), block)
-            ],
-            axis=1,
-        )
+        sizes, parts = np.abs(self.mixing), []
+        tops, sums = sizes.sum(axis=1), np.zeros(self.size)
+        for i in range(0, len(nodes), block):
+            values = smoother(self._z, nodes[i : i + block]) / smoother.mass
+            parts.append(self.mixing @ values)
+            sums = np.maximum(sums, np.max(sizes @ values, axis=1))
+        vectors = np.concatenate(parts, axis=1)
+        off = self._rounded(sums, tops, self._value_error(smoother) / smoother.mass)
+        reach = 2 * (np.max(np.abs(vectors), axis=1) + off)
+        square = self._at_most(bound.diameter**2, reach)
+        square += _longer(square, reach, 2 * off)
         length = np.sqrt(np.sum(vectors**2, axis=0))
         vectors *= np.minimum(1.0, bound.norm / np.maximum(length, bound.norm / 2))
         rounding = 2 * UNIT_ROUNDOFF * len(nodes) * math.sqrt(self.size) * bound.norm
         return Features(
             shape=shape,
             project=lambda weights: vectors @ weights.reshape(-1),
-            norm=bound.norm * (1 + 1e-9),
-            diameter=bound.diameter * (1 + 1e-9),
+            norm=bound.norm * _UP,
+            diameter=math.sqrt(square) * _UP,
             rounding=rounding,
         )
 
@@ -109,11 +156,54 @@ class Landmarks(PointBasis):
         return cls(kernel, _lattice(size, kernel.dimension))
 
     @cached_property
-    def mixing(self) -> Floats:
+    def _gram(self) -> tuple[Floats, float]:
+        """The Gram matrix with its jitter, and the jitter."""
         gram = self.kernel(self._z, self._z)
-        jitter = 4 * len(gram) * 2.0**-52 * np.linalg.norm(gram, 2)
-        factor = np.linalg.cholesky(gram + jitter * np.eye(len(gram)))
-        return np.asarray(solve_triangular(factor, np.eye(len(gram)), lower=True))
+        jitter = 4 * len(gram) * 2.0**-52 * float(np.linalg.norm(gram, 2))
+        return gram + jitter * np.eye(len(gram)), jitter
+
+    @cached_property
+    def _factor(self) -> Floats:
+        return np.asarray(np.linalg.cholesky(self._gram[0]))
+
+    @cached_property
+    def mixing(self) -> Floats:
+        # row by row of B L = I, not of L B = I: each row is then that of an L that is off by its
+        # last bits, and B L differs from I by the rounding of a product, not by the square of L's
+        # condition
+        size = len(self._factor)
+        return np.asarray(
+            solve_triangular(self._factor, np.eye(size), lower=True, trans="T").T, order="C"
+        )
+
+    @cached_property
+    def _miss(self) -> Floats:
+        """Bounds on the entries of B L - I: what is measured, and its own rounding."""
+        factor, mixing, size = self._factor, self.mixing, len(self._factor)
+        rounding = UNIT_ROUNDOFF * (size + 2) * (np.abs(mixing) @ np.abs(factor))
+        return (np.abs(mixing @ factor - np.eye(size)) + rounding) * _UP
+
+    @cached_property
+    def _lost(self) -> float:
+        """How far f(Z)' (L L')^-1 f(Z) can exceed |f|^2, as a share: 0 where the jitter dominates.
+
+        K_ZZ = L L' - S with S the jitter less what rounding took of it.
+        """
+        (gram, jitter), one = self._gram, np.ones(len(self._factor))
+        bare, dot = np.abs(self._factor), UNIT_ROUNDOFF * (len(one) + 2)
+        off = np.abs(self._factor @ self._factor.T - gram) @ one
+        off += dot * (bare @ (bare.T @ one) + gram @ one)
+        off += self._value_error(self.kernel) * len(one)
+        wrong = float(np.linalg.norm(self._miss))  # below 1e-4, as L is no worse than its jitter
+        inverse = float(np.sum(self.mixing**2)) / (1 - min(wrong, 0.5)) ** 2
+        return max(float(np.max(off)) * _UP - jitter, 0.0) * inverse
+
+    def _at_most(self, square: float, reach: Floats) -> float:
+        # y = L^-1 f(Z) has |y|^2 <= |f|^2, and B f(Z) = y + (B L - I) y
+        whole = square * (1 + self._lost)
+        root = math.sqrt(whole)
+        y = reach + root * np.linalg.norm(self._miss, axis=1)
+        return whole + _longer(whole, y, self._miss @ y, root * float(np.linalg.norm(self._miss)))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -162,6 +252,17 @@ class Eigenfunctions(PointBasis):
     def mixing(self) -> Floats:
         return np.array(self.matrix)
 
+    def _at_most(self, square: float, reach: Floats) -> float:
+        # B K B' = I + F, and |z|^2 - z'F z <= z'(I + F)^-1 z <= |f|^2 for z = B f(Z).  F is large
+        # in the last rows alone, whose coordinates are small
+        gram, size = self.kernel(self._z, self._z), len(self.points)
+        off = np.abs(self.mixing @ gram @ self.mixing.T - np.eye(self.size))
+        sums = np.abs(self.mixing).T @ reach
+        dot = 2 * UNIT_ROUNDOFF * (size + 2)
+        rounding = dot * float(sums @ gram @ sums)
+        rounding += self._value_error(self.kernel) * float(np.sum(sums)) ** 2
+        return square + (float(reach @ off @ reach) + rounding) * _UP
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -178,6 +279,13 @@ class Eigenfunctions(PointBasis):
         if matrix.shape[1] != len(points) or not 1 <= len(matrix) <= len(points):
             raise ValueError("basis matrix must have one column a point")
         return cls(kernel, points, _tuples(matrix))
+
+
+def _longer(square: float, sizes: Floats, off: Floats, wrong: float | None = None) -> float:
+    """Bound on |v + e|^2 - |v|^2 from bounds on |v|^2, the entries of v and e, and |e|."""
+    wrong = float(np.linalg.norm(off)) if wrong is None else wrong
+    each = float(np.sum(off * (2 * sizes + off)))
+    return min(each, wrong * (2 * math.sqrt(square) + wrong)) * _UP
 
 
 def _lattice(size: int, dimension: int) -> tuple[tuple[float, ...], ...]:

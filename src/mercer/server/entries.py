@@ -63,6 +63,7 @@ class LiveEntry:
             **summary_of(self),
             "statement": _statement(self.release.privacy),
             "accuracy": accuracy_of(accuracy),
+            "findings": [],  # its answers come one by one
             "smoothing": {"free": False, "bandwidth": None, "finest": None, "widest": None},
             "answers": self.release.count,
             "downloads": {"release": None},
@@ -82,6 +83,7 @@ def stored_entry(name: str, release: DensityRelease, path: Path, mark: Signature
             **summary_of(entry),
             "statement": _statement(release.privacy),
             "accuracy": accuracy_of(release.accuracy),
+            "findings": [found.to_dict() for found in release.findings()],
             "smoothing": _smoothing(release),
             "answers": None,
             "downloads": {"release": f"/api/releases/{name}/file"},

@@ -130,11 +130,19 @@ class Downloads(Out):
     release: str | None
 
 
+class FindingView(Out):
+    """Something that a release itself tells of its records."""
+
+    kind: str
+    words: str
+
+
 class Details(Summary):
     """All that is public of a release."""
 
     statement: StatementView
     accuracy: AccuracyView
+    findings: list[FindingView]
     smoothing: SmoothingView
     dataset: str | None
     answers: int | None

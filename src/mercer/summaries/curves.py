@@ -2,8 +2,9 @@
 
 A curve is the broken line through its points, less a public centre.  Its norm is the trapezoid
 rule's on its own grid, which is never below that of the broken line, nor that below the length of
-its coordinates; a curve outside the ball is scaled onto it.  Sums are of whole numbers, and what
-one curve adds depends on that curve alone, not on chunks or workers (M3.3).
+its coordinates; a curve outside the ball is scaled onto it, or counts as the centre.  Sums are
+of whole numbers, and what one curve adds depends on that curve alone, not on chunks or workers
+(M3.3).
 docs/proofs/curves.md.
 """
 
@@ -27,18 +28,21 @@ from mercer.rules_curves import gain_of
 from mercer.summaries.base import Summary
 from mercer.summaries.curve_pieces import Gridded, Scattered, projection
 
-__all__ = ["MISSING", "CurveSummary", "CurveTally", "curve_norms", "tally_curves"]
+__all__ = ["MISSING", "OUTSIDE", "CurveSummary", "CurveTally", "curve_norms", "tally_curves"]
 
 MISSING = ("fill", "zero", "drop")
+OUTSIDE = ("clip", "drop")
 _PERSON = 1 << 20
 
 
 class CurveTally(Sensitive):
     """Sums of clipped curves, one for each fold of the places."""
 
-    def __init__(self, how: Gridded | Scattered, bound: float, missing: str, folds: int) -> None:
+    def __init__(
+        self, how: Gridded | Scattered, bound: float, missing: str, outside: str, folds: int
+    ) -> None:
         self.rows, self.persons, self.complete = 0, 0, 0
-        self._how, self.bound, self._missing = how, bound, missing
+        self._how, self.bound, self._missing, self._outside = how, bound, missing, outside
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
     def add(self, chunk: Floats | Ragged | Columns, weights: Floats | None = None) -> Self:
@@ -49,6 +53,8 @@ class CurveTally(Sensitive):
             # rounded down, and never so small that it is rounded up: no curve leaves the ball
             share = 2.0**self._how.bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
             share *= piece.complete if self._missing != "fill" else 1.0
+            # the centre is in the ball too: what one curve can do is the same (M18)
+            share *= piece.norms <= self.bound if self._outside == "drop" else 1.0
             share *= 1.0 if weights is None else weights[begin : begin + count]
             sums = piece.sums(share, self.rows, folds)
             self._totals += sums.astype(np.int64)
@@ -77,13 +83,13 @@ class CurveTally(Sensitive):
 
 def tally_curves(
     curves: Curves, polynomials: Polynomials, *, center: Floats, bound: float, missing: str,
-    folds: int = 1,
+    outside: str = "clip", folds: int = 1,
 ) -> CurveTally:  # fmt: skip
     """One pass over the curves, or two where a person may have several (M16)."""
     how = projection(curves, polynomials, center)
 
     def zero() -> CurveTally:
-        return CurveTally(how, bound, missing, folds)
+        return CurveTally(how, bound, missing, outside, folds)
 
     if curves.unit is None:
         workers = curves.workers if folds == 1 else 1  # folds follow the places

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -21,6 +20,7 @@ from mercer.checks import Floats, Ints
 from mercer.folding import fold
 from mercer.persons import person_weights
 from mercer.privacy import Norm, Sensitivity
+from mercer.quiet import threads
 from mercer.record_data import Records
 from mercer.record_kernels import OwnKernel, RecordKernel
 from mercer.record_spans import GRAIN, LandmarkSpan, WaveSpan
@@ -210,7 +210,7 @@ class EmbeddingTally(Sensitive):
         if workers < 2:
             found = list(map(sums, starts))
         else:  # whole numbers: who adds them does not matter
-            with ThreadPoolExecutor(workers) as pool:
+            with threads(workers) as pool:
                 found = list(pool.map(sums, starts))
         for part in found:  # of 2^14 rows of weight at most 2^15, in steps of 2^-24: below 2^54
             self.total = self.total + part.astype(object)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -21,6 +21,7 @@ from mercer.data import Rows, Sensitive
 from mercer.domain import Domain
 from mercer.maps import FeatureMap
 from mercer.persons import person_weights
+from mercer.quiet import threads
 from mercer.summaries.tally import PERSON
 
 __all__ = ["PIECE", "Examples", "Piece"]
@@ -155,7 +156,7 @@ S = TypeVar("S")
 
 def _ordered(items: Iterator[S], work: Callable[[S], T], workers: int) -> Iterator[T]:
     """`work` on several threads, results in order, few items at a time."""
-    with _libraries().limit(limits=1), ThreadPoolExecutor(workers) as pool:
+    with _libraries().limit(limits=1), threads(workers) as pool:
         waiting: deque[Future[T]] = deque()
         for item in items:
             waiting.append(pool.submit(work, item))

@@ -8,10 +8,12 @@ the tally's grid, and no float is computed from one.  docs/proofs/selection.md.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -132,11 +134,6 @@ def _leaves(bins: LogBins, order: _Order, log: int, shift: int, k: int) -> bool:
 
 def _first(fails: Callable[[int], bool], most: int) -> int:
     """The least k in 1..most at which a property that stays failed fails first, or `most`."""
-    low, high = 0, 1  # holds at 0, where nothing is replaced
-    while high < most and not fails(high):
-        low, high = high, 2 * high
-    high = min(high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fails(middle) else (middle, high)
-    return high
+    tries = ((1 << i >> 1, min(1 << i, most)) for i in count())  # holds at 0
+    low, high = next((low, k) for low, k in tries if k >= most or fails(k))
+    return low + 1 + bisect_left(range(low + 1, high), True, key=fails)

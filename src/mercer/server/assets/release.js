@@ -86,6 +86,8 @@ export function releasePage(details, wanted, { remember, failed, signal }) {
     h("p", { class: "quiet facts" },
       h("code", {}, name), ` · ${ranges(columns, bounds)}`),
     promise(details),
+    details.findings.length ? section("What the release itself tells",
+      ...details.findings.map(({ words }) => h("p", { "data-part": "finding" }, plain(words)))) : null,
     h("div", { class: "two" },
       drawing ? drawing.element : h("div", {}, section("Picture", h("p", {},
         "This release has three columns: it can be evaluated, but not drawn. " + CLIPPED)), box.element),
