@@ -413,6 +413,7 @@ SAME_LAYER = {
     ("cli_tables", "cli_terms"), ("cli_tables", "terminal_places"), ("cli_terms", "terminal"),
     ("terminal_bounds", "terminal"),
     ("choices", "storage"),
+    ("cli_live", "terminal_places"),
 }  # fmt: skip
 
 

@@ -294,7 +294,7 @@ BAD = [
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "0.5", "--delta", "1e-6"], "has a gamma instead"),
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "0.5", "--sparse"], "go with the full promise"),
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "1e-4"], "mercer histogram makes the full promise"),
-    ([*NUMBERS, *OK, "--dataset", "d"], "ledger and dataset go together"),
+    ([*NUMBERS, *OK, "--dataset", "d"], "--ledger and --dataset go together"),
     ([*NUMBERS, *OK, "--outside", "up"], "outside must be one of"),
     ([*NUMBERS, *OK, "--rows-per-person", "2"], "--rows-per-person goes with unit"),
     (["table", "survey.csv", *OK], "domain is missing.*--example-domain"),

@@ -320,7 +320,7 @@ BARE = ["curve", "scans.csv", "--columns", "cca_*", "--bound", "1"]
         ([*WIDE, *END, "--by", "case", "--groups", "a b", "a/b", "--disjoint"], "the same file"),
         ([*WIDE, *END, "--by", "case", "--groups", "0", "5", "--disjoint"], "no row has '5'"),
         ([*WIDE, *END, *BY, "--disjoint", "--unit", "person"], "disjoint must be False"),
-        ([*WIDE, *END, "--ledger", "b.db"], "ledger and dataset go together"),
+        ([*WIDE, *END, "--ledger", "b.db"], "--ledger and --dataset go together"),
         (["plan", "curve", "--n", "9", "--epsilon", "1"], "bound is missing"),
         (["plan", "curve", "--n", "1", "--bound", "1", "--epsilon", "1"], "n must be"),
     ],

@@ -201,7 +201,7 @@ BAD = [
     (["patients.csv", *PROMISE, "-o", "t.json", "--method", "magic"], "method must be one of"),
     (["patients.csv", *PROMISE, "-o", "t.json", "--unit", "person"], "no column 'person'"),
     (["patients.csv", *PROMISE, "-o", "t.json", "--public", "domain.yaml"], "public: data: 'domain.yaml'"),
-    (["patients.csv", *PROMISE, "-o", "t.json", "--dataset", "d"], "ledger and dataset go together"),
+    (["patients.csv", *PROMISE, "-o", "t.json", "--dataset", "d"], "--ledger and --dataset go together"),
     (["--epsilon", "1"], "file is missing"),
 ]  # fmt: skip
 

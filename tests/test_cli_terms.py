@@ -16,6 +16,7 @@ import mercer
 from mercer import storage, terminal_bounds, terminal_places
 from mercer.cli_terms import worded
 from mercer.ledger import Ledger
+from mercer.live_store import LiveUnavailable
 from mercer.terminal import spread
 from tests.shell import released, run
 
@@ -333,6 +334,29 @@ def test_a_release_that_was_paid_for_is_kept_beside_the_ledger(
         assert mercer.load(kept).privacy.epsilon == 1
 
 
+def test_mean_curves_are_kept_likewise(folder, book, capsys, monkeypatch):
+    rows = "\n".join(f"{0.1 * (k % 7)},0.5,0.4,{k % 2}" for k in range(200))
+    (folder / "waves.csv").write_text(f"h_0,h_1,h_2,case\n{rows}\n")
+    real = Ledger.charge
+
+    def charge(self, *args, **options):
+        found = real(self, *args, **options)
+        shutil.rmtree(folder / "out", ignore_errors=True)
+        return found
+
+    monkeypatch.setattr(Ledger, "charge", charge)
+    code, out, err = run(
+        capsys, "curve", "waves.csv", "--columns", "h_0", "h_1", "h_2", "--grid", 0, 1, "--bound", 1,
+        "--by", "case", "--groups", 0, 1, "--disjoint", "--epsilon", 1, "--delta", 1e-6, *book,
+        "-o", "out/m.json",
+    )  # fmt: skip
+    assert code == terminal_places.NOT_AS_ASKED, err
+    for name in ("m-0.json", "m-1.json"):
+        assert mercer.load(folder / "books" / name).kind == "mean-curve"
+        assert str(folder / "books" / name) in err
+        assert name in out
+
+
 def test_havens_in_order_and_standard_output_at_last(folder, capsys, monkeypatch):
     """A disk that is full everywhere; nothing that is there already is replaced."""
     release = mercer.density([1.0, 2.0, 3.0] * 30, bounds=(0, 4), epsilon=1)
@@ -382,6 +406,23 @@ def test_a_picture_that_fails_hides_nothing(folder, book, capsys, monkeypatch, n
     )
     assert "Written to a.json" in out
     assert mercer.load("a.json").privacy.epsilon == 1
+    assert len(charges()) == 1
+
+
+@pytest.mark.parametrize("kernel", ["matern32", "gaussian"])
+def test_a_store_that_does_not_take_a_live_release_loses_nothing(
+    folder, book, capsys, monkeypatch, kernel
+):
+    def create(self, record):
+        raise LiveUnavailable("store 'l.db': database or disk is full")
+
+    monkeypatch.setattr("mercer.live_tables.Tables.create", create)
+    code, _, err = run(capsys, *LIVE[:-1], kernel, *book, "--store", "l.db")
+    kept = folder / "books" / "l.json"
+    assert code == terminal_places.NOT_AS_ASKED
+    assert "disk is full" in err
+    assert str(kept) in err
+    assert mercer.load(kept).privacy.epsilon == 1
     assert len(charges()) == 1
 
 
@@ -452,7 +493,9 @@ def test_options_are_named_as_they_are_typed():
     assert worded("say insist=True (--insist)") == "say --insist"
     assert worded("give ledger= and dataset='d'") == "give --ledger and --dataset d"
     assert worded("na_values: there is no column 'x'") == "--na: there is no column 'x'"
-    assert worded("name it with columns=…") != worded("x")
+    assert worded("where: write {'age': (65, 70)} or {'age': ['65-70']}") == (
+        """--where: write 'age=65..70' or 'age="65-70"'"""
+    )
 
 
 # --- predictions

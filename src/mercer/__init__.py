@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.learning import classifier, regression
     from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
-    from mercer.live_releases import LiveRelease
+    from mercer.live_releases import LiveRelease, LiveUnkept
     from mercer.live_store import LiveError, LiveFull, LiveUnavailable
     from mercer.lives import live, live_names, open_live
     from mercer.margin_releases import MarginsRelease
@@ -68,6 +68,7 @@ __all__ = [
     "LiveFull",
     "LiveRelease",
     "LiveUnavailable",
+    "LiveUnkept",
     "MarginsRelease",
     "OptimalCount",
     "OwnKernel",
@@ -137,6 +138,7 @@ _HOMES = {
     "LiveFull": "live_store",
     "LiveRelease": "live_releases",
     "LiveUnavailable": "live_store",
+    "LiveUnkept": "live_releases",
     "PrivateKernelClassifier": "learners",
     "PrivateKernelDensity": "estimators",
     "PrivateKernelRegressor": "learners",

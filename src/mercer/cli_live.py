@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer import terminal, terminal_bounds
+from mercer import terminal, terminal_bounds, terminal_places
 from mercer.cli_terms import (
     Bounds,
     Column,
@@ -74,6 +74,7 @@ def live_command(
     Then ask: mercer ask ages.db --at 42. The same point always gets the same answer. A classifier
     or regression that is released already needs no budget: mercer live ill.json --store ill.db
     """
+    from mercer.live_releases import LiveUnkept
     from mercer.lives import live
 
     place = None if dry_run else terminal.required("store", store)
@@ -91,11 +92,20 @@ def live_command(
         outside=outside, missing=missing, insist=insist, dry_run=dry_run, ledger=ledger,
         dataset=dataset,
     )  # fmt: skip
-    made = ask(
-        live, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds), columns=column or None,
-        bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
-        kernel=kernel, route=route, boundary=boundary, store=place, name=name, **chosen,
-    )  # fmt: skip
+    try:
+        made = ask(
+            live, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds),
+            columns=column or None, kernel=kernel, route=route, boundary=boundary, store=place,
+            bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+            name=name, **chosen,
+        )  # fmt: skip
+    except LiveUnkept as error:
+        where = Path("live.db" if place is None or "://" in place else place)
+        found = where.with_suffix(".json")
+        terminal_places.rescue(
+            error.release, found, ledger, str(error.__cause__ or "no room"), as_json=as_json
+        )
+        raise typer.Exit(terminal_places.NOT_AS_ASKED) from None
     with made:
         if as_json:
             terminal.print_json(_summary(made), file)

@@ -227,14 +227,15 @@ def _formats(words: list[str] | None) -> dict[str, str] | None:
 
 _OPTIONS = {
     "columns": "--column", "na_values": "--na", "formats": "--format",
-    "rows_per_person": "--rows-per-person", "rng": "--seed",
+    "rows_per_person": "--rows-per-person", "rng": "--seed", "where": "--where",
 }  # fmt: skip
 _SPELT = {
     "sparse=True": "--sparse", "margins=2": "--margins 2",
     "weaker_promise=True": "--weaker-promise",
     "bounds=(low, high)": "--bounds LO HI", "(lower, upper)": "LO HI", "(low, high)": "LO HI",
     "with columns=…": "with --column", "with where=… (mercer.count)": "with mercer count --where …",
-    "ledger= and dataset=": "--ledger and --dataset",
+    "ledger= and dataset=": "--ledger and --dataset", ", or Ledger.register in Python": "",
+    "ledger and dataset go together": "--ledger and --dataset go together",
     "mercer.proportion": "mercer count --proportion", "mercer.histogram": "mercer histogram",
     "mercer.Ledger or mercer ledger": "mercer ledger", "mechanism='optimal'": "--mechanism optimal",
     "missing='drop'": "--missing drop", "outside='drop'": "--outside drop",
@@ -248,8 +249,10 @@ def worded(said: str) -> str:
     said = re.sub(r"\bdataset='([^']*)'", r"--dataset \1", said)
     for python, option in _SPELT.items():
         said = said.replace(python, option)
+    said = re.sub(r"\{'([^']*)': \(([^(),]+), ([^(),]+)\)\}", r"'\1=\2..\3'", said)
+    said = re.sub(r"\{'([^']*)': \['([^']*)'\]\}", r"""'\1="\2"'""", said)
     said = re.sub(r"\b(rows_per_person|na_values)\b(?!=)", lambda found: _OPTIONS[found[1]], said)
-    said = re.sub(r"^(formats)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
+    said = re.sub(r"^(formats|where)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
     said = re.sub(
         r"\b(columns|unit|ledger|dataset|where|formats|na_values|rows_per_person|rng)=(?=[\s,;)]|$)",
         lambda found: _OPTIONS.get(found[1], f"--{found[1]}"), said,

@@ -26,7 +26,16 @@ from mercer.release import Accuracy, Band
 from mercer.statements import Statement
 from mercer.storage import FORMAT, VERSION, from_dict
 
-__all__ = ["ROUTES", "CoordinatesLive", "LiveRelease", "Standing", "reopened"]
+__all__ = ["ROUTES", "CoordinatesLive", "LiveRelease", "LiveUnkept", "Standing", "reopened"]
+
+
+class LiveUnkept(LiveError):  # noqa: N818
+    """A store that did not take what was made and paid for: it is `release`, to be saved."""
+
+    def __init__(self, message: str, release: DensityRelease) -> None:
+        super().__init__(message)
+        self.release = release
+
 
 ROUTES: dict[str, type[LiveRelease]] = {}
 _MOST = 10**6  # points of one question
@@ -167,7 +176,13 @@ class Standing(LiveRelease):
         """
         fields = {"format": FORMAT, "version": VERSION, **release.to_dict()}
         record = Record(name, cls.route, {"release": fields, "error": error})
-        store.create(record)
+        try:
+            store.create(record)
+        except (LiveError, OSError) as error:
+            raise LiveUnkept(
+                f"{error}; the release that was made and paid for is not lost: it is the "
+                "`release` of this error, to be saved", release,
+            ) from error  # fmt: skip
         return cls.resume(store, record)
 
     @classmethod

@@ -18,7 +18,17 @@ from typing import Any
 
 import typer
 
-__all__ = ["NOT_AS_ASKED", "PICTURES", "Written", "keep", "place", "places", "target", "write"]
+__all__ = [
+    "NOT_AS_ASKED",
+    "PICTURES",
+    "Written",
+    "keep",
+    "place",
+    "places",
+    "rescue",
+    "target",
+    "write",
+]
 
 NOT_AS_ASKED = 3  # exit status: released and paid for, but a file is not where it was to be
 PICTURES = (".png", ".svg", ".pdf")
@@ -133,7 +143,13 @@ def keep(release: Any, path: Path, ledger: str | None, *, as_json: bool = False)
         release.save(path)
         return path
     except OSError as error:
-        reason = _reason(error)
+        return rescue(release, path, ledger, _reason(error), as_json=as_json)
+
+
+def rescue(
+    release: Any, path: Path, ledger: str | None, reason: str, *, as_json: bool = False
+) -> Path:
+    """Write what could not be written where it was to go to the first other place that works."""
     for folder in _havens(ledger):
         found = _free(folder, path)
         with suppress(OSError):
