@@ -279,7 +279,7 @@ SAME_LAYER = {
     ("live_sqlite", "live_pens"), ("live_sqlite", "live_store"), ("live_sqlite", "live_tables"),
     ("live_databases", "live_store"), ("live_databases", "live_tables"), ("live_releases", "live_store"),
     ("live_cholesky", "live_releases"), ("live_machines", "live_releases"), ("live_machines", "live_store"), ("live_cholesky", "live_store"), ("lives", "api"),
-    ("machines", "release"), ("storage", "predictors"), ("predictors", "machines"), ("plotting_machines", "predictors"), ("data", "sensitive"), ("data", "answers"), ("answers", "sensitive"), ("answers", "targets"), ("typed_columns", "tables"), ("matrices", "tables"), ("matrices", "typed_columns"), ("labels", "matrices"), ("labels", "tables"), ("labels", "typed_columns"), ("learning", "learner"), ("learner", "api"), ("plotting", "plotting_machines"), ("plotting", "machines"), ("plotting_machines", "machines"),
+    ("machines", "release"), ("storage", "predictors"), ("predictors", "machines"), ("plotting_machines", "predictors"), ("data", "sensitive"), ("data", "answers"), ("answers", "sensitive"), ("answers", "targets"), ("typed_columns", "tables"), ("matrices", "typed_columns"), ("labels", "matrices"), ("labels", "typed_columns"), ("learning", "learner"), ("learner", "api"), ("plotting", "plotting_machines"), ("plotting", "machines"), ("plotting_machines", "machines"),
     ("learners", "estimators"), ("learners", "learning"), ("terminal_machines", "terminal"), ("cli_machines", "terminal"), ("cli_machines", "terminal_machines"), ("cli_machines", "learning"), ("cli_predict", "terminal"), ("cli_predict", "terminal_machines"), ("cli", "cli_machines"), ("cli", "cli_predict"),
     ("machine_recipes", "publish"), ("data", "files"), ("maps", "bases"), ("maps", "kernels"), ("audits", "worst"), ("replays", "replay_runs"), ("cli_audit", "audits"), ("cli_audit", "terminal"), ("cli", "cli_audit"), ("cli", "cli_plan"), ("cli_plan", "terminal"), ("cli_plan", "planning"),
     ("machines", "release"), ("storage", "predictors"), ("predictors", "machines"), ("plotting_machines", "predictors"), ("data", "sensitive"), ("data", "answers"), ("answers", "sensitive"), ("answers", "targets"), ("learning", "learner"), ("learner", "api"), ("plotting", "plotting_machines"), ("plotting", "machines"), ("plotting_machines", "machines"),
@@ -296,7 +296,7 @@ SAME_LAYER = {
     ("summaries", "data"),
     ("data", "tables"),
     ("summaries", "persons"),
-    ("curve_points", "cell_sorts"), ("curve_points", "sensitive"), ("quiet", "checks"), ("curve_chunks", "curve_points"), ("curve_chunks", "data"), ("curve_chunks", "persons"), ("curve_chunks", "sensitive"),
+    ("curve_points", "sensitive"), ("quiet", "checks"), ("curve_chunks", "curve_points"), ("curve_chunks", "data"), ("curve_chunks", "persons"), ("curve_chunks", "sensitive"),
     ("curve_fda", "curve_chunks"), ("curve_fda", "curve_grids"), ("curve_data", "curve_chunks"), ("curve_data", "curve_fda"), ("curve_data", "curve_grids"), ("curve_data", "curve_points"), ("curve_data", "data"), ("curve_data", "files"), ("curve_data", "tables"),
     ("summaries", "folding"), ("bases", "kernels"), ("bases", "domain"),
     ("bases", "markov"), ("bases", "series"), ("markov", "kernels"), ("cli", "api"),
@@ -414,6 +414,8 @@ SAME_LAYER = {
     ("terminal_bounds", "terminal"),
     ("choices", "storage"),
     ("cli_live", "terminal_places"),
+    ("curve_points", "cells"), ("labels", "cells"), ("matrices", "cells"),
+    ("typed_columns", "cells"),
 }  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from mercer.formats import DateFormat, NumberFormat
 from mercer.reading import OfColumn
 from mercer.tables import numbers_of
 
-__all__ = ["AS_IS", "Days", "Numbers", "Reader"]
+__all__ = ["AS_IS", "Days", "Numbers", "Reader", "numbers_among"]
 
 AS_IS = OfColumn()
 
@@ -180,6 +180,12 @@ class Numbers(Reader):
 
     def _texts(self, texts: Any) -> Floats:
         return self._numbers(self._in_text(texts))
+
+
+def numbers_among(cells: Any) -> Floats:
+    """An array of Python objects as numbers: what is not a number is missing."""
+    flat = Numbers(Unbounded("x")).objects(cells.reshape(-1).tolist())
+    return flat.reshape(cells.shape)
 
 
 class Days(Reader):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cell_sorts import by_sort
+from mercer.cells import numbers_among
 from mercer.checks import Floats, Ints
 from mercer.domain import Domain
 from mercer.sensitive import Sensitive
@@ -127,12 +127,8 @@ def _listed(cells: Sequence[Any]) -> Floats:
     if set(map(type, cells)) <= _PLAIN:
         with suppress(OverflowError):  # a whole number beyond all doubles
             return np.fromiter(cells, dtype=np.float64, count=len(cells))
-    out = np.full(len(cells), np.nan)
-    sorts = by_sort(_scalar(cell) for cell in cells)
-    for sort in ("number", "truth"):
-        places, values = sorts.get(sort, ([], []))
-        out[places] = values
-    return out
+    plain = [_scalar(cell) for cell in cells]
+    return numbers_among(np.fromiter(plain, dtype=object, count=len(plain)))
 
 
 def _scalar(cell: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.cells import Reader
 from mercer.checks import Floats
-from mercer.tables import table_of
+from mercer.tables import named, unit_of
 
 __all__ = ["check_unit", "codes_of", "in_rows", "nothing_of", "read_already", "table_read"]
 
@@ -34,7 +34,7 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
     if isinstance(data, pa.Table):
         for name, reader in readers.items():
             reader.check(data.schema.field(name).type)
-        return table_of(data, list(readers), unit), set()
+        return named(data, [*readers, *([unit] if unit else [])]), set()
     single = type(data).__name__ == "Series"
     columns: dict[str, Any] = {}
     ready = set()
@@ -46,7 +46,7 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
             ready.add(name)
         columns[name] = found
     if unit is not None:
-        columns[unit] = table_of(data, [], unit).column(unit)
+        columns[unit] = unit_of(data, unit)
     return pa.table(columns), ready
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cells import numbers_among
 from mercer.matrices import is_frame
-from mercer.tables import numbers_among
 from mercer.typed_columns import (
     ARROW,
     SERIES,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cells import numbers_among
 from mercer.checks import Floats
-from mercer.tables import numbers_among
 from mercer.typed_columns import SERIES, array_of, column_numbers, is_a, numbers_in, shown_type
 
 __all__ = ["is_frame", "matrix_of", "tabled", "width_of"]

@@ -6,7 +6,6 @@ cell, gets out.
 
 from __future__ import annotations
 
-import math
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from mercer.checks import Floats
 from mercer.names import person_name
 
-__all__ = ["names_of", "numbers_among", "numbers_of", "person_name", "table_of"]
+__all__ = ["named", "names_of", "numbers_of", "person_name", "unit_of"]
 
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
 
@@ -44,45 +43,17 @@ def names_of(data: Any) -> list[str] | None:
     return None
 
 
-def table_of(data: Any, names: list[str], unit: str | None) -> Any:
-    """The named columns and the unit as an Arrow table; no other column is looked at."""
-    import pyarrow as pa
-
-    wanted = [*names, *([unit] if unit else [])]
-    if isinstance(data, pa.RecordBatchReader):
-        data = data.read_all()
-    if isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
-    if isinstance(data, pa.Table):
-        return data if len(set(data.schema.names)) < len(data.schema.names) else data.select(wanted)
-    if isinstance(data, (pa.Array, pa.ChunkedArray)):
-        return pa.table({"value": data})
-    single = _kind(data).endswith("Series")
-    if not single and list(data.columns).count(wanted[0]) > 1:
-        raise ValueError(f"column {wanted[0]!r} stands more than once; rename it")
-    columns = {}
-    for name in wanted:
-        column = data if single else data[name]
-        try:
-            columns[name] = _column(column, is_unit=name == unit)
-        except Exception:  # whatever a library says of a cell may show it
-            raise TypeError(
-                f"column {name!r} cannot be read: its cells are of mixed or unknown types; "
-                "convert it to one type first"
-            ) from None
-    return pa.table(columns)
+def named(table: Any, names: list[str]) -> Any:
+    """The named columns of an Arrow table; all of them where two have one name."""
+    present = table.schema.names
+    return table if len(set(present)) < len(present) else table.select(names)
 
 
-def _column(column: Any, *, is_unit: bool) -> Any:
-    import pyarrow as pa
-
-    if is_unit:
-        return _unit_column(column)
-    if _kind(column).startswith("polars"):
-        return column.to_arrow()
-    if column.dtype != object:
-        return pa.Array.from_pandas(column)
-    return pa.array(numbers_among(column.to_numpy()))  # what is not a number is missing
+def unit_of(data: Any, unit: str) -> Any:
+    """The column of a data frame that names the persons, as Arrow's; no other is looked at."""
+    if list(data.columns).count(unit) > 1:
+        raise ValueError(f"column {unit!r} stands more than once; rename it")
+    return _unit_column(data[unit])
 
 
 def _unit_column(column: Any) -> Any:
@@ -100,23 +71,6 @@ def _unit_column(column: Any) -> Any:
         if not python:
             return pa.Array.from_pandas(column)
     return pa.array(list(map(person_name, column)), pa.large_string())
-
-
-def numbers_among(array: Any) -> Any:
-    """Python objects as numbers: what is not a number is missing (types of cells are data)."""
-    flat = [_object_number(value) for value in array.reshape(-1)]
-    return np.array(flat, dtype=np.float64).reshape(array.shape)
-
-
-def _object_number(value: object) -> float:
-    try:
-        if isinstance(value, np.timedelta64):  # which NumPy calls a whole number
-            return math.nan
-        if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
-            return float(value)
-    except Exception:  # beyond all doubles, or of a type of its own
-        return math.nan
-    return math.nan
 
 
 def numbers_of(column: Any, name: str) -> Floats:

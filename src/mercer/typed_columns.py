@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.cells import numbers_among
 from mercer.checks import Floats
-from mercer.tables import numbers_among, numbers_of
+from mercer.tables import numbers_of
 
 __all__ = [
     "ARROW",
