@@ -156,8 +156,9 @@ def check_share(epsilon: float, count: int) -> None:
     """Refuse an epsilon that cannot be shared by so many choices, before it is charged."""
     if epsilon / count < 1.001e-9:
         raise ValueError(
-            f"epsilon is too small to be shared: {epsilon:g} for {count} choice(s), each of which "
-            "needs 1e-9 at least; nothing was spent; use a larger epsilon"
+            "epsilon must be in [1e-9, 1e9] for each choice that is made with it, and is too "
+            f"small to be shared: {epsilon:g} for {count} choice(s); nothing was spent; use a "
+            "larger epsilon"
         )
 
 
