@@ -86,7 +86,7 @@ def test_a_histogram_the_whole_way(folder, truth, capsys):
     assert (folder / "a.png").stat().st_size > 8000
     got = said(capsys, "histogram", "survey.csv", *AGES, *SURE, "-o", "a.json", "--overwrite")
     assert [cell["count"] for cell in got["counts"]] == counts.tolist()
-    assert got["counts"][0]["cell"] == {"age": "[0, 10)"}
+    assert got["counts"][0]["cell"] == {"age": "below 10"}
     assert (got["file"], got["cells"], got["counts_left_out"]) == ("a.json", 10, 0)
     assert got["accuracy"]["best"] >= 0
     assert got["privacy"]["n"] == 400
@@ -165,7 +165,7 @@ def test_a_table_and_its_questions(folder, truth, capsys):
     assert "Released the table of sex in {f, m}, age in 2 bins of [0, 100], smoker" in flat(out)
     young = truth["age"] < 40
     both = int((young & (truth["sex"] == "f") & truth["smoker"]).sum())
-    assert re.search(rf"^ f +\[0, 40\) +true +{both} ", out, re.M)
+    assert re.search(rf"^ f +below 40 +true +{both} ", out, re.M)
     got = said(capsys, "eval", "t.json", "--where", "age<=40", "sex=f")
     assert got["count"] == int((young & (truth["sex"] == "f")).sum())
     assert got["lower"] <= got["count"] <= got["upper"]

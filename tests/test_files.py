@@ -307,7 +307,9 @@ class TestPartitions:
             years = mercer.density(source, columns="year", bounds=(2000, 2040), **PROMISE)
             assert years.privacy.n == 150
             assert years.share_of_values > 0.8
-            with pytest.raises(TypeError, match="'town' must be numeric, its type is string"):
+            with pytest.raises(
+                TypeError, match="'town' must hold numbers, which a column of type string"
+            ):
                 mercer.density(source, columns="town", bounds=(0, 1), **PROMISE)
             persons = mercer.density(
                 source, columns="age", bounds=(0, 9), unit="year", missing="zero", **PROMISE

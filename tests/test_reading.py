@@ -281,7 +281,7 @@ def test_promises_that_protect_nobody_are_refused(tmp_path):
     assert len(ledger.history("d")) == 2
 
 
-@pytest.mark.filterwarnings("default:n times epsilon")
+@pytest.mark.filterwarnings("default:n times epsilon", "ignore::mercer.checks.FindingWarning")
 def test_few_records_are_warned_of_before_the_charge():
     with pytest.warns(mercer.PrivacyWarning, match="n times epsilon is 5") as seen:
         mercer.density(np.linspace(0, 1, 50), bounds=(0, 1), epsilon=0.1)

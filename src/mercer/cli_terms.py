@@ -149,6 +149,8 @@ def ask(make: Any, *data: Any, as_json: bool, told: bool = True, **chosen: Any) 
     With `told`, the rows that were read are shown on a terminal.
     """
     file = data[0] if data and isinstance(data[0], Path) else None
+    if not told:
+        terminal.say_files(not as_json, file)
     with noted(as_json), terminal.progress(told and not as_json, file) as tick:
         made = make(*data, **chosen, **({"progress": tick} if told else {}))
     return rehearsed(made, as_json)

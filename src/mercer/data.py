@@ -116,6 +116,8 @@ def _finished(target: Any, codes: Callable[[Any], Floats], column: Any) -> Float
 
 
 def _from_files(paths: list[Path], ask: _Asked) -> Rows:
+    import pyarrow as pa
+
     from mercer.files import file_batches, keeps_places
 
     schema, tasks = file_batches(paths)
@@ -124,8 +126,10 @@ def _from_files(paths: list[Path], ask: _Asked) -> Rows:
     names = _chosen(schema.names, ask)
     readers = ask.readers(names)
     declared = keeps_places(paths)  # cells of CSV files are text of which no type is known
-    for name, reader in readers.items() if declared else ():
-        reader.check(schema.field(name).type)
+    for name, reader in readers.items():
+        kind = schema.field(name).type  # of a CSV file only what the names of folders declare
+        if declared or not pa.types.is_float64(kind):
+            reader.check(kind)
     check_unit(schema, ask.unit)
     rows = Batches(tasks, names, ask.unit, ask.ways(readers))
     rows.fixed = declared

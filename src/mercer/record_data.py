@@ -127,8 +127,7 @@ def _from_files(paths: list[Path], ask: Asked) -> Records:
     schema, tasks = file_batches(paths)
     _check_names(schema.names, ask)
     declared = keeps_places(paths)  # cells of CSV files are text
-    if declared:
-        _check_types(schema, ask)
+    _check_types(schema, ask, all_declared=declared)
     records = Records(ask, tasks)
     records.fixed = declared
     return records
@@ -228,7 +227,12 @@ def _check_names(present: list[str], ask: Asked) -> None:
             raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
 
 
-def _check_types(schema: Any, ask: Asked) -> None:
+def _check_types(schema: Any, ask: Asked, *, all_declared: bool) -> None:
+    """Of a CSV file only what the names of folders declare has a type."""
+    import pyarrow as pa
+
     for name, reader in ask.readers.items():
-        reader.check(schema.field(name).type)
+        kind = schema.field(name).type
+        if all_declared or not pa.types.is_float64(kind):
+            reader.check(kind)
     check_unit(schema, ask.unit)
