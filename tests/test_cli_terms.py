@@ -357,6 +357,36 @@ def test_mean_curves_are_kept_likewise(folder, book, capsys, monkeypatch):
         assert name in out
 
 
+def test_mean_curves_have_the_same_terms(folder, book, capsys):
+    rows = [f"{0.1 * (k % 7)},0.5,0.4,{k % 2}" for k in range(200)]
+
+    def made(code, *options):
+        cells = [
+            f"{code},{row.split(',', 1)[1]}" if k % 4 == 0 else row for k, row in enumerate(rows)
+        ]
+        (folder / "waves.csv").write_text("\n".join(["h_0,h_1,h_2,case", *cells]) + "\n")
+        released(capsys, *call, *SEED, "-o", "m.json", "--overwrite", *options)
+        return Path("m.json").read_text()
+
+    call = ("curve", "waves.csv", "--columns", "h_0", "h_1", "h_2", "--grid", 0, 1, "--bound", 1,
+            "--epsilon", 1, "--delta", 1e-6)  # fmt: skip
+    assert made("") == made(-999, "--na", -999)
+    assert made("") != made(-999)
+    groups = ("--by", "case", "--groups", 0, 1, "--disjoint")
+    for more in ((), groups):
+        assert "Dry run: nothing was spent" in released(capsys, *call, *more, *book, "--dry-run")
+        told = json.loads(released(capsys, *call, *more, *book, "--dry-run", "--json"))
+        assert (told["dry_run"], told["epsilon"]) == (True, 1)
+    large = [*call[:-3], 25, *call[-2:]]
+    code, _, err = run(capsys, *large, *book, "-o", "l.json")
+    assert (code, "say --insist" in err) == (2, True)
+    assert not charges()
+    released(capsys, *large, *book, "-o", "l.json", "--insist")
+    code, _, err = run(capsys, *call, *book, "-o", "l2.json", "--na", "h_0=3")
+    assert (code, len(charges())) == (2, 1)
+    assert "for all their columns alike" in err
+
+
 def test_havens_in_order_and_standard_output_at_last(folder, capsys, monkeypatch):
     """A disk that is full everywhere; nothing that is there already is replaced."""
     release = mercer.density([1.0, 2.0, 3.0] * 30, bounds=(0, 4), epsilon=1)

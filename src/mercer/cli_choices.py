@@ -63,9 +63,9 @@ def quantiles(
     [bold]Example:[/bold] mercer quantiles admissions.csv --column age --bounds 0 100
     --q 0.25 0.5 0.75 --epsilon 0.5 -o quartiles.json
 
-    Levels share epsilon evenly. Values outside the bounds are clipped, unless --outside drop; rows
-    without a number are left out. Nothing is spent if an argument is wrong; --dry-run says what
-    would be.
+    2 % of epsilon count the rows with a number and those at the bounds; levels share the rest
+    evenly. Values outside the bounds are clipped, unless --outside drop; rows without a number are
+    left out. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.selection import quantiles as release_quantiles
 
@@ -86,6 +86,6 @@ def quantiles(
         for level, value in zip(release.levels, release.values, strict=True):
             rows.add_row(f"{level:g}", f"{value:g}")
         terminal.console().print(rows)
-        print(release.privacy)
+        terminal.facts("", [("promise", str(release.privacy)), *terminal.notes(release)])
         print(f"Written to {written.words()}." if written.files else NOTHING_WRITTEN)
     written.leave()

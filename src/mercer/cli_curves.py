@@ -18,11 +18,13 @@ from mercer.cli_terms import (
     Insist,
     Json,
     LedgerName,
+    NaValues,
     Output,
     Overwrite,
     Seed,
     Unit,
     ask,
+    na_of,
     one_epsilon,
 )
 
@@ -155,16 +157,7 @@ def curve_command(
             rich_help_panel=_FINER,
         ),
     ] = "fill",
-    na_values: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--na",
-            "--na-values",
-            metavar="VALUE…",
-            help="Numbers that stand for a missing height, such as -999. Text is missing anyway.",
-            rich_help_panel=_FINER,
-        ),
-    ] = None,
+    na_values: NaValues = None,
     outside: Annotated[
         str,
         typer.Option(
@@ -192,20 +185,20 @@ def curve_command(
     Groups: mercer curve scans.csv --columns 'cca_*' --grid 0 1 --bound 1 --by case --groups 0 1
     --disjoint --epsilon 1 --delta 1e-5 -o mean.json writes mean-0.json and mean-1.json.
 
-    Curves beyond the bound are scaled down to it. Nothing is spent if an argument is wrong.
+    Curves beyond the bound are scaled down to it, unless --outside drop. Nothing is spent if an
+    argument is wrong; --dry-run says what would be.
     """
     from mercer.averaging import mean_curve, mean_curves
 
-    file_out = Path("mean.json") if dry_run and output is None else output
-    places = _places(file_out, by, groups, disjoint, overwrite or dry_run)
+    places = _places(output, by, groups, disjoint, overwrite, needed=not dry_run)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)
     chosen: dict[str, Any] = {
         "columns": names, "grid": points, "long": tuple(long) if long else None,
         "bounds": terminal_bounds.pairs(bounds), "bound": bound,
-        "epsilon": one_epsilon(epsilon), "delta": delta, "unit": unit,
-        "center": _level(center), "kernel": kernel, "scale": terminal.number_or_word(scale),
+        "epsilon": one_epsilon(epsilon), "delta": delta, "unit": unit, "center": _level(center),
+        "kernel": kernel, "scale": terminal.number_or_word(scale), "missing": missing,
         "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
-        "order": order, "missing": missing, "na_values": na_values, "outside": outside,
+        "order": order, "na_values": na_of(na_values, by_column=False), "outside": outside,
         "insist": insist, "dry_run": dry_run, "rng": seed, "ledger": ledger, "dataset": dataset,
     }  # fmt: skip
     if by is None:
@@ -224,7 +217,7 @@ def curve_command(
 
 def _places(
     output: Path | None, by: str | None, groups: list[str] | None, disjoint: bool | None,
-    overwrite: bool,
+    overwrite: bool, *, needed: bool,
 ) -> dict[str, Path]:  # fmt: skip
     """Where each release goes, checked before anything is spent."""
     if by is None:
@@ -232,7 +225,7 @@ def _places(
             raise ValueError(
                 "groups need --by: name the column that says which group a curve is in"
             )
-        return {"": terminal_places.target(output, overwrite)}
+        return {"": terminal_places.target(output, overwrite)} if needed or output else {}
     if not groups:
         raise ValueError(
             "groups is missing: which groups there are is public and cannot be read from the "
@@ -243,6 +236,8 @@ def _places(
             "say whether anybody may be in two groups: --disjoint (nobody is: each group's mean "
             "has the whole budget) or --overlapping (they share it)"
         )
+    if output is None and not needed:
+        return {}
     if output is None:
         raise ValueError("output is missing: name the release files with -o, for example -o r.json")
     places = {}
@@ -277,8 +272,7 @@ def _points(
             "say where the points of the curves are, in one way: --grid LO HI (even), --grid-file "
             "FILE, --grid-from-names, or --long ID T VALUE for a file with a row a point"
         )
-    besides = [name for name in (unit, by) if name is not None]
-    names = columns_of_points(file, columns, besides=besides)
+    names = columns_of_points(file, columns, besides=[name for name in (unit, by) if name])
     if from_names:
         return grid_in_names(names)
     if grid_file is not None:

@@ -19,7 +19,7 @@ __all__ = [
     "FINER", "NOTHING_WRITTEN", "Bounds", "Column", "Columns", "Dataset", "Delta", "DryRun",
     "Epsilon", "File", "Formats", "Insist", "Json", "LedgerName", "MechanismName", "Missing",
     "NaValues", "Output", "OutputToo", "Outside", "Overwrite", "Picture", "Seed", "Unit", "ask",
-    "noted", "one_epsilon", "rehearsed", "terms", "worded",
+    "na_of", "noted", "one_epsilon", "rehearsed", "terms", "worded",
 ]  # fmt: skip
 
 FINER = "Finer choices, all public"
@@ -129,7 +129,7 @@ def terms(
 ) -> dict[str, Any]:  # fmt: skip
     """The arguments of a call, from the options that are typed otherwise than in Python."""
     return others | {
-        "epsilon": one_epsilon(epsilon), "na_values": _na_values(na_values),
+        "epsilon": one_epsilon(epsilon), "na_values": na_of(na_values),
         "formats": _formats(formats), "rng": seed,
     }  # fmt: skip
 
@@ -188,13 +188,17 @@ def noted(as_json: bool) -> Iterator[None]:
         yield
 
 
-def _na_values(words: list[str] | None) -> Any:
+def na_of(words: list[str] | None, *, by_column: bool = True) -> Any:
     """`999 unknown` of all columns, or `age=999 income=-1` by column."""
     if not words:
         return None
     named = [word for word in words if "=" in word]
     if not named:
         return list(words)
+    if not by_column:
+        raise ValueError(
+            f"--na of curves holds for all their columns alike: --na -999 unknown; got {named[0]!r}"
+        )
     if len(named) < len(words):
         raise ValueError(
             "--na: either values of all columns (--na 999 unknown), or each with its column (--na "
