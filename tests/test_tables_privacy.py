@@ -432,7 +432,7 @@ def test_many_persons_do_not_overflow(rng):
     from mercer.summaries.embedding import EmbeddingTally
 
     kernel = RecordKernel(PLANE, "gaussian", (0.2, 0.2))
-    how = seen_by(kernel, rng.random((5, 2)))
+    how = seen_by(kernel, np.vstack([np.full((1, 2), 0.5), rng.random((4, 2))]))  # one is the row
     tally = EmbeddingTally(how)
     tally.add(np.full((1, 2), 0.5), np.array([1 << 15]))
     for _ in range(26):  # doubled to 2^26 persons
