@@ -21,7 +21,7 @@ T = np.linspace(0, 1, 5)
 DOMAIN = mercer.Domain({"a": (0, 1), "c": bool, "k": ["u", "v", "w"]})
 TINY = mercer.Domain({"c": bool, "k": ["u", "v"]})
 LINE = mercer.Domain({"a": (0, 1)})
-EPSILONS = (1e-9, 7e-9, 1e-6, 1e-4, 1e-3, 0.1, 1.0, 20.0, 100.0, 1000.0)
+EPSILONS = (1e-9, 7e-9, 1e-6, 1e-4, 1e-3, 0.1, 1.0, 20.0)  # beyond, refused
 DELTAS = (0.0, 1e-15, 1e-6, 0.5)
 SIZES = (2, 3, 40, 300)
 RECORDS = {
@@ -240,8 +240,8 @@ def _usable(release, probe, folder):
 
 def _asked(rng, most):
     """Corners that are always tried, and others at random: no seed is chosen."""
-    yield from itertools.product((1e-9, 1e-3, 100.0), (0.0, 1e-6), (2,), ("spread", "missing"))
-    yield 1.0, 1e-6, 300, "spread"
+    yield from itertools.product((1e-9, 1e-3, 20.0), (0.0, 1e-6), (2,), ("spread",))
+    yield from ((1e-9, 0.0, 2, "missing"), (1e-3, 1e-6, 2, "missing"), (1.0, 1e-6, 300, "spread"))
     for _ in range(most):
         yield (
             float(rng.choice(EPSILONS)), float(rng.choice(DELTAS)), int(rng.choice(SIZES)),
@@ -254,7 +254,7 @@ def test_what_is_charged_is_usable(kind, charges, rng, tmp_path):
     make, probe = KINDS[kind]
     slow = kind.startswith(("synthetic", "live", "curve,", "density of"))
     made = 0
-    for epsilon, delta, n, which in _asked(rng, 4 if slow else 10):
+    for epsilon, delta, n, which in _asked(rng, 1 if slow else 4):
         promise = {"epsilon": epsilon, "rng": int(rng.integers(1 << 30))}
         if delta:
             promise["delta"] = delta
@@ -274,7 +274,7 @@ def test_all_weights_vanish(charges, rng, tmp_path):
     """Two random features of two records: noise often leaves nothing of the target."""
     level = 0
     for style in ("positive", "l1", "uniform", "free"):
-        for _ in range(60):
+        for _ in range(30):
             d = rng.uniform(size=2)[:, None]
             release = mercer.synthetic(
                 d, domain=LINE, method="features", weights=style, size=2, features=2,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mercer
+from mercer.live_tables import Tables
 from mercer.release import Release
 from mercer.server import Settings, create_app, making
 from mercer.server.settings import read_token
@@ -422,6 +423,19 @@ class TestReleases:
         assert spent(ready) == 1
         assert refusal(make(ready, epsilon=0.5))[:2] == (409, "taken")  # another request
         assert make(ready).status_code == 201
+        assert spent(ready) == 1
+        assert ready.values(points=[40]).status_code == 200
+
+    def test_a_live_release_that_its_store_does_not_take(self, ready, monkeypatch):
+        """What was paid for is served all the same: as the release that it stands on."""
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        wanted = {"kind": "live", "delta": 1e-6, "kernel": "matern32"}
+        with monkeypatch.context() as patch:
+            patch.setattr(Tables, "create", full)
+            assert make(ready, **wanted).status_code == 201
         assert spent(ready) == 1
         assert ready.values(points=[40]).status_code == 200
 

@@ -17,6 +17,7 @@ from typing import Any, final
 from mercer.api import density
 from mercer.densities import DensityRelease
 from mercer.disk import sync
+from mercer.live_releases import LiveUnkept
 from mercer.live_store import LiveError, is_name, store_of
 from mercer.lives import live
 from mercer.server.budgets import Budgets
@@ -90,8 +91,13 @@ class Maker:
             )
         }  # fmt: skip
         if fields["kind"] == "live":
-            self._live(name, path, options | {"ledger": ledger})
-            held.unlink()
+            try:
+                self._live(name, path, options | {"ledger": ledger})
+            except LiveUnkept as error:  # paid: what it stands on is kept as a release of its own
+                self._unsaved[name] = (fields, error.release)
+                self._save(name, error.release)
+            else:
+                held.unlink()
         else:
             release = density(path, **options, ledger=ledger)
             self._unsaved[name] = (fields, release)
