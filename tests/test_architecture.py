@@ -416,6 +416,7 @@ SAME_LAYER = {
     ("cli_live", "terminal_places"),
     ("curve_points", "cells"), ("labels", "cells"), ("matrices", "cells"),
     ("typed_columns", "cells"),
+    ("curve_grids", "headers"),
 }  # fmt: skip
 
 

@@ -108,6 +108,7 @@ def test_exchanged_weights_are_seen(template, rng, monkeypatch):
     kernel, points = MARKOV[0], np.array([0.2, 0.21, 0.4])  # two nodes, and next to the first
     covariance = SIGMA**2 * kernel(points[:, None], points[:, None])
     exact = rng.normal(size=6)
+    exact[2] = exact[1] + 4.0  # the node that is followed by mistake is another one
     mean = Grid(kernel, (6,)).evaluate(points[:, None], exact)
     for patch, seen in ((right_way, False), (exchanged, True)):
         monkeypatch.setattr(live_markov, "bridge_point", patch)

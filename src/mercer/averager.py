@@ -12,7 +12,6 @@ import numpy as np
 from mercer.bandwidths import Split
 from mercer.centers import center_of
 from mercer.checks import Floats, check_choice, check_positive
-from mercer.curve_chunks import Blank
 from mercer.curve_data import Curves
 from mercer.curve_recipes import CurveRecipe
 from mercer.curves import CurveRelease
@@ -112,20 +111,17 @@ class Asked:
                 "penalty='private-cv' makes folds by the curves' places, which a damaged line of a "
                 "CSV file would move; use a Parquet file or a data frame, or penalty='auto'"
             )
-        if progress is not None and curves.unit is None:
+        if progress is not None:
             curves.progress(progress)
         tally = tally_curves(
             curves, polynomials, center=middle, bound=self.bound, missing=self.missing,
             outside=self.outside, folds=FOLDS if self.recipe.private else 1,
         )  # fmt: skip
-        dry = isinstance(curves, Blank)
-        n = tally.complete if self.missing == "drop" and not dry else tally.rows
+        n = tally.rows if self.missing != "drop" else tally.complete
         if curves.unit is not None:
             if self.missing == "drop":
                 raise ValueError("missing='drop' cannot be combined with unit; drop them first")
             n = tally.persons
-            if progress is not None:  # how many curves a person has is not public
-                progress(n)
         least = 2 * FOLDS if self.recipe.private else 2
         if n < least:
             what = f"different {curves.unit!r}" if curves.unit else "curves"

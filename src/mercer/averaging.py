@@ -138,7 +138,7 @@ def mean_curve(
     )  # fmt: skip
     opened = open_curves(
         curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
-        na_values=na_values, dry_run=dry_run,
+        na_values=na_values, dry_run=dry_run and missing != "drop",
     )  # fmt: skip
     return ask.release(ask.read(opened, center, progress), purse)
 
@@ -238,7 +238,7 @@ def mean_curves(
     sources = {
         name: open_curves(
             data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
-            na_values=na_values, dry_run=dry_run,
+            na_values=na_values, dry_run=dry_run and ask.missing != "drop",
         )
         for name, data in parts.items()
     }  # fmt: skip

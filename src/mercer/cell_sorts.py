@@ -66,9 +66,9 @@ def _sorted(cell: Any) -> tuple[str | None, Any]:
 
 def _plain(cell: Any) -> tuple[str | None, Any]:
     if isinstance(cell, str):
-        return "text", cell.encode("utf-8", "surrogatepass")
+        return "text", str.encode(cell, "utf-8", "surrogatepass")  # not a method of its own
     if isinstance(cell, bytes):
-        return "text", cell
+        return "text", bytes.__getitem__(cell, slice(None))
     if isinstance(cell, (bool, np.bool_)):
         return "truth", float(cell)
     if isinstance(cell, np.timedelta64):  # which NumPy calls a whole number

@@ -83,8 +83,8 @@ def quantiles(
         terminal.print_json(release.to_dict() | written.told(), file)
     else:
         rows = terminal.table("q", release.column)
-        for level, value in zip(release.levels, release.values, strict=True):
-            rows.add_row(f"{level:g}", f"{value:g}")
+        for level, value in zip(release.levels, release.shown, strict=True):
+            rows.add_row(f"{level:g}", str(value) if release.dates else f"{value:g}")
         terminal.console().print(rows)
         terminal.facts("", [("promise", str(release.privacy)), *terminal.notes(release)])
         print(f"Written to {written.words()}." if written.files else NOTHING_WRITTEN)

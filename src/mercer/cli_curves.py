@@ -272,6 +272,11 @@ def _points(
             "say where the points of the curves are, in one way: --grid LO HI (even), --grid-file "
             "FILE, --grid-from-names, or --long ID T VALUE for a file with a row a point"
         )
+    if grid and not columns:
+        raise ValueError(
+            "columns is missing: name the columns of heights, for example --columns 'age_*'; "
+            "--grid LO HI would take every column for a point, names of people too"
+        )
     names = columns_of_points(file, columns, besides=[name for name in (unit, by) if name])
     if from_names:
         return grid_in_names(names)

@@ -35,7 +35,7 @@ def predict_command(
         typer.Argument(help="New rows: a CSV or Parquet file with the release's columns."),
     ] = None,
     at: Annotated[
-        list[float] | None,
+        list[str] | None,
         typer.Option(
             metavar="X…", help="Points instead: X for one column, X Y for two, and so on."
         ),

@@ -24,8 +24,11 @@ Derivative = Annotated[
 def eval_command(
     release: ReleaseFile,
     at: Annotated[
-        list[float] | None,
-        typer.Option(metavar="X…", help="Points: X for one column, X Y for two, and so on."),
+        list[str] | None,
+        typer.Option(
+            metavar="X…",
+            help="Points: X for one column, X Y for two, and so on; dates as 2024-12-31.",
+        ),
     ] = None,
     grid: Annotated[
         int | None, typer.Option(help="Evaluate at this many even points of the first column.")
@@ -78,8 +81,8 @@ def eval_command(
         from mercer import terminal_counts
 
         terminal_counts.show_values(
-            loaded, at=at or [], where=where or [], margin=margin or [], level=level,
-            smooth=smooth, as_json=as_json,
+            loaded, at=list(map(terminal.number_at, at or [])), where=where or [],
+            margin=margin or [], level=level, smooth=smooth, as_json=as_json,
         )  # fmt: skip
         return
     if margin or smooth:
@@ -126,7 +129,9 @@ def eval_command(
     value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
     rows: list[dict[str, Any]] = [
         {
-            "at": point.tolist(),
+            "at": [
+                x if isinstance(x, float) else str(x) for x in loaded.domain.shown(point.tolist())
+            ],
             "density": float(v),
             "lower": float(low),
             "upper": float(high),
@@ -141,7 +146,7 @@ def eval_command(
     )
     for row in rows:
         rows_out.add_row(
-            *(f"{x:g}" for x in row["at"]),
+            *(f"{x:g}" if isinstance(x, float) else x for x in row["at"]),
             f"{row['density']:.6g}",
             f"{row['lower']:.6g} to {row['upper']:.6g}",
         )

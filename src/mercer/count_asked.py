@@ -83,8 +83,7 @@ class Question:
         """Public: the number of rows, of persons, or of complete rows if that is public."""
         if self.unit is not None:
             return self.some(tally.persons)
-        dropped = self.missing == "drop" and not self.reading.blank  # a dry run sees none of them
-        return self.some(tally.complete if dropped else tally.rows)
+        return self.some(tally.complete if self.missing == "drop" else tally.rows)
 
     def some(self, n: int) -> int:
         """At least one."""

@@ -117,7 +117,7 @@ class GeometricLaw(CountLaw):
 
     @property
     def variance(self) -> float:
-        return 0.5 / math.sinh(0.5 / min(self.scale, 1e150)) ** 2 if self.scale > 1e-3 else 0.0
+        return 0.5 / math.sinh(0.5 / min(self.scale, 1e150)) ** 2 if self.scale > 2e-3 else 0.0
 
     @property
     def mean_error(self) -> float:

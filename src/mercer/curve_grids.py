@@ -10,6 +10,7 @@ import numpy as np
 
 from mercer.checks import Floats
 from mercer.domain import Domain
+from mercer.headers import looks_like_a_record
 
 __all__ = ["axes_of", "check_names", "grid_in_names", "is_twofold", "on_grid", "own_domain"]
 
@@ -98,6 +99,12 @@ def own_domain(bounds: object, name: str = "t") -> Domain:
 
 def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
     """Columns by the number at the end of their names, and these numbers: age_1.25 -> 1.25."""
+    if looks_like_a_record(names):
+        raise ValueError(
+            f"grid: among the names of the {len(names)} columns are values (a number alone is "
+            "one): does the file have a header? Choose columns named like age_1.25 with columns, "
+            "or give the grid itself"
+        )
     found = {name: _LAST.search(name) for name in names}
     without = [name for name, number in found.items() if number is None]
     if without:
@@ -124,6 +131,7 @@ def check_names(names: Sequence[str], ticks: Floats) -> None:
     written = [number.group() for number in found if number]
     numbers = np.array([float(word) for word in written])
     counted = set(numbers) in (set(range(len(names))), set(range(1, len(names) + 1)))
+    counted = counted and not np.all(np.diff(ticks) == 1)  # 0 to 17 for age_1 to age_18: a slip
     steps = np.diff(numbers)
     if counted and not stems.pop().endswith("=") and (np.all(steps > 0) or np.all(steps < 0)):
         return
@@ -131,6 +139,11 @@ def check_names(names: Sequence[str], ticks: Floats) -> None:
     near = np.array(step) * (0.5 + 1e-9) + 1e-9 * np.abs(numbers)
     apart = np.flatnonzero(~(np.abs(numbers - ticks) <= near))  # names may be rounded
     if len(apart):
+        if looks_like_a_record(names):
+            raise ValueError(
+                "grid contradicts the numbers that stand in place of names of columns: does the "
+                "file have a header? Give the columns names such as age_1.25"
+            )
         shown = ", ".join(f"{names[i]!r} at {ticks[i]:g}" for i in apart[:3])
         more = f" and {len(apart) - 3} more" if len(apart) > 3 else ""
         raise ValueError(

@@ -9,6 +9,7 @@ read by `cells`, as those of every other kind of release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def open_rows(
     names = names_of(data)
     if names is not None:
         return _from_table(data, names, ask)
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes, bytearray, memoryview)):
         return _from_list(data, ask)
     return _from_array(data, ask)
 
@@ -240,10 +241,12 @@ def _from_array(data: object, ask: _Asked) -> Rows:
 
 def _array_in(data: object) -> Any:
     """The array in whatever came, by its type and number of axes alone."""
-    try:
-        array = data if isinstance(data, np.ndarray) else np.asarray(data)
-    except Exception:  # whatever it says may show a record
-        array = np.empty((), dtype=object)
+    array: Any = np.empty((), dtype=object)
+    if isinstance(data, np.ndarray):
+        array = data
+    elif getattr(type(data), "__array__", None) is not None:  # else a cell would say the type
+        with suppress(Exception):  # whatever it says may show a record
+            array = np.asarray(data)
     if array.dtype.kind not in "iufbOMUS" or array.ndim not in (1, 2):
         raise TypeError(
             "data must be a file, a table or an array of numbers with one or two axes, or a list "

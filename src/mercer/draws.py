@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from mercer.checks import Ints, check_epsilon
+from mercer.checks import Ints
 from mercer.choices import EndCounts
 from mercer.data import Sensitive, open_rows
 from mercer.domain import Domain
@@ -82,7 +82,7 @@ def shares(epsilon: float, choices: int) -> tuple[float, float]:
     choice = epsilon - counts
     while Fraction(choice) + Fraction(counts) > Fraction(epsilon):
         choice = math.nextafter(choice, 0.0)
-    check_epsilon(part(choice, choices))  # before anything is charged
+    check_share(choice, choices)  # before anything is charged
     return choice, counts
 
 
@@ -102,7 +102,8 @@ def draw_ends(ranks: Ranks, epsilon: float, entropy: Entropy) -> EndCounts | Non
     fits, lower, upper = (
         (int(a) + int(b)) / ranks.weight for a, b in zip(counts, noise, strict=True)
     )
-    deviation = 1 / (math.sqrt(2.0) * math.sinh(0.5 / scale)) / ranks.weight
+    steps = 0.0 if scale < 1e-3 else 1 / (math.sqrt(2.0) * math.sinh(0.5 / scale))
+    deviation = steps / ranks.weight
     return EndCounts(fits, lower, upper, deviation, ENDS)
 
 

@@ -13,7 +13,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +27,7 @@ Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arr
 
 _ROWS = 1 << 20  # of a batch; of more than eight columns, eight times as many cells
 _BLOCK = 1 << 24  # bytes
+_LARGEST = (1 << 31) - 1  # bytes, of a block that Arrow can hold
 _PATIENCE = 60.0  # seconds for threads of Arrow to end
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
@@ -142,20 +143,40 @@ def _tasks(path: Path, names: list[str], whole: bool) -> Generator[Task]:
         for group in range(about.num_row_groups):
             yield partial(_row_group, path, about, group, names)
         return
-    with _readable(path):
-        lines = _Lines(path, names)
-    try:
-        while (batch := lines.next()) is not None:
-            yield partial(iter, (batch,))
-    finally:
-        lines.close()
-    if lines.damaged and whole:
+    damaged: list[None] = []
+    for batch in _batches(path, names, damaged):
+        yield partial(iter, (batch,))
+    if damaged and whole:
         raise ValueError(
-            f"{path.name}: {len(lines.damaged)} line(s) have more or fewer cells than there are "
+            f"{path.name}: {len(damaged)} line(s) have more or fewer cells than there are "
             "columns; mend them, or predictions would not stand beside their rows"
         )
-    if lines.damaged:
-        yield partial(iter, (_empty_rows(names, len(lines.damaged)),))
+    if damaged:
+        yield partial(iter, (_empty_rows(names, len(damaged)),))
+
+
+def _batches(path: Path, names: list[str], damaged: list[None]) -> Generator[Any]:
+    """Batches of a CSV file; where a record is longer than a block of text, in larger blocks.
+
+    How long a record is must not decide whether its file can be read (M18).
+    """
+    done, block = 0, _BLOCK
+    while True:
+        damaged.clear()
+        skip = done
+        try:
+            with _readable(path), closing(_Lines(path, names, damaged, block)) as lines:
+                while (batch := lines.next()) is not None:
+                    fresh = batch.slice(min(skip, batch.num_rows))
+                    skip -= batch.num_rows - fresh.num_rows
+                    done += fresh.num_rows
+                    if fresh.num_rows:
+                        yield fresh
+            return
+        except _LongRecordError:
+            if block == _LARGEST:
+                raise _unreadable(path) from None
+            block = min(8 * block, _LARGEST)
 
 
 def _row_group(path: Path, about: Any, group: int, names: list[str]) -> Iterator[Any]:
@@ -176,8 +197,14 @@ def _readable(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError, UnicodeError, csv.Error, zlib.error):
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, csv.Error, zlib.error) as error:
+        if "straddl" in str(error) and isinstance(error, pa.ArrowInvalid):
+            raise _LongRecordError from None
         raise _unreadable(path) from None
+
+
+class _LongRecordError(Exception):
+    """A record of a CSV file is longer than a block of text."""
 
 
 class _Lines:
@@ -189,12 +216,10 @@ class _Lines:
     opens a reader waits until no thread holds the function; at the latest before Python ends.
     """
 
-    def __init__(self, path: Path, names: list[str]) -> None:
+    def __init__(self, path: Path, names: list[str], damaged: list[None], block: int) -> None:
         import pyarrow as pa
         import pyarrow.csv as reading
 
-        self.path = path
-        self.damaged: list[None] = []
         self._held: list[Any] = []
         free = threading.Event()
         self.close = weakref.finalize(self, _let_go, self._held, free)
@@ -202,8 +227,8 @@ class _Lines:
         try:
             reader = reading.open_csv(
                 pa.input_stream(str(path), compression="gzip" if zipped else None),
-                read_options=reading.ReadOptions(block_size=_BLOCK),
-                parse_options=_parsing(path, self.damaged, free),
+                read_options=reading.ReadOptions(block_size=block),
+                parse_options=_parsing(path, damaged, free),
                 convert_options=reading.ConvertOptions(
                     include_columns=names,
                     column_types={name: pa.binary() for name in names},
@@ -219,11 +244,10 @@ class _Lines:
 
     def next(self) -> Any:
         """The next batch, or None at the end."""
-        with _readable(self.path):
-            try:
-                return self._held[0].read_next_batch()
-            except StopIteration:
-                return None
+        try:
+            return self._held[0].read_next_batch()
+        except StopIteration:
+            return None
 
 
 def _parsing(path: Path, damaged: list[None], free: threading.Event) -> Any:

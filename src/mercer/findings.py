@@ -58,9 +58,13 @@ def tell(release: R) -> R:
     """Warn of each finding, with the caller's line, and return the release.
 
     What was paid for always comes back: where a filter turns warnings into exceptions, a finding
-    is shown, not raised.
+    is shown, not raised; one that cannot be computed is left out.
     """
-    for finding in release.findings():
+    try:
+        found = release.findings()
+    except Exception:  # of arithmetic: what was paid for comes back all the same
+        found = ()
+    for finding in found:
         name, line, level = _caller()
         try:
             warnings.warn(finding.words, FindingWarning, stacklevel=level)

@@ -126,11 +126,11 @@ def _of_array(values: Any, reader: Reader) -> Floats:
     """One axis of cells."""
     import pyarrow as pa
 
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
+        codes = _of_array(np.asarray(values.data), reader)
+        return np.where(np.ma.getmaskarray(values), np.nan, codes)
     if isinstance(values, np.ma.MaskedArray):
-        plain = values.dtype.kind in "iufb"
-        if plain:
-            _check_array(values.dtype, reader)
-        return reader.objects(np.ma.filled(values.astype(object), None).tolist())
+        return reader.objects(np.ma.filled(values, None).tolist())
     kind = values.dtype.kind
     if kind == "O":
         return reader.objects(values.tolist())

@@ -108,7 +108,9 @@ def histogram(
     axis = axis_of(
         name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside
     )
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    reading = Reading.of(
+        na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop"
+    )
     ask = Question.of(
         Axes((axis,)), epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
         counts=counts, missing=missing, insist=insist, reading=reading,
@@ -195,7 +197,9 @@ def table(
 
     """
     axes = axes_of(domain_given(domain), columns, bins, outside)
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    reading = Reading.of(
+        na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop"
+    )
     ask = Question.of(
         axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
         counts=counts, missing=missing, insist=insist, reading=reading,

@@ -52,14 +52,13 @@ def learn(
     progress: Callable[[int], None] | None,
     reading: Reading,
     insist: bool,
+    dry_run: bool,
 ) -> Any:
     """Read, check, charge, learn; `build` makes the release of what all machines have."""
     check_choice("missing", missing, ("zero", "drop"))
     promise = check_promise(recipe.mechanism, epsilon, delta)
     source = entropy.resolve(rng)
-    purse = Purse.of(
-        source, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=reading.blank
-    )
+    purse = Purse.of(source, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=dry_run)
     chosen = isinstance(recipe.penalty, tuple)
     if chosen and (unit is not None or missing == "drop"):
         raise ValueError(
@@ -95,7 +94,7 @@ def learn(
     if progress is not None:
         rows.progress(progress)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
-    n = count_of(examples, rows, "zero" if reading.blank else missing)
+    n = count_of(examples, rows, missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     persons = rows.unit is not None

@@ -123,7 +123,10 @@ def classifier(
         size=size, points=points, constant=constant, method=method, penalty=penalty,
         pure=no_delta(delta), unit=unit,
     )  # fmt: skip
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    counts = dry_run and missing == "drop"  # of complete rows, which are public
+    reading = Reading.of(
+        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
+    )
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> ClassifierRelease:
@@ -132,7 +135,8 @@ def classifier(
     return learn(
         X, y, declared, recipe, build, f"classifier of {label}", bounds=bounds,
         epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
-        ledger=ledger, dataset=dataset, progress=progress, reading=reading, insist=insist,
+        ledger=ledger, dataset=dataset, progress=progress, reading=reading,
+        insist=insist, dry_run=dry_run,
     )  # fmt: skip
 
 
@@ -235,7 +239,10 @@ def regression(
         size=size, points=points, constant=constant, method=method, penalty=penalty,
         pure=no_delta(delta), unit=unit,
     )  # fmt: skip
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    counts = dry_run and missing == "drop"  # of complete rows, which are public
+    reading = Reading.of(
+        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
+    )
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> RegressionRelease:
@@ -244,7 +251,8 @@ def regression(
     return learn(
         X, y, response, recipe, build, f"regression of {label}", bounds=bounds,
         epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
-        ledger=ledger, dataset=dataset, progress=progress, reading=reading, insist=insist,
+        ledger=ledger, dataset=dataset, progress=progress, reading=reading,
+        insist=insist, dry_run=dry_run,
     )  # fmt: skip
 
 

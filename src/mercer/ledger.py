@@ -235,8 +235,8 @@ class Ledger:
         if unit != dataset.unit:
             raise LedgerError(
                 f"unit of dataset {dataset.name!r} is {dataset.unit!r}, got a release for "
-                f"{unit!r}: promises about different things do not add up; register a dataset "
-                f"with unit={unit!r}"
+                f"{unit!r}: promises about different things do not add up; "
+                + ("leave unit out" if dataset.unit == "row" else f"give unit={dataset.unit!r}")
             )
         if dataset.data is not None and Path(dataset.data).exists():
             own = Claim(self.id, dataset.name, self.where)

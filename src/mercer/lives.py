@@ -171,7 +171,10 @@ def _cholesky(
         )
     check_choice("missing", missing, ("zero", "drop"))
     source, dimension = entropy.resolve(rng), dimension_of(bounds)
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
+    counts = dry_run and missing == "drop"  # of complete rows, which are public
+    reading = Reading.of(
+        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
+    )
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     word = "rule" if isinstance(bandwidth, str) else bandwidth
     recipe = Recipe.of(
@@ -185,7 +188,7 @@ def _cholesky(
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)
-    n = count_of(tally, rows, "zero" if dry_run else missing)
+    n = count_of(tally, rows, missing)
     basis, shape = recipe.build(domain, n=n, **promise)
     values = PointValues.of(tally, shape, n=n)
     sensitivity = point_sensitivity(values, shape, basis.kernel, n)

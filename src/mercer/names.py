@@ -164,14 +164,20 @@ def person_name(value: Any) -> str | None:
         if not isinstance(value, _KINDS) or not bool(value == value):
             return None
         with np.errstate(all="ignore"):  # a number beyond all doubles must not warn
-            return _told(value)
+            told = _told(value)
+            return None if told is None else _plain(told)
     except Exception:  # of a type of its own, or pandas' missing value
         return None
 
 
+def _plain(text: str) -> str:
+    """Text that can be written as UTF-8, whatever a class of its own made of it."""
+    return str.encode(text, "utf-8", "backslashreplace").decode()
+
+
 def _told(value: Any) -> str | None:
     if isinstance(value, str):
-        value = value.encode("utf-8", "surrogatepass")
+        value = str.encode(value, "utf-8", "surrogatepass")
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if isinstance(value, Decimal):

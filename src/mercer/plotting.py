@@ -239,7 +239,11 @@ def _curve(release: DensityRelease, axes: Any, level: float | None) -> None:
         axes.fill_between(x, band.lower, band.upper, color=_BAND, linewidth=0,
                           label=f"{level:.0%} band for the noise, whole curve")  # fmt: skip
     axes.plot(x, release(x), color=_INK, linewidth=1.8, label="released density")
-    axes.set(xlabel=name, ylabel=f"density per unit of {name}", xlim=(low, high))
+    dated = name in release.domain.dates
+    axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}",
+             xlim=(low, high))  # fmt: skip
+    if dated:
+        axes.xaxis_date()  # whose numbers are days since 1970-01-01 too
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
@@ -256,6 +260,10 @@ def _map(release: DensityRelease, figure: Any, axes: Any, pair: tuple[int, int])
     image = axes.imshow(values.T, origin="lower", aspect="auto", cmap=_MAP, vmin=0,
                         extent=(*bounds[i], *bounds[j]))  # fmt: skip
     axes.set(xlabel=names[i], ylabel=names[j])
+    if names[i] in release.domain.dates:
+        axes.xaxis_date()
+    if names[j] in release.domain.dates:
+        axes.yaxis_date()
     figure.colorbar(image, ax=axes, label="density", fraction=0.05)
 
 

@@ -111,6 +111,8 @@ def open_records(
         )
     reading.check_names(domain.names)
     readers = {c.name: reader_of(c, reading.of_column(c.name)) for c in domain.columns}
+    if counts is not None:  # a number of records is no value that may stand for a missing one
+        readers[counts] = reader_of(domain.column(counts))
     blank = [name for name in domain.names if reading.blank and name != counts]
     ask = Asked(domain, unit, readers, blank)
     if (paths := paths_of(data)) is not None:

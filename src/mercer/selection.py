@@ -28,7 +28,6 @@ from mercer.choices import QuantileRelease, SelectionRelease, SpreadRelease
 from mercer.domain import Domain
 from mercer.draws import (
     Held,
-    check_share,
     draw_ends,
     draw_quantiles,
     draw_spread,
@@ -112,7 +111,6 @@ def quantiles(
     held = Held(data, bounds, columns, unit, purse, reading, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
     choice, counts = shares(epsilon, len(levels))
-    check_share(choice, len(levels))
     statement = held.charge(epsilon, f"quantiles of {held.name}", counted=True)
     ranks = Ranks(held.tally, 0, n=held.n)
     ends = draw_ends(ranks, counts, source)
@@ -162,7 +160,6 @@ def iqr(
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
         held = Held(data, bounds, columns, unit, purse, reading, one=True)
-        check_share(choice, 2)
         statement = held.charge(epsilon, f"quartiles of {held.name}", counted=True)
         ranks = Ranks(held.tally, 0, n=held.n)
         ends = draw_ends(ranks, counts, source)

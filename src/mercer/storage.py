@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -108,7 +109,11 @@ def _domain(top: Fields, most: int = MAX_DIMENSION) -> Domain:
     names = fields.get("columns", list)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError("domain columns must be a list of names")
-    return Domain.of(fields.get("bounds", list), names, most=most)
+    box = Domain.of(fields.get("bounds", list), names, most=most)
+    dates = fields.get("dates", list) if fields.has("dates") else []
+    if not all(isinstance(name, str) and name in names for name in dates):
+        raise ValueError("domain dates must be names of its columns")
+    return replace(box, dates=tuple(dates))
 
 
 def _density(top: Fields) -> Release:

@@ -14,12 +14,14 @@ from typing import Any
 from mercer.folders import said_of
 
 __all__ = [
-    "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_or_word",
+    "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_at",
+    "number_or_word",
     "one_of", "order_of", "places", "points_of", "print_json", "progress", "required",
     "say_files", "show", "spread", "summary", "table", "told",
 ]  # fmt: skip
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 _LISTS = (
     "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",
     "--quantiles", "--q", "--grid", "--derivative", "--edges", "--whole",
@@ -56,8 +58,8 @@ def _belongs(option: str, token: str) -> bool:
         token = token.rpartition("=")[2]
     if option == "--bins":  # 20, or age=10 income=0,1e4,1e5
         return is_number(token.rpartition("=")[2].partition(",")[0])
-    if option in ("--bounds", "--edges") and _DAY.fullmatch(token):
-        return True
+    if option in ("--bounds", "--edges", "--at") and _DATED.fullmatch(token):
+        return True  # in another way than 2024-12-31 it is refused in words
     if option in _ENDS:  # age=0,100; and 0, 100 for a word about it
         token = token.rpartition("=")[2].partition(",")[0]
         return is_number(token) or bool(_DAY.fullmatch(token))
@@ -89,14 +91,25 @@ def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def points_of(at: list[float], domain: Any) -> Any:
-    """Numbers from the command line as points of a domain."""
-    import numpy as np
-
+def points_of(at: list[str], domain: Any) -> Any:
+    """Numbers or dates from the command line as points of a domain."""
     d = domain.dimension
     if not at or len(at) % d:
         raise ValueError(f"--at needs {d} numbers a point ({', '.join(domain.names)})")
-    return np.array(at).reshape(-1, d)
+    dates = [word for word in at if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word)]
+    if dates and not getattr(domain, "dates", ()):
+        raise ValueError(
+            f"--at must be numbers: {', '.join(domain.names)} are no dates; got {dates[0]!r}"
+        )
+    numbers = [word if word in dates else number_at(word) for word in at]
+    return domain.points([numbers[i : i + d] for i in range(0, len(numbers), d)])
+
+
+def number_at(word: str) -> float:
+    """A coordinate of a point on the command line."""
+    if not is_number(word):
+        raise ValueError(f"--at must be numbers, or dates such as 2024-12-31; got {word!r}")
+    return float(word)
 
 
 def required(name: str, value: Any) -> Any:
