@@ -484,3 +484,33 @@ def test_the_number_of_a_persons_curves_is_not_told_by_progress():
         return told
 
     assert seen(0) == seen(1000) == []
+
+
+def test_a_file_without_a_header_gives_no_grid(tmp_path, capsys):
+    """The first child's heights would be the names, and so the public grid."""
+    from mercer.cli import main
+
+    path = tmp_path / "growth.csv"
+    path.write_text("".join(f"C{i},f,{100 + i}.25,{110 + i}.5\n" for i in range(30)))
+    words = [str(path), "--bound", "200", "--epsilon", "1", "-o", str(tmp_path / "c.json")]
+    for more, message in (
+        (["--grid-from-names"], "does the file have a header"),
+        (["--grid-from-names", "--columns", "100.25", "110.5"], "does the file have a header"),
+        (["--grid", "0", "1"], "columns is missing"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(["curve", *words, *more])
+        told = capsys.readouterr().err
+        assert stop.value.code == 2
+        assert message in told
+        assert "C0" not in told
+        assert "100.25" not in told.replace("age_1.25", "")
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_a_grid_that_begins_one_too_early_is_a_slip():
+    table = pa.table({f"age_{i}": np.full(30, 100.0 + i) for i in range(1, 7)})
+    with pytest.raises(ValueError, match="grid contradicts the numbers in the names"):
+        mercer.mean_curve(table, grid=range(6), bound=200, epsilon=1)
+    mercer.mean_curve(table, grid=range(1, 7), bound=200, epsilon=1)
+    mercer.mean_curve(table, grid=np.linspace(0, 1, 6), bound=200, epsilon=1)  # numbers that count

@@ -1,6 +1,7 @@
 """One reader of cells for all kinds of releases: what is missing, how text is written, dry runs."""
 
 import datetime
+from collections import UserList, deque
 from decimal import Decimal
 
 import numpy as np
@@ -389,3 +390,78 @@ def test_a_density_of_dates_is_kept_drawn_and_asked_in_dates(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["eval", out, "--at", "2021-06-01"])
     assert "got 2021-06-01" in capsys.readouterr().err
+
+
+def test_a_number_of_records_is_no_code_for_a_missing_cell():
+    """One count of 999 raised where its neighbour with 998 was released."""
+    for many in (998, 999):
+        rows = pd.DataFrame({"age": [1, 2, 999], "n": [many, 500, 400]})
+        given = {"counts": "n", "na_values": [999], **SURE}
+        release = mercer.histogram(rows, columns="age", bins=[0, 2, 4], **given)
+        assert release.raw.tolist() == [many, 500]
+        table = mercer.table(rows, domain={"age": range(5)}, **given)
+        assert table.raw.sum() == many + 500
+
+
+@pytest.mark.parametrize("long", [10, 5_000, 80_000])
+def test_a_long_record_does_not_decide_whether_a_file_is_read(tmp_path, monkeypatch, long):
+    """Arrow reads blocks of text, and one cell may be longer than two of them."""
+    monkeypatch.setattr("mercer.files._BLOCK", 1 << 10)
+    lines = [f"{i % 50},x" for i in range(400)]
+    lines[250] = "31," + "x" * long
+    lines.insert(100, "1,2,3")  # damaged: a row without values
+    (tmp_path / "a.csv").write_text("age,note\n" + "\n".join(lines) + "\n")
+    found = column(tmp_path / "a.csv", {}, name="age")
+    expected = [i % 50 for i in range(400)]
+    expected[250] = 31
+    assert same(found, [*expected, np.nan])
+
+
+@pytest.mark.parametrize("container", [deque, UserList, tuple, list])
+@pytest.mark.parametrize("odd", [4.0, None, "x", [1], 1j, 10**400, np.timedelta64(1, "s")])
+def test_no_cell_of_any_sequence_decides(container, odd):
+    cells = container([3.0] * 60 + [odd])
+    mercer.density(cells, bounds=(0, 10), epsilon=1)
+    mercer.iqr(cells, bounds=(0, 10), epsilon=1)
+    assert column(cells, {}, (0, 10))[:60] == [3.0] * 60
+
+
+def test_an_array_of_dates_with_a_mask():
+    days = np.array(["2020-01-01", "2020-01-02", "2020-01-03"], "M8[ns]")
+    masked = np.ma.array(days, mask=[False, True, False])
+    bounds = ("2019-01-01", "2022-01-01")
+    assert same(column(masked, {}, bounds), [18262, np.nan, 18264])
+    with pytest.raises(TypeError, match="must hold numbers"):
+        column(masked, {})
+
+
+class Odd(str):
+    def encode(self, *_):
+        return 5
+
+
+def test_methods_of_a_cells_own_class_are_not_called():
+    rows = [{"x": 1.0, "who": "a"}] * 20 + [{"x": Odd("3"), "who": Odd("b")}]
+    assert column(rows, {}) == [1.0] * 20 + [3.0]
+    mercer.histogram(rows, columns="x", bins=range(5), unit="who", epsilon=5)
+
+
+def test_dry_runs_of_complete_rows_count_them():
+    rows = pd.DataFrame({"x": [1.0, 5.0, None, None] * 50})
+    for call in (
+        lambda **given: mercer.density(rows, bounds={"x": (0, 10)}, **given),
+        lambda **given: mercer.histogram(rows, columns="x", bins=range(10), **given),
+    ):
+        assert call(epsilon=1, missing="drop", dry_run=True).n == 100
+        assert call(epsilon=1, missing="drop").privacy.n == 100
+        assert call(epsilon=1, dry_run=True).n == 200
+
+
+@pytest.mark.parametrize("epsilon", [30, 745, 1000, 2e5, 1e9])
+def test_any_epsilon_that_is_insisted_on_gives_something(epsilon):
+    promise = {"epsilon": epsilon, "insist": True}
+    assert mercer.count([True] * 60 + [False] * 40, **promise).count == 60
+    share = mercer.proportion([True] * 60 + [False] * 40, **promise)
+    assert share.interval().lower <= 0.6 <= share.interval().upper
+    found = mercer.quantiles([9.0] * 100, 0.5, bounds=(0, 10), **promise)
+    assert found.values[0] == pytest.approx(9, abs=0.001)
