@@ -31,7 +31,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
     grid
         The public points at which the curves were seen, one for each column of X; None stands for
         even points of [0, 1], where X is an array or a data frame.
-    kernel, scale, penalty, eta, center, order, missing, na_values, outside, ledger, dataset
+    kernel, scale, penalty, eta, center, order, missing, na_values, outside, ledger, dataset, insist
         As for `mercer.mean_curve`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -66,6 +66,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         outside: str = "clip",
         ledger: Any = None,
         dataset: str | None = None,
+        insist: bool = False,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -83,6 +84,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         self.outside = outside
         self.ledger = ledger
         self.dataset = dataset
+        self.insist = insist
         self.random_state = random_state
 
     release_: CurveRelease
@@ -110,6 +112,7 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
             outside=self.outside,
             ledger=self.ledger,
             dataset=self.dataset,
+            insist=self.insist,
             rng=seed_of(self.random_state),
         )
         self.grid_ = np.array(grid, dtype=np.float64)

@@ -29,7 +29,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         As for `mercer.density`: no default but for delta, which left out means pure differential
         privacy.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
         each, since it does not say how many columns it has.
-    bandwidth, kernel, boundary, missing, mechanism, ledger, dataset
+    bandwidth, kernel, boundary, missing, mechanism, ledger, dataset, insist
         As for `mercer.density`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -58,6 +58,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         mechanism: Any = None,
         ledger: Any = None,
         dataset: str | None = None,
+        insist: bool = False,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -70,6 +71,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.mechanism = mechanism
         self.ledger = ledger
         self.dataset = dataset
+        self.insist = insist
         self.random_state = random_state
 
     release_: DensityRelease
@@ -94,6 +96,7 @@ class PrivateKernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             mechanism=self.mechanism,
             ledger=self.ledger,
             dataset=self.dataset,
+            insist=self.insist,
             rng=seed_of(self.random_state),
         )
         return self

@@ -25,7 +25,7 @@ __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
 
 _SHARED = (
     "epsilon", "delta", "bounds", "loss", "penalty", "kernel", "bandwidth", "features", "size",
-    "constant", "method", "width", "missing", "ledger", "dataset",
+    "constant", "method", "width", "missing", "ledger", "dataset", "insist",
 )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
         As for `mercer.classifier`.  Classes are public and must be declared; `classes_` has them
         sorted.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
         each, since it does not say how many columns it has.
-    loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset
+    loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
         As for `mercer.classifier`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -156,6 +156,7 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
         missing: str = "zero",
         ledger: Any = None,
         dataset: str | None = None,
+        insist: bool = False,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -174,6 +175,7 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
         self.missing = missing
         self.ledger = ledger
         self.dataset = dataset
+        self.insist = insist
         self.random_state = random_state
 
     release_: ClassifierRelease
@@ -223,7 +225,7 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
     ----------
     epsilon, delta, bounds, y_bounds
         As for `mercer.regression`; bounds as for `PrivateKernelClassifier`.
-    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset
+    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
         As for `mercer.regression`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -261,6 +263,7 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
         missing: str = "zero",
         ledger: Any = None,
         dataset: str | None = None,
+        insist: bool = False,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -282,6 +285,7 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
         self.missing = missing
         self.ledger = ledger
         self.dataset = dataset
+        self.insist = insist
         self.random_state = random_state
 
     release_: RegressionRelease

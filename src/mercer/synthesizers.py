@@ -37,7 +37,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         data frame.
     method, size, kernel, scale, weights, bound, public, features, restarts, device, choice_share
         As for `mercer.synthetic`.
-    unit, ledger, dataset
+    unit, ledger, dataset, insist
         As for `mercer.synthetic`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -74,6 +74,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         unit: str | None = None,
         ledger: Any = None,
         dataset: str | None = None,
+        insist: bool = False,
         random_state: Any = None,
     ) -> None:
         self.epsilon = epsilon
@@ -94,6 +95,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
         self.unit = unit
         self.ledger = ledger
         self.dataset = dataset
+        self.insist = insist
         self.random_state = random_state
 
     release_: TableRelease
@@ -126,6 +128,7 @@ class PrivateSynthesizer(BaseEstimator):  # type: ignore[misc]
             rng=seed_of(self.random_state),
             ledger=self.ledger,
             dataset=self.dataset,
+            insist=self.insist,
         )
         if self.domain is not None:
             self.n_features_in_ = self.release_.domain.dimension
