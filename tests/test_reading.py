@@ -465,3 +465,9 @@ def test_any_epsilon_that_is_insisted_on_gives_something(epsilon):
     assert share.interval().lower <= 0.6 <= share.interval().upper
     found = mercer.quantiles([9.0] * 100, 0.5, bounds=(0, 10), **promise)
     assert found.values[0] == pytest.approx(9, abs=0.001)
+
+
+def test_a_unit_is_not_called_as_no_unit_is():
+    rows = pd.DataFrame({"x": np.linspace(0, 1, 40), "row": range(40)})
+    with pytest.raises(ValueError, match="unit = 'row' is the word for no unit"):
+        mercer.density(rows, bounds={"x": (0, 1)}, unit="row", epsilon=1)

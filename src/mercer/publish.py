@@ -68,6 +68,11 @@ class Purse:
         dry_run: bool = False,
     ) -> Purse:
         """Open the ledger and check all that can be checked before data are read."""
+        if unit == "row":
+            raise ValueError(
+                "unit = 'row' is the word for no unit: a promise about it would speak of rows; "
+                "rename the column that names the person"
+            )
         book = account(ledger, dataset, data=data, unit=unit, secure=entropy.secure)
         return cls(entropy, book, dataset, insist, dry_run)
 
