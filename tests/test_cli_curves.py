@@ -149,8 +149,8 @@ def test_three_ways_to_say_where_the_points_are(folder, capsys):
 
 
 def test_numbers_at_the_end_of_names():
-    names, grid = grid_in_names(["h_10", "h_2", "h_-1", "age-5", "x1.25", "y2e1", ".5"])
-    assert names == ["h_-1", ".5", "x1.25", "h_2", "age-5", "h_10", "y2e1"]
+    names, grid = grid_in_names(["h_10", "h_2", "h_-1", "age-5", "x1.25", "y2e1", "w.5"])
+    assert names == ["h_-1", "w.5", "x1.25", "h_2", "age-5", "h_10", "y2e1"]
     assert grid.tolist() == [-1, 0.5, 1.25, 2, 5, 10, 20]
     with pytest.raises(ValueError, match="1 column name.* 'age' is the first"):
         grid_in_names(["h_1", "age"])

@@ -316,7 +316,7 @@ NUMBERED = [f"age_{a}" for a in ("1", "1.25", "1.5", "2")]
         (NUMBERED, [1, 1.25, 1.5, 3]),
         (NUMBERED, np.linspace(1, 2, 4)),
         (["t=1", "t=2", "t=3"], [1, 2, 4]),
-        (["1.25", "1.75", "2"], [1.25, 1.75, 2.1]),
+        (["t1.25", "t1.75", "t2"], [1.25, 1.75, 2.1]),
         (["h0", "h2", "h1"], [0, 1, 2]),  # an alphabet's order
         ([f"h{i}" for i in (1, 10, 11, 12, 2, 3, 4, 5, 6, 7, 8, 9)], np.arange(12)),
         (["y1990", "y1995", "y2000"], [0, 1, 2]),
@@ -514,3 +514,10 @@ def test_a_grid_that_begins_one_too_early_is_a_slip():
         mercer.mean_curve(table, grid=range(6), bound=200, epsilon=1)
     mercer.mean_curve(table, grid=range(1, 7), bound=200, epsilon=1)
     mercer.mean_curve(table, grid=np.linspace(0, 1, 6), bound=200, epsilon=1)  # numbers that count
+
+
+def test_names_that_are_numbers_are_not_shown():
+    """They may be a record: a file without a header."""
+    with pytest.raises(ValueError, match="numbers that stand in place of names") as caught:
+        mercer.mean_curve(_named(["1.25", "1.75", "2"]), grid=[1.25, 1.75, 2.1], **PROMISE)
+    assert "1.75" not in str(caught.value)

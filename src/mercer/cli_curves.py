@@ -256,7 +256,7 @@ def _points(
     from_names: bool, long: list[str] | None, unit: str | None, by: str | None,
 ) -> tuple[list[str] | None, Any]:  # fmt: skip
     """The columns of heights, and the public point of each."""
-    from mercer.curve_grids import grid_in_names
+    from mercer.curve_grids import alike, grid_in_names
     from mercer.curve_groups import columns_of_points
 
     ways = [bool(grid), grid_file is not None, from_names]
@@ -272,12 +272,12 @@ def _points(
             "say where the points of the curves are, in one way: --grid LO HI (even), --grid-file "
             "FILE, --grid-from-names, or --long ID T VALUE for a file with a row a point"
         )
-    if grid and not columns:
+    names = columns_of_points(file, columns, besides=[name for name in (unit, by) if name])
+    if grid and not columns and not alike(names):
         raise ValueError(
             "columns is missing: name the columns of heights, for example --columns 'age_*'; "
             "--grid LO HI would take every column for a point, names of people too"
         )
-    names = columns_of_points(file, columns, besides=[name for name in (unit, by) if name])
     if from_names:
         return grid_in_names(names)
     if grid_file is not None:

@@ -12,7 +12,15 @@ from mercer.checks import Floats
 from mercer.domain import Domain
 from mercer.headers import looks_like_a_record
 
-__all__ = ["axes_of", "check_names", "grid_in_names", "is_twofold", "on_grid", "own_domain"]
+__all__ = [
+    "alike",
+    "axes_of",
+    "check_names",
+    "grid_in_names",
+    "is_twofold",
+    "on_grid",
+    "own_domain",
+]
 
 _LONGEST = 100_000  # points of an axis
 _NEAREST = 1e-9  # of the width, between two points
@@ -117,6 +125,13 @@ def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
     return ordered, np.array([numbers[name] for name in ordered])
 
 
+def alike(names: Sequence[str]) -> bool:
+    """Whether columns are named alike but for a number at the end: age_1, age_1.25."""
+    found = [_LAST.search(name) for name in names]
+    stems = {name[: number.start()] for name, number in zip(names, found, strict=True) if number}
+    return all(found) and len(stems) == 1 and "" not in stems
+
+
 def check_names(names: Sequence[str], ticks: Floats) -> None:
     """Refuse a grid that contradicts the numbers in the names of its columns.
 
@@ -131,7 +146,7 @@ def check_names(names: Sequence[str], ticks: Floats) -> None:
     written = [number.group() for number in found if number]
     numbers = np.array([float(word) for word in written])
     counted = set(numbers) in (set(range(len(names))), set(range(1, len(names) + 1)))
-    counted = counted and not np.all(np.diff(ticks) == 1)  # 0 to 17 for age_1 to age_18: a slip
+    counted = counted and not np.all(np.abs(ticks - numbers) == 1)  # age_1 … at 0 …: a slip
     steps = np.diff(numbers)
     if counted and not stems.pop().endswith("=") and (np.all(steps > 0) or np.all(steps < 0)):
         return
