@@ -425,3 +425,16 @@ def test_complete_rows_if_their_number_is_public(line):
     release = learnt(lacking, np.r_[y, np.zeros(50)], missing="drop")
     assert release.privacy.n == 200
     assert release.penalty == learnt(x, y).penalty
+
+
+def test_answers_in_a_frame_of_one_column_and_in_dictionaries(line):
+    x, y = line
+    reference = learnt(x, y)
+    for answer in (pd.DataFrame({"y": y}), pd.DataFrame(y), pl.DataFrame({"y": y}), pa.table({"y": y}), pd.Index(y), pd.array(y)):  # fmt: skip
+        assert same(learnt(x, answer), reference), type(answer)
+        assert same(learnt(pd.DataFrame({"x": x}), answer), reference), type(answer)
+    rows = [{"x": a, "y": int(b)} for a, b in zip(x, y, strict=True)]
+    assert same(learnt(rows, "y", columns=["x"]), reference)
+    assert same(learnt(rows, "y", bounds={"x": (0, 1)}), reference)
+    with pytest.raises(ValueError, match="y must be one column of answers, got 2"):
+        learnt(x, pd.DataFrame({"y": y, "z": y}))

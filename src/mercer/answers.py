@@ -13,7 +13,7 @@ from mercer.reading import Reading
 from mercer.sensitive import Sensitive
 from mercer.targets import Target
 
-__all__ = ["Answer", "answers_of", "cells_of"]
+__all__ = ["Answer", "answers_of"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,18 +34,34 @@ class Answer(Sensitive):
 
 def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
     """Targets of an array, one for each of so many rows."""
-    values = answer.values
-    if isinstance(values, (list, tuple)):
-        values = cells_of(values)
-    if isinstance(values, np.ndarray) and values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    shape = np.shape(values) if isinstance(values, np.ndarray) else (_length(values, rows),)
+    values = _column_in(answer.values)
+    shape = values.shape if isinstance(values, np.ndarray) else (_length(values, rows),)
     if shape != (rows,):
         raise ValueError(
             f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of "
             "a column"
         )
     return answer.target.finish(codes_of(values, answer.target.reader("y", reading)))
+
+
+def _column_in(values: Any) -> Any:
+    """The column of a frame or an array that has one; a list as it is, its cells taken out."""
+    if isinstance(values, (list, tuple)):
+        cells = [c[0] if isinstance(c, (list, tuple)) and len(c) == 1 else c for c in values]
+        return np.fromiter(cells, dtype=object, count=len(cells))
+    if isinstance(values, np.ndarray):
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    shape = getattr(values, "shape", ())
+    if isinstance(shape, tuple) and len(shape) == 2:  # a frame or a table
+        if shape[1] != 1:
+            raise ValueError(f"y must be one column of answers, got {shape[1]}; name one of them")
+        match type(values).__module__.split(".")[0]:
+            case "pandas":
+                return values.iloc[:, 0]
+            case "polars":
+                return values.to_series(0)
+        return values.column(0)
+    return values
 
 
 def _length(values: Any, rows: int) -> int:
@@ -55,19 +71,4 @@ def _length(values: Any, rows: int) -> int:
         raise TypeError(
             f"y must be one answer for each of the {rows} rows, or the name of a column; got "
             f"{type(values).__name__}"
-        ) from None
-
-
-def cells_of(given: Any) -> Any:
-    """Answers as an array.  What one cell is must not change how another is read."""
-    if isinstance(given, np.ndarray):
-        return given
-    if isinstance(given, (list, tuple)):
-        cells = [c[0] if isinstance(c, (list, tuple)) and len(c) == 1 else c for c in given]
-        return np.fromiter(cells, dtype=object, count=len(cells))
-    try:
-        return np.asarray(given)
-    except Exception:  # whatever a library says of a cell may show it
-        raise TypeError(
-            f"y must be an array or a column's name, got {type(given).__name__}"
         ) from None

@@ -179,7 +179,7 @@ def _from_list(data: Sequence[Any], ask: _Asked) -> Rows:
         raise _unit_released(ask.unit)
     label = [] if ask.label is None else [ask.label]
     readers = ask.readers(names)
-    if label and width == 1:
+    if label and not named:
         raise ValueError(
             f"y = {ask.label!r} names a column, so the data must have named columns: hand in a "
             "data frame, an Arrow table or a file, or y as an array"
