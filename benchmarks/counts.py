@@ -58,10 +58,10 @@ def trial(folder: Path, rows: int, repeats: int) -> dict[str, float]:
 
 def known(cells: int, occupied: int, repeats: int) -> dict[str, float]:
     """Seconds of a release of counts that are known."""
-    from mercer.cell_draws import publish_cells, threshold_of
-    from mercer.entropy import Secure
-    from mercer.mechanisms.counts import calibrate_counts
-    from mercer.publish import Purse
+    from mercer.door.counts import publish_cells, threshold_of
+    from mercer.door.publish import Purse
+    from mercer.noise.entropy import Secure
+    from mercer.noise.mechanisms.counts import calibrate_counts
 
     tally = counted(cells, occupied)
     noise = calibrate_counts(tally.l1(), tally.l2(), epsilon=1)
@@ -84,10 +84,10 @@ def counted(cells: int, occupied: int):
     """A tally with this many occupied cells of ten records each."""
     import numpy as np
 
-    from mercer.axes import Axes, Axis
-    from mercer.columns import Boolean
-    from mercer.entropy import simulation
-    from mercer.summaries.cell_counts import CellCounts
+    from mercer.columns.cells import Axes, Axis
+    from mercer.columns.kinds import Boolean
+    from mercer.noise.entropy import simulation
+    from mercer.sensitive.summaries.cell_counts import CellCounts
 
     columns = cells.bit_length() - 1
     axes = Axes(tuple(Axis(Boolean(f"b{i}")) for i in range(columns)))

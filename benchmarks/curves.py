@@ -96,9 +96,9 @@ def eigen(points: int) -> dict[str, list[float]]:
     """In the child: seconds of eigenfunctions on a grid, first, again, and by a dense matrix."""
     import numpy as np
 
-    from mercer import kernels
-    from mercer.modes import modes
-    from mercer.polynomials import Polynomials
+    from mercer.spaces import kernels
+    from mercer.spaces.modes import modes
+    from mercer.spaces.polynomials import Polynomials
 
     x = np.linspace(0, 1, points)[:, None]
     found = {}

@@ -29,11 +29,11 @@ def products(rows: int, landmarks: int, repeats: int) -> dict[str, float]:
     import numpy as np
 
     import mercer
-    from mercer.record_data import open_records
-    from mercer.record_kernels import RecordKernel
-    from mercer.record_spans import LandmarkSpan
-    from mercer.summaries.embedding import Landmarks, tally_records
-    from mercer.summaries.kernel_sums import kernel_error
+    from mercer.sensitive.records import open_records
+    from mercer.sensitive.summaries.embedding import Landmarks, tally_records
+    from mercer.sensitive.summaries.kernel_sums import kernel_error
+    from mercer.spaces.record_kernels import RecordKernel
+    from mercer.spaces.record_spans import LandmarkSpan
 
     rng = np.random.default_rng(0)
     x, z = rng.random((rows, COLUMNS)), rng.random((landmarks, COLUMNS))

@@ -25,7 +25,7 @@ from sklearn.gaussian_process.kernels import Matern
 
 import mercer
 from common import options, report, table, verdict
-from mercer.live_releases import LiveRelease
+from mercer.online.base import LiveRelease
 
 Seconds: TypeAlias = dict[str, list[float]]
 TURN = 50

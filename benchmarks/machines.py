@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 import mercer
 from common import options, report, table, verdict
-from mercer.maps import RandomFeatures
+from mercer.spaces.maps import RandomFeatures
 
 D, PROMISE = 10, {"epsilon": 1.0, "delta": 1e-6}
 NOTE = """\
@@ -65,7 +65,7 @@ def peer(n: int, size: int, penalty: float) -> tuple[float, float, float, float]
 
 
 def mercer_bandwidth(n: int) -> float:
-    from mercer.rules_machines import bandwidth_rule
+    from mercer.rules.machines import bandwidth_rule
 
     return bandwidth_rule(n=n, epsilon=PROMISE["epsilon"], dimension=D, pure=False)
 

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.linalg import eigh, toeplitz
 
 from common import options, race, report, table, verdict
-from mercer import entropy
-from mercer.mechanisms import Orbitope
-from mercer.orbitope import uniform_moments
-from mercer.privacy import Sensitivity
+from mercer.noise import entropy
+from mercer.noise.mechanisms import Orbitope
+from mercer.noise.orbitope import uniform_moments
+from mercer.promise.events import Sensitivity
 
 NOTE = """\
 Milliseconds are the least of {repeats} after a warm-up.  *Doubles*: {runs:,} draws at once.

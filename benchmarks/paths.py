@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from common import options, race, report, table, verdict
-from mercer.kernels import Exponential, Matern32, Matern52, MaternKernel
-from mercer.markov import sample_path
+from mercer.spaces.kernels import Exponential, Matern32, Matern52, MaternKernel
+from mercer.spaces.markov import sample_path
 
 LENGTH = 0.1
 KERNELS: tuple[type[MaternKernel], ...] = (Exponential, Matern32, Matern52)

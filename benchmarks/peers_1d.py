@@ -14,7 +14,7 @@ from sklearn.neighbors import KernelDensity
 
 import mercer
 from common import options, race, report, table, verdict
-from mercer.entropy import Entropy
+from mercer.noise.entropy import Entropy
 
 WIDTH = 100.0
 H = 0.01 * WIDTH

@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 
 import mercer
-from mercer.lower_bounds import counting_bound
+from mercer.noise.optimal.bounds import counting_bound
 
 BODIES = (0.05, 0.5, 1.0, 5.0)  # alpha of Figure 2.1
 PRINTED = {0.1: 8.26, 0.05: 13.3, 0.001: 33.8}  # M13, for n = 70

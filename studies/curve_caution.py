@@ -18,10 +18,10 @@ import numpy as np
 from scipy.stats import norm
 
 from curve_shared import Floats, provenance
-from mercer.accountants import gaussian_multiplier
-from mercer.curve_smoothing import ETAS, PENALTIES, SCALES, estimated_risk
-from mercer.modes import Filter, shrink
-from mercer.polynomials import Polynomials
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.releases.curve.smoothing import ETAS, PENALTIES, SCALES, estimated_risk
+from mercer.spaces.modes import Filter, shrink
+from mercer.spaces.polynomials import Polynomials
 
 SEED, REPEATS, N, TAU, DELTA = 1961, 100, 1000, 5.0, 1e-5
 EPSILONS = (1.0, 0.25)

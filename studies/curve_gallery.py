@@ -34,8 +34,8 @@ from curve_shared import (
     sheet,
     titles,
 )
-from mercer.centers import center_of
-from mercer.domain import Domain
+from mercer.api.curve.centers import center_of
+from mercer.columns.domain import Domain
 
 SEED = 1954
 DELTA = 1e-5

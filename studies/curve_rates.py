@@ -32,9 +32,9 @@ from curve_shared import (
     smoothed,
     titles,
 )
-from mercer.accountants import gaussian_multiplier
-from mercer.curve_smoothing import ETAS, SCALES, choose_filter
-from mercer.modes import CURVE_KERNELS, DUST, Modes, modes, shrink
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.releases.curve.smoothing import ETAS, SCALES, choose_filter
+from mercer.spaces.modes import CURVE_KERNELS, DUST, Modes, modes, shrink
 
 SEED = 42
 PROMISE = {"epsilon": 1.0, "delta": 1e-5}

@@ -17,8 +17,8 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from machine_data import Floats, provenance
-from mercer.modes import Filter
-from mercer.polynomials import Polynomials
+from mercer.spaces.modes import Filter
+from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
     "COLOURS",

@@ -32,12 +32,12 @@ from scipy.fft import dct, idct
 from scipy.stats import expon, norm, t
 
 import mercer
-from mercer.bases import Cosine, Moments
-from mercer.kernels import Gaussian as GaussianKernel
-from mercer.mechanisms import Gaussian
-from mercer.rules import noise_bandwidth
-from mercer.rules_pure import moment_rule
-from mercer.smoothing import choose_bandwidth, density_level
+from mercer.noise.mechanisms import Gaussian
+from mercer.releases.density.smoothing import choose_bandwidth, density_level
+from mercer.rules.density import noise_bandwidth
+from mercer.rules.pure import moment_rule
+from mercer.spaces.bases import Cosine, Moments
+from mercer.spaces.kernels import Gaussian as GaussianKernel
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

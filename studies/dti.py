@@ -42,8 +42,8 @@ from curve_shared import (
     smoothed,
     titles,
 )
-from mercer.accountants import gaussian_multiplier
-from mercer.modes import Filter, shrink
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.spaces.modes import Filter, shrink
 
 SEED = 2019
 POINTS = 93

@@ -22,9 +22,9 @@ from scipy.spatial.distance import cdist
 
 import mercer
 from curve_shared import COLOURS, Floats, provenance, save, sheet
-from mercer.accountants import gaussian_multiplier
-from mercer.designs import spread
-from mercer.record_kernels import RecordKernel
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.spaces.designs import spread
+from mercer.spaces.record_kernels import RecordKernel
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 DOMAIN = mercer.Domain({"x": (0.0, 1.0), "y": (0.0, 1.0)})

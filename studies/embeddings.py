@@ -33,15 +33,15 @@ from scipy.stats import qmc
 
 import mercer
 from curve_shared import COLOURS, Floats, provenance, save, sheet
-from mercer.accountants import gaussian_multiplier
-from mercer.mechanisms import Gaussian
-from mercer.noisy_embeddings import LandmarkEmbedding
-from mercer.record_data import open_records
-from mercer.record_kernels import RecordKernel
-from mercer.record_spans import LandmarkSpan
-from mercer.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
-from mercer.summaries.kernel_sums import kernel_error, kernel_sums
-from mercer.weights_of import weigh
+from mercer.noise.mechanisms import Gaussian
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.releases.synthetic.embedding import LandmarkEmbedding
+from mercer.releases.synthetic.weights import weigh
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
+from mercer.sensitive.summaries.kernel_sums import kernel_error, kernel_sums
+from mercer.spaces.record_kernels import RecordKernel
+from mercer.spaces.record_spans import LandmarkSpan
 
 DELTA = 1e-6
 EPSILONS = (0.01, 0.1, 1.0)

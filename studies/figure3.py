@@ -22,8 +22,8 @@ from scipy.stats import norm
 
 import mercer
 from machine_data import Floats, half_width, provenance
-from mercer.accountants import classic_multiplier, gaussian_multiplier
-from mercer.rules_machines import bandwidth_rule
+from mercer.promise.accountants import classic_multiplier, gaussian_multiplier
+from mercer.rules.machines import bandwidth_rule
 
 N, DELTA, EPSILONS = 1000, 1e-3, (0.1, 0.5, 1.0)
 SEED = 2013

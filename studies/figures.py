@@ -23,11 +23,11 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 import mercer
-from mercer.accountants import classic_multiplier
-from mercer.bases import Eigenfunctions
-from mercer.kernels import Exponential, Gaussian
-from mercer.markov import sample_path
-from mercer.mechanisms import Gaussian as GaussianMechanism
+from mercer.noise.mechanisms import Gaussian as GaussianMechanism
+from mercer.promise.accountants import classic_multiplier
+from mercer.spaces.bases import Eigenfunctions
+from mercer.spaces.kernels import Exponential, Gaussian
+from mercer.spaces.markov import sample_path
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -257,7 +257,7 @@ def report(x: Floats, draws: int) -> list[str]:
         "",
         "![Hall 2013, Figure 2](hall2013-figure2.png)",
         "",
-        "In Figure 2 the paper's noise is simulated directly (`mercer.markov.sample_path` on a "
+        "In Figure 2 the paper's noise is simulated directly (`spaces.markov.sample_path` on a "
         "NumPy estimate), because its sensitivity, 2/((2 pi)^(1/4) n h) = 1.26324/(n h), is 1.9 "
         "times the one Mercer uses, 0.66806/(n h) (M6, E3). Left and right panels have the same "
         f"normal draws (largest difference of the scaled paths of Figure 2: {same_path(x):.1g}).",

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mercer
-from mercer.ledger import BudgetExceeded, Ledger
-from mercer.privacy import PureEvent
+from mercer.ledger.ledger import BudgetExceeded, Ledger
+from mercer.promise.events import PureEvent
 
 EPSILON, FITS = 0.1, 10
 KINDS = ("SQLite", "PostgreSQL")

@@ -33,8 +33,8 @@ from curve_shared import (
     smoothed,
     titles,
 )
-from mercer.accountants import gaussian_multiplier
-from mercer.modes import DUST, Filter, Modes, modes, shrink
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.spaces.modes import DUST, Filter, Modes, modes, shrink
 
 N, DELTA, EPSILONS = 1000, 1e-5, (0.25, 1.0)
 T = np.linspace(0.0, 1.0, 101)

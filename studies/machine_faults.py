@@ -20,17 +20,17 @@ from unittest.mock import PropertyMock, patch
 import numpy as np
 
 import mercer
-from mercer.answers import Answer
-from mercer.audits import epsilon_lower_bound
-from mercer.data import open_rows
-from mercer.domain import Domain
-from mercer.entropy import Seeded
-from mercer.losses import Hinge
-from mercer.maps import Linear
-from mercer.publish import tilted_noise
-from mercer.summaries import Examples, Machine, MachineBounds, MachineSummary
-from mercer.summaries.newton import Risk
-from mercer.targets import Classes
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.domain import Domain
+from mercer.door.publish import tilted_noise
+from mercer.noise.entropy import Seeded
+from mercer.sensitive.answers import Answer
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
+from mercer.sensitive.summaries.newton import Risk
+from mercer.sources.targets import Classes
+from mercer.spaces.losses import Hinge
+from mercer.spaces.maps import Linear
 from planted_faults import CONFIDENCE, Finding, Floats, replayed, table
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
@@ -79,7 +79,7 @@ def loose_solver() -> Finding:
         return w
 
     def faulty(data: Floats, rng: Any) -> Any:
-        with patch("mercer.summaries.machine.minimise", stops):
+        with patch("mercer.sensitive.summaries.machine.minimise", stops):
             return learn(data, rng)
 
     x = np.linspace(0.0, 1.0, 2001)
@@ -118,7 +118,7 @@ def classes_from_the_data() -> Finding:
 @contextmanager
 def weaker(share: float) -> Iterator[None]:
     """The random slope too small."""
-    from mercer.mechanisms.objective import Tilt
+    from mercer.noise.mechanisms.objective import Tilt
 
     draw = Tilt.draw
     with patch.object(Tilt, "draw", lambda tilt, *a: share * draw(tilt, *a)):

@@ -36,9 +36,9 @@ from curve_shared import (
     smoothed,
     titles,
 )
-from mercer.accountants import delta_at, gaussian_multiplier
-from mercer.modes import Filter, modes
-from mercer.privacy import GaussianEvent
+from mercer.promise.accountants import delta_at, gaussian_multiplier
+from mercer.promise.events import GaussianEvent
+from mercer.spaces.modes import Filter, modes
 
 T = np.linspace(0.0, 1.0, 100)
 SEED = 2019

@@ -21,13 +21,13 @@ import numpy as np
 from scipy.stats import beta, norm
 
 import mercer
-from mercer import entropy
-from mercer.accountants import gaussian_log_delta
-from mercer.audits import CASES, audit, epsilon_lower_bound
-from mercer.mechanisms import Gaussian, Laplace, Mechanism
-from mercer.orbitope import uniform_moments
-from mercer.privacy import Sensitivity
-from mercer.replays import replay
+from mercer.audits.audit import CASES, audit, epsilon_lower_bound
+from mercer.audits.replay import replay
+from mercer.noise import entropy
+from mercer.noise.mechanisms import Gaussian, Laplace, Mechanism
+from mercer.noise.orbitope import uniform_moments
+from mercer.promise.accountants import gaussian_log_delta
+from mercer.promise.events import Sensitivity
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 CONFIDENCE = 1 - 1e-9  # of every bound: none is above the truth but once in 10^9 runs
@@ -73,7 +73,7 @@ def too_little_noise(name: str, share: float = 0.8) -> Finding:
     assert isinstance(sound, Mechanism)
     claim: dict[str, Any] = {"epsilon": 1.0, "delta": delta or None, "confidence": CONFIDENCE}
     good = audit(sound, **claim)
-    from mercer.worst import worst_pair
+    from mercer.audits.worst import worst_pair
 
     pair = worst_pair(sound, None, epsilon=1.0, delta=delta)
     bad = audit(
@@ -228,7 +228,7 @@ def clipped_likelihood() -> Finding:
         )
 
     def sound(data: Floats, rng: Any) -> Any:
-        from mercer.selection import cv_bandwidth
+        from mercer.api.choose import cv_bandwidth
 
         return cv_bandwidth(data, bounds=(0, 1), epsilon=1, rng=rng)
 

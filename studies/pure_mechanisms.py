@@ -28,9 +28,9 @@ import scipy
 from scipy.stats import norm
 
 import mercer
-from mercer.accountants import gaussian_multiplier
-from mercer.audits import epsilon_lower_bound
-from mercer.orbitope import cone_draws, gauge, uniform_moments
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.noise.orbitope import cone_draws, gauge, uniform_moments
+from mercer.promise.accountants import gaussian_multiplier
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
@@ -714,7 +714,7 @@ def report(plan: Plan, found: Curves, cut: list[Ratio], needs: list[Ratio], atta
         "",
         "## c. M11's table",
         "",
-        f"Orbitope: {plan.runs:,} draws of `mercer.orbitope.cone_draws` times s = 2/(n epsilon), "
+        f"Orbitope: {plan.runs:,} draws of `noise.orbitope.cone_draws` times s = 2/(n epsilon), "
         "with m cut at eigenvalue 0.01 (periodic) and 1e-4 (reflect). Weighted Laplace and l2: "
         "with the weights that suit the smoothing. Gaussian on the line: M4 and M1 at (1, 1e-6), "
         "open boundary. Mercer's Gaussian: the noise of `mercer.density(..., delta=1e-6, "

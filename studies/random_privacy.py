@@ -21,9 +21,9 @@ import pandas as pd
 
 import mercer
 from curve_shared import COLOURS, provenance, save, sheet, titles
-from mercer.entropy import simulation
-from mercer.random_rules import asymptotic_rank, check_gamma, pair_rank, pairs_of, rarest
-from mercer.random_statements import RandomStatement
+from mercer.noise.entropy import simulation
+from mercer.promise.weaker import RandomStatement
+from mercer.promise.weaker_rules import asymptotic_rank, check_gamma, pair_rank, pairs_of, rarest
 
 EPSILON, GAMMA = 1.0, 0.05
 LARGE, RARE = 10, 20

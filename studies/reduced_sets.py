@@ -24,9 +24,9 @@ from scipy.stats import qmc
 
 from embeddings import BELIEF, DELTA, EPSILONS, Setting
 from machine_data import Floats, provenance
-from mercer.accountants import gaussian_multiplier
-from mercer.reduced_sets import Space, reduce
-from mercer.summaries.kernel_sums import kernel_sums, wave_sums
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.releases.synthetic.reduced.search import Space, reduce
+from mercer.sensitive.summaries.kernel_sums import kernel_sums, wave_sums
 
 SIZES = (1, 3, 10, 31, 100, 316, 1000)
 FEATURES = 10_000

@@ -43,8 +43,8 @@ NAMES = ("line", "curve", "plane")
 FAULT = """
 import sys
 from contextlib import contextmanager
-from mercer.live_memory import Memory
-from mercer.live_tables import Tables
+from mercer.online.memory import Memory
+from mercer.online.tables import Tables
 kept = Memory()
 @contextmanager
 def writing(self, name):
@@ -53,7 +53,7 @@ def writing(self, name):
     with kept.writing(name) as pen:
         yield pen
 Tables.reading = Tables.writing = writing
-from mercer.cli import main
+from mercer.cli.app import main
 main(sys.argv[1:])
 """
 

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 
 from machine_data import Floats
-from mercer.accountants import gaussian_multiplier
+from mercer.promise.accountants import gaussian_multiplier
 from table_bins import Bins, Ints, rounded, simplex
 from table_data import Domain, span
 

@@ -24,7 +24,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import logsumexp
 
 from machine_data import Floats
-from mercer.accountants import gaussian_multiplier
+from mercer.promise.accountants import gaussian_multiplier
 from table_bins import Bins, Ints, coded, drawn, rounded, simplex
 from table_data import Domain
 

@@ -43,8 +43,8 @@ for line in sys.stdin:
         print(json.dumps([code, *(f.seek(0) or f.read() for f in (out, err))]), flush=True)
 """
 LOADED = (
-    "mercer.api", "mercer.ledger", "mercer.lives", "mercer.live_cholesky", "mercer.live_databases",
-    "mercer.live_markov", "mercer.live_sqlite", "mercer.storage", "tests.live_samples",
+    "mercer.api.density.call", "mercer.ledger.ledger", "mercer.api.live", "mercer.online.cholesky", "mercer.online.postgres",
+    "mercer.online.markov", "mercer.online.sqlite", "mercer.releases.file", "tests.live_samples",
     "opendp.domains", "opendp.measurements", "opendp.measures", "opendp.metrics", "psycopg",
     "pyarrow.ipc", "scipy.signal", "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mercer.cli import main
+from mercer.cli.app import main
 
 
 def run(capsys: Any, *arguments: object) -> tuple[int, str, str]:

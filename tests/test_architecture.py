@@ -473,7 +473,7 @@ def test_the_page_names_every_module_once_in_its_layer():
 
 def test_the_walk_would_see_a_wrong_import(tmp_path):
     bad = tmp_path / "release.py"
-    bad.write_text("def f():\n    from mercer.data import open_rows\n")
+    bad.write_text("def f():\n    from mercer.sensitive.data import open_rows\n")
     assert list(imported(bad)) == ["data"]
 
 

@@ -10,12 +10,12 @@ import math
 import numpy as np
 import pytest
 
-from mercer import entropy
-from mercer.audits import CASES, audit, epsilon_lower_bound
-from mercer.bases import Cosine
-from mercer.kernels import Gaussian as GaussianKernel
-from mercer.mechanisms import Gaussian, Laplace
-from mercer.privacy import Sensitivity
+from mercer.audits.audit import CASES, audit, epsilon_lower_bound
+from mercer.noise import entropy
+from mercer.noise.mechanisms import Gaussian, Laplace
+from mercer.promise.events import Sensitivity
+from mercer.spaces.bases import Cosine
+from mercer.spaces.kernels import Gaussian as GaussianKernel
 from tests.conftest import ALPHA
 from tests.test_density_summary import summary
 

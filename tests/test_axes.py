@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from mercer.axes import Axes, Axis
-from mercer.binning import axes_of, axis_of, axis_of_column
-from mercer.cell_questions import shares, vectors
-from mercer.clauses import axes_of_condition, words_of
-from mercer.column_rules import FAR
-from mercer.columns import Boolean, Categorical, Integer, Numeric
-from mercer.summaries.cell_places import count_places, places_of, quick
-from mercer.table_domain import TableDomain
+from mercer.columns.bins import axes_of, axis_of, axis_of_column
+from mercer.columns.cells import Axes, Axis
+from mercer.columns.clauses import axes_of_condition, words_of
+from mercer.columns.kinds import Boolean, Categorical, Integer, Numeric
+from mercer.columns.rules import FAR
+from mercer.columns.table import TableDomain
+from mercer.releases.counts.questions import shares, vectors
+from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
 
 def one(**given_):

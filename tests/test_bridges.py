@@ -4,10 +4,10 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from mercer.bridge_points import bridge_point
-from mercer.bridges import DETERMINED, bridge, fill
-from mercer.kernels import Exponential, Matern32, Matern52
-from mercer.markov import innovation, transition
+from mercer.spaces.bridge_points import bridge_point
+from mercer.spaces.bridges import DETERMINED, bridge, fill
+from mercer.spaces.kernels import Exponential, Matern32, Matern52
+from mercer.spaces.markov import innovation, transition
 
 KERNELS = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]
 GAPS = [(0.1, 0.2), (0.2, 0.05), (1e-3, 0.4), (0.3, 1e-4), (2.0, 30.0), (1e-2, 1e-2)]

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app
-from mercer.terminal import spread
+from mercer.cli.app import app
+from mercer.show.terminal import spread
 from tests.shell import run
 
 PROMISE = ["--epsilon", "1", "--delta", "1e-6"]

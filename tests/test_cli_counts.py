@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app
-from mercer.ledger import Ledger
-from mercer.terminal_conditions import conditions
+from mercer.cli.app import app
+from mercer.cli.where import conditions
+from mercer.ledger.ledger import Ledger
 from tests.shell import released, run
 
 DOMAIN = """\

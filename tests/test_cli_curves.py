@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app
-from mercer.cli_curves import curve_command
-from mercer.curve_grids import grid_in_names
-from mercer.curve_groups import columns_of_points, split_by
-from mercer.terminal import spread
+from mercer.cli.app import app
+from mercer.cli.curves import curve_command
+from mercer.columns.grids import grid_in_names
+from mercer.sensitive.curves.groups import columns_of_points, split_by
+from mercer.show.terminal import spread
 from tests.shell import released, run
 
 PROMISE = ["--epsilon", "2", "--delta", "1e-5"]

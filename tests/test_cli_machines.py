@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app
-from mercer.cli_machines import classify_command, regress_command
-from mercer.terminal import spread
+from mercer.cli.app import app
+from mercer.cli.machines import classify_command, regress_command
+from mercer.show.terminal import spread
 from tests.shell import released, run
 
 PROMISE = ["--epsilon", "5", "--delta", "1e-6"]

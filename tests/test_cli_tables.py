@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 import mercer
-from mercer.cli import app
-from mercer.ledger import Ledger
+from mercer.cli.app import app
+from mercer.ledger.ledger import Ledger
 from tests.shell import released, run
 
 DOMAIN = """\
@@ -294,7 +294,7 @@ def test_records_of_any_kind_are_inspected(folder, capsys):
 
 def test_progress_shows_rows_and_the_search(folder, monkeypatch):
     """On a terminal only; the words say what is being done."""
-    from mercer.terminal_tables import progress
+    from mercer.releases.synthetic.words import progress
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with progress(True) as (tick, search):

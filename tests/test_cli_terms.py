@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer import storage, terminal_bounds, terminal_places
-from mercer.cli_terms import worded
-from mercer.ledger import Ledger
-from mercer.live_store import LiveUnavailable
-from mercer.terminal import spread
+from mercer.cli import bounds as terminal_bounds
+from mercer.cli import places as terminal_places
+from mercer.cli.terms import worded
+from mercer.ledger.ledger import Ledger
+from mercer.online.store import LiveUnavailable
+from mercer.releases import file as storage
+from mercer.show.terminal import spread
 from tests.shell import released, run
 
 SEED = ("--seed", 1)
@@ -446,7 +448,7 @@ def test_a_store_that_does_not_take_a_live_release_loses_nothing(
     def create(self, record):
         raise LiveUnavailable("store 'l.db': database or disk is full")
 
-    monkeypatch.setattr("mercer.live_tables.Tables.create", create)
+    monkeypatch.setattr("mercer.online.tables.Tables.create", create)
     code, _, err = run(capsys, *LIVE[:-1], kernel, *book, "--store", "l.db")
     kept = folder / "books" / "l.json"
     assert code == terminal_places.NOT_AS_ASKED

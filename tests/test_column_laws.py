@@ -6,12 +6,12 @@ import pytest
 from scipy.stats import chi2
 
 import mercer
-from mercer.column_law_draws import draw_laws
-from mercer.column_laws import ColumnLaws, bins_of, places_in
-from mercer.designs import spread
-from mercer.entropy import Seeded
-from mercer.record_data import open_records
-from mercer.summaries.column_counts import count_columns
+from mercer.door.laws import draw_laws
+from mercer.noise.entropy import Seeded
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries.column_counts import count_columns
+from mercer.spaces.column_laws import ColumnLaws, bins_of, places_in
+from mercer.spaces.designs import spread
 
 ALPHA = 1e-9
 DOMAIN = mercer.Domain({

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.columns import (
+from mercer.columns.kinds import (
     KINDS,
     Boolean,
     Categorical,

@@ -8,7 +8,7 @@ import pytest
 
 import mercer
 
-SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
+SCHEMA = json.loads((files("mercer.releases") / "release.schema.json").read_text())
 ROWS = [{"a": i % 3, "b": i % 2 == 0} for i in range(400)]
 DOMAIN = {"a": range(3), "b": bool}
 WEAK = {"epsilon": 1, "gamma": 0.05, "weaker_promise": True}

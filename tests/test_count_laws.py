@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from mercer.cell_questions import noise_width
-from mercer.count_laws import COUNT_LAWS, GeometricLaw, RoundedNormalLaw, count_law_from_dict
-from mercer.exact import working
+from mercer.noise.count_laws import COUNT_LAWS, GeometricLaw, RoundedNormalLaw, count_law_from_dict
+from mercer.noise.exact import working
+from mercer.releases.counts.questions import noise_width
 
 LAWS = [GeometricLaw(0.5), GeometricLaw(2.0), GeometricLaw(40.0), RoundedNormalLaw(0.6), RoundedNormalLaw(6.0), RoundedNormalLaw(50.0)]  # fmt: skip
 

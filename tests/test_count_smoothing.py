@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mercer.count_smoothing import best_counts, nonnegative_counts
-from mercer.entropy import simulation
-from mercer.laws import Laplace
+from mercer.noise.entropy import simulation
+from mercer.noise.laws import Laplace
+from mercer.releases.counts.smoothing import best_counts, nonnegative_counts
 from tests.conftest import ALPHA
 
 CELLS = 1024

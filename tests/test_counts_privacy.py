@@ -10,17 +10,18 @@ import pandas as pd
 import pytest
 
 import mercer
-from mercer import cell_draws, counting
-from mercer.audits import epsilon_lower_bound
-from mercer.binning import axes_of
-from mercer.count_laws import GeometricLaw
-from mercer.entropy import Secure
-from mercer.mechanisms.counts import CountNoise, calibrate_counts
-from mercer.privacy import PureEvent, Sensitivity
-from mercer.record_data import open_records
-from mercer.summaries import cell_counts
-from mercer.summaries.cell_counts import count_margins
-from mercer.table_domain import TableDomain
+from mercer.api.counts import single as counting
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.bins import axes_of
+from mercer.columns.table import TableDomain
+from mercer.door import counts as cell_draws
+from mercer.noise.count_laws import GeometricLaw
+from mercer.noise.entropy import Secure
+from mercer.noise.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.promise.events import PureEvent, Sensitivity
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries import cell_counts
+from mercer.sensitive.summaries.cell_counts import count_margins
 from tests.conftest import ALPHA
 
 SURE = 1 - ALPHA
@@ -246,7 +247,7 @@ def test_replay_sees_a_threshold_read_from_the_data(monkeypatch):
         given["threshold"] = len(counts.occupied()[0])  # the occupied cells are not public
         return usual(counts, *rest, **given)
 
-    monkeypatch.setattr("mercer.histograms.publish_cells", wrong)
+    monkeypatch.setattr("mercer.api.counts.tables.publish_cells", wrong)
     pair = ([0, 0, 0, 0, 0], [0, 0, 0, 0, 2])
     found = mercer.replay(lambda data, rng: histogram(data, rng, sparse=True), pair)
     assert not found.same_noise

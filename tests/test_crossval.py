@@ -6,10 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from mercer import entropy
-from mercer.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
-from mercer.privacy import PureEvent
-from mercer.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
+from mercer.api.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
+from mercer.noise import entropy
+from mercer.promise.events import PureEvent
+from mercer.sensitive.summaries.crossval import (
+    Criterion,
+    CrossValidation,
+    gap_scores,
+    gap_sensitivity,
+)
 from tests.test_exponential import law
 from tests.test_selection import tally
 

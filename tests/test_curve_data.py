@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from mercer.curve_chunks import CURVES
-from mercer.curve_data import Curves, Ragged, open_curves
-from mercer.data import CHUNK, open_rows
-from mercer.files import file_batches
-from mercer.persons import person_weights
+from mercer.sensitive.curves.chunks import CURVES
+from mercer.sensitive.curves.source import Curves, Ragged, open_curves
+from mercer.sensitive.data import CHUNK, open_rows
+from mercer.sensitive.persons import person_weights
+from mercer.sources.files import file_batches
 
 SECRET = 987654.321  # stands in the data and must never stand in a message
 GRID = np.array([0.0, 1.0, 2.5, 4.0])
@@ -146,7 +146,7 @@ def test_bounds_may_be_wider_than_the_grid(heights):
 def test_surfaces(rng, monkeypatch):
     import skfda
 
-    monkeypatch.setattr("mercer.curve_chunks.CHUNK", 35)
+    monkeypatch.setattr("mercer.sensitive.curves.chunks.CHUNK", 35)
     cube = rng.normal(size=(7, 4, 3))
     cube[2, 1, 1] = np.inf
     ticks = [0.0, 0.5, 2.0]

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.checks import FindingWarning
-from mercer.curve_data import open_curves
-from mercer.curve_points import missing_heights, numbers_in
+from mercer.common.checks import FindingWarning
+from mercer.sensitive.curves.points import missing_heights, numbers_in
+from mercer.sensitive.curves.source import open_curves
 from tests.test_curves_privacy import moved, summary_of
 
 T = np.linspace(0, 1, 4)
@@ -488,7 +488,7 @@ def test_the_number_of_a_persons_curves_is_not_told_by_progress():
 
 def test_a_file_without_a_header_gives_no_grid(tmp_path, capsys):
     """The first child's heights would be the names, and so the public grid."""
-    from mercer.cli import main
+    from mercer.cli.app import main
 
     path = tmp_path / "growth.csv"
     path.write_text("".join(f"C{i},f,{100 + i}.25,{110 + i}.5\n" for i in range(30)))

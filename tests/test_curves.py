@@ -11,19 +11,19 @@ import skfda
 from scipy.stats import binom
 
 import mercer
-from mercer import curves as curves_module
-from mercer import noisy_curves
-from mercer.checks import PrivacyWarning
-from mercer.curve_draws import Mesh, choose_again, order_statistic, suprema
-from mercer.curve_smoothing import Candidates, choose_filter
-from mercer.curves import CurveRelease
-from mercer.domain import Domain
-from mercer.functionals import Plain
-from mercer.kernels import Matern52
-from mercer.laws import Euclidean
-from mercer.modes import Filter
-from mercer.polynomials import Polynomials
-from mercer.replays import _Frozen
+from mercer.audits.replay import _Frozen
+from mercer.columns.domain import Domain
+from mercer.common.checks import PrivacyWarning
+from mercer.noise.laws import Euclidean
+from mercer.releases.curve import noisy as noisy_curves
+from mercer.releases.curve import release as curves_module
+from mercer.releases.curve.functionals import Plain
+from mercer.releases.curve.redraw import Mesh, choose_again, order_statistic, suprema
+from mercer.releases.curve.release import CurveRelease
+from mercer.releases.curve.smoothing import Candidates, choose_filter
+from mercer.spaces.kernels import Matern52
+from mercer.spaces.modes import Filter
+from mercer.spaces.polynomials import Polynomials
 from tests.conftest import ALPHA
 
 T = np.linspace(0, 1, 101)
@@ -557,7 +557,7 @@ def test_one_curve_is_refused(curves):
         released(curves[:19], penalty="private-cv", epsilon=100)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")  # of what came out
+@pytest.mark.filterwarnings("ignore::mercer.common.checks.FindingWarning")  # of what came out
 def test_a_penalty_too_small_is_said_before_spending(curves):
     with pytest.warns(PrivacyWarning, match=r"penalty = 1e-09.*a penalty of .* would bring it"):
         released(curves, order="paper", penalty=1e-9, scale=0.05)

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import mercer
-from mercer import modes
-from mercer.curve_data import open_curves
-from mercer.polynomials import Polynomials
-from mercer.summaries import curve_pieces as summaries
+from mercer.sensitive.curves.source import open_curves
+from mercer.sensitive.summaries import curve_pieces as summaries
+from mercer.spaces import modes
+from mercer.spaces.polynomials import Polynomials
 from tests.test_curves_privacy import PROMISE, moved, summary_of
 
 T = np.linspace(0, 1, 10)
@@ -147,7 +147,7 @@ def test_bands_of_very_high_level_are_wider_or_refused():
 
 def test_the_rule_knows_that_groups_share_the_budget(monkeypatch):
     """disjoint=False stretches the noise by the number of groups (pure); the rule must see it."""
-    from mercer.curve_recipes import CurveRecipe
+    from mercer.api.curve.recipe import CurveRecipe
 
     seen = []
     original = CurveRecipe.error

@@ -10,17 +10,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.audits import epsilon_lower_bound
-from mercer.curve_data import open_curves
-from mercer.entropy import Seeded
-from mercer.mechanisms import L2, Gaussian
-from mercer.modes import Filter, modes
-from mercer.polynomials import Polynomials
-from mercer.privacy import Sensitivity
-from mercer.rules_curves import cameron_martin, gain_of
-from mercer.summaries import curve_pieces as summaries
-from mercer.summaries.curve_scores import FOLDS, fold_scores, score_sensitivity
-from mercer.summaries.curves import CurveSummary, tally_curves
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.noise.entropy import Seeded
+from mercer.noise.mechanisms import L2, Gaussian
+from mercer.promise.events import Sensitivity
+from mercer.rules.curves import cameron_martin, gain_of
+from mercer.sensitive.curves.source import open_curves
+from mercer.sensitive.summaries import curve_pieces as summaries
+from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores, score_sensitivity
+from mercer.sensitive.summaries.curves import CurveSummary, tally_curves
+from mercer.spaces.modes import Filter, modes
+from mercer.spaces.polynomials import Polynomials
 
 CONFIDENCE = 1 - 1e-9
 FINE = (1 - np.cos(np.pi * np.linspace(0, 1, 2001))) / 2  # closer at the ends, where they bend

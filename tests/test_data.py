@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.data import open_rows
-from mercer.persons import person_weights
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.persons import person_weights
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6, "rng": 11}
 SECRET = 31337.25  # stands in the data and must never stand in a message
@@ -178,9 +178,9 @@ def test_memory_does_not_grow_with_rows(tmp_path):
     """Chunks are dropped as they are counted: a stream of any length needs one chunk at a time."""
     import tracemalloc
 
-    from mercer.data import Rows
-    from mercer.domain import Domain
-    from mercer.summaries import tally_rows
+    from mercer.columns.domain import Domain
+    from mercer.sensitive.data import Rows
+    from mercer.sensitive.summaries import tally_rows
 
     class Endless(Rows):
         def __init__(self, chunks):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.mechanisms import Gaussian, Geometric, KNorm, Orbitope, cube
+from mercer.noise.mechanisms import Gaussian, Geometric, KNorm, Orbitope, cube
 
 GOOD = {"bounds": (0, 1), "epsilon": 1.0, "delta": 1e-6}
 SECRET = 0.123456789

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.cli import main
-from mercer.ledger import Ledger
+from mercer.cli.app import main
+from mercer.ledger.ledger import Ledger
 from tests.serving import start
 
 ROOT = Path(__file__).parent.parent
@@ -181,23 +181,34 @@ def test_service_page(admissions):
     assert (admissions / "releases" / "retired" / "ages-2.json").exists()
 
 
-MODULES = ["mercer", "mercer.api", "mercer.audits", "mercer.composition", "mercer.estimators"]
-MODULES += [
-    "mercer.learners",
-    "mercer.learning",
-    "mercer.ledger",
-    "mercer.replays",
-    "mercer.selection",
+MODULES = [
+    "mercer",
+    "mercer.api.density.call",
+    "mercer.audits.audit",
+    "mercer.promise.composition",
+    "mercer.estimators.density",
 ]
-MODULES += ["mercer.histogram_plans"]
-MODULES += ["mercer.averaging", "mercer.curve_bounds", "mercer.curve_estimators", "mercer.plotting"]
 MODULES += [
-    "mercer.random_statements",
-    "mercer.record_kernels",
-    "mercer.synthesis",
-    "mercer.synthesizers",
-    "mercer.table_domain",
-    "mercer.weaker",
+    "mercer.estimators.machines",
+    "mercer.api.machine.call",
+    "mercer.ledger.ledger",
+    "mercer.audits.replay",
+    "mercer.api.choose",
+]
+MODULES += ["mercer.api.counts.plan"]
+MODULES += [
+    "mercer.api.curve.call",
+    "mercer.api.curve.bound",
+    "mercer.estimators.curves",
+    "mercer.releases.figure",
+]
+MODULES += [
+    "mercer.promise.weaker",
+    "mercer.spaces.record_kernels",
+    "mercer.api.synthetic.call",
+    "mercer.estimators.synthetic",
+    "mercer.columns.table",
+    "mercer.api.weaker",
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from mercer import entropy
+from mercer.noise import entropy
 from tests.conftest import ALPHA
 
 

@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import mercer
-from mercer.checks import FindingWarning
+from mercer.common.checks import FindingWarning
 
 ROWS, WIDTH = 24, 2
 PROMISE = {"epsilon": 8.0, "delta": 1e-6, "random_state": 0}
@@ -324,7 +324,7 @@ def test_declared_answers_may_be_missing():
     assert outcome(model, CLEAN, invalid.dictionary_encode()) == clean
 
 
-@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.common.checks.FindingWarning")
 def test_what_is_declared_is_read():
     """Every container of the same numbers is the same release, and keeps its names."""
     model = clone(MODELS["table"])

@@ -9,8 +9,8 @@ from flint import arb, ctx, fmpq
 from scipy.stats import gamma as gamma_law
 from scipy.stats import kstest
 
-from mercer.entropy import Secure, Uniforms
-from mercer.exact import balls, gamma, phases, powered, settle, settled_index, working
+from mercer.noise.entropy import Secure, Uniforms
+from mercer.noise.exact import balls, gamma, phases, powered, settle, settled_index, working
 from tests.conftest import ALPHA
 
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from mercer import entropy
-from mercer.audits import epsilon_lower_bound
-from mercer.mechanisms import MECHANISMS, Exponential
-from mercer.privacy import PureEvent, Sensitivity
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.noise import entropy
+from mercer.noise.mechanisms import MECHANISMS, Exponential
+from mercer.promise.events import PureEvent, Sensitivity
 from tests.conftest import ALPHA
 
 

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.files import _tasks, file_batches, keeps_places
-from mercer.folders import ending_of, files_in, paths_of, said_of
-from mercer.headers import header_of, listed
-from mercer.ledger_store import LedgerError
+from mercer.ledger.store import LedgerError
+from mercer.sources.files import _tasks, file_batches, keeps_places
+from mercer.sources.folders import ending_of, files_in, paths_of, said_of
+from mercer.sources.headers import header_of, listed
 from tests.shell import run
 
 PROMISE = {"epsilon": 1.0, "rng": 5}
@@ -588,7 +588,7 @@ class TestThreadsOfArrow:
     def test_a_wrong_column_ends_with_status_2(self, large):
         program = (
             "import sys\n"
-            "from mercer.data import open_rows\n"
+            "from mercer.sensitive.data import open_rows\n"
             "try:\n"
             f"    open_rows({str(large)!r}, columns='agee', unit=None, dimension=1)\n"
             "except ValueError:\n"
@@ -606,7 +606,7 @@ class TestThreadsOfArrow:
     def test_a_stream_that_is_left_open_ends_before_python(self, large):
         program = (
             "import sys\n"
-            "from mercer.files import file_batches\n"
+            "from mercer.sources.files import file_batches\n"
             f"stream = file_batches({str(large)!r})[1](['age'])\n"
             "next(stream)\n"
             "sys.exit(2)"

@@ -14,18 +14,18 @@ import pytest
 from scipy.stats import binom
 
 import mercer
-from mercer import entropy
-from mercer.audits import epsilon_lower_bound
-from mercer.checks import FindingWarning
-from mercer.choices import EndCounts
-from mercer.domain import Domain
-from mercer.draws import draw_ends, shares
-from mercer.findings import ALPHA as FALSE
-from mercer.findings import Finding, hidden, reach, tell
-from mercer.laws import Euclidean, Laplace, Normal, OrbitopeLaw
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.domain import Domain
+from mercer.common.checks import FindingWarning
+from mercer.door.choose import draw_ends, shares
+from mercer.noise import entropy
+from mercer.noise.laws import Euclidean, Laplace, Normal, OrbitopeLaw
+from mercer.releases.choice import EndCounts
+from mercer.releases.findings import ALPHA as FALSE
+from mercer.releases.findings import Finding, hidden, reach, tell
+from mercer.sensitive.summaries.ranks import Ranks
+from mercer.sensitive.summaries.tally import tally_rows
 from mercer.server import Settings
-from mercer.summaries.ranks import Ranks
-from mercer.summaries.tally import tally_rows
 from tests.conftest import ALPHA
 from tests.serving import serving
 from tests.test_cli import run
@@ -344,7 +344,7 @@ def test_one_person_moves_them_by_two_shares(rng):
     def told(last):
         x = np.array([0.2, 0.5, 0.7, *last])
         frame = pd.DataFrame({"x": x, "id": [1, 1, 2, 3, 3, 3][: len(x)]})
-        rows = mercer.data.open_rows(frame, columns="x", unit="id", dimension=1)
+        rows = mercer.sensitive.data.open_rows(frame, columns="x", unit="id", dimension=1)
         domain = Domain.of((0, 1), rows.names)
         tally = tally_rows(rows, domain)
         source = Silent()

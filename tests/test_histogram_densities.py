@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import beta, binom
 
 import mercer
-from mercer.densities import DensityRelease
-from mercer.histogram_densities import _of_bins, histogram_density
-from mercer.laws import BinnedLaplace, Normal, law_from_dict
+from mercer.noise.laws import BinnedLaplace, Normal, law_from_dict
+from mercer.releases.counts.density import _of_bins, histogram_density
+from mercer.releases.density.release import DensityRelease
 from mercer.server import Settings
 from tests.conftest import ALPHA
 from tests.serving import serving
@@ -22,7 +22,7 @@ TRUTH = beta(2, 5)
 POINTS = np.linspace(0, 10, 401)
 EQUAL = np.linspace(0, 10, 41)
 UNEQUAL = 10 * np.linspace(0, 1, 41) ** 1.5
-SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
+SCHEMA = json.loads((files("mercer.releases") / "release.schema.json").read_text())
 SURE = {"missing": "drop"}  # the number of complete rows is public
 
 

@@ -124,7 +124,7 @@ def test_names_of_persons_need_not_be_text(tmp_path):
 
 
 def test_persons_across_chunks(monkeypatch):
-    import mercer.record_data as reading
+    import mercer.sensitive.records as reading
 
     monkeypatch.setattr(reading, "_CELLS", 3)
     who = np.repeat(np.arange(20), 5)

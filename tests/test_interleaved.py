@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.accountants import gaussian_multiplier
-from mercer.audits import epsilon_lower_bound
-from mercer.composition import epsilon_of
-from mercer.entropy import Secure, Seeded
-from mercer.filters import Filter, Spent
-from mercer.ledger import BudgetExceeded, Ledger
-from mercer.live_cholesky import LIMIT, CholeskyLive
-from mercer.live_memory import Memory
-from mercer.mechanisms.gaussian import Gaussian
-from mercer.privacy import GaussianEvent, Sensitivity
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.ledger.ledger import BudgetExceeded, Ledger
+from mercer.noise.entropy import Secure, Seeded
+from mercer.noise.mechanisms.gaussian import Gaussian
+from mercer.online.cholesky import LIMIT, CholeskyLive
+from mercer.online.memory import Memory
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.composition import epsilon_of
+from mercer.promise.events import GaussianEvent, Sensitivity
+from mercer.promise.filter import Filter, Spent
 from tests.conftest import ALPHA
 
 PEAKS = (0.1, 0.9)  # where the record is in one world and in the other

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.entropy import Seeded
+from mercer.noise.entropy import Seeded
 
 # little noise, so that a record that counts would be seen; few features, to be quick
 LOOSE = {"bounds": (0, 1), "epsilon": 30.0, "insist": True, "delta": 1e-6, "size": 12}
@@ -265,7 +265,7 @@ def test_answers_outside_their_bounds_are_clipped(line):
     assert np.all((release([0.0, 0.5, 1.0]) >= 0) & (release([0.0, 0.5, 1.0]) <= 1))
 
 
-@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")  # of what came out
+@pytest.mark.filterwarnings("ignore::mercer.common.checks.FindingWarning")  # of what came out
 def test_a_small_penalty_warns_with_numbers_before_anything_is_spent(line, tmp_path):
     x, y = line
     ledger = mercer.Ledger(tmp_path / "budgets.db")

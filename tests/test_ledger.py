@@ -20,14 +20,15 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 import mercer
-from mercer import entropy, ledger_store
-from mercer import ledger as ledger_module
-from mercer.accountants import gaussian_multiplier
-from mercer.composition import delta_of
-from mercer.filters import BASIC, BOTH, Cost, Filter, Spent, mu_of_pure
-from mercer.ledger import BudgetExceeded, Ledger, LedgerError
-from mercer.privacy import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
-from mercer.publish import Purse
+from mercer.door.publish import Purse
+from mercer.ledger import ledger as ledger_module
+from mercer.ledger import store as ledger_store
+from mercer.ledger.ledger import BudgetExceeded, Ledger, LedgerError
+from mercer.noise import entropy
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.composition import delta_of
+from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.filter import BASIC, BOTH, Cost, Filter, Spent, mu_of_pure
 from tests.children import in_a_child
 
 
@@ -480,8 +481,8 @@ def test_a_disk_that_refuses_to_grow(tmp_path):
     said = in_a_child(f"""
 import resource
 resource.setrlimit(resource.RLIMIT_FSIZE, (45_000, 45_000))
-from mercer.ledger import Ledger, LedgerError
-from mercer.privacy import PureEvent
+from mercer.ledger.ledger import Ledger, LedgerError
+from mercer.promise.events import PureEvent
 ledger, done = Ledger({str(tmp_path / "a.db")!r}), 0
 try:
     while True:
@@ -507,8 +508,8 @@ def test_a_read_only_ledger_is_read_but_not_charged(open_folder):
     (tmp_path / "a.db").chmod(0o444)
     tmp_path.chmod(0o555)
     said = in_a_child(f"""
-from mercer.ledger import Ledger, LedgerError
-from mercer.privacy import PureEvent
+from mercer.ledger.ledger import Ledger, LedgerError
+from mercer.promise.events import PureEvent
 {become}
 ledger = Ledger({str(tmp_path / "a.db")!r})
 print(ledger.remaining("a").spent_epsilon)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from mercer.cli import main
-from mercer.ledger import Ledger
+from mercer.cli.app import main
+from mercer.ledger.ledger import Ledger
 
 
 @pytest.fixture

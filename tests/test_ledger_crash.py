@@ -12,9 +12,9 @@ STUDY = Path(__file__).parent.parent / "studies" / "ledger_crashes.py"
 RACE = """
 import os, sys, time
 sys.path[:0] = {path!r}
-from mercer.filters import Filter
-from mercer.ledger import BudgetExceeded, Ledger
-from mercer.privacy import PureEvent
+from mercer.promise.filter import Filter
+from mercer.ledger.ledger import BudgetExceeded, Ledger
+from mercer.promise.events import PureEvent
 
 class Unlocked(Ledger):
     '''Looks in one transaction and writes in another: the fault that the lock prevents.'''

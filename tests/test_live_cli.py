@@ -5,8 +5,8 @@ import json
 import pytest
 
 import mercer
-from mercer.cli import main
-from mercer.ledger import Ledger
+from mercer.cli.app import main
+from mercer.ledger.ledger import Ledger
 
 MAKE = "live visits.csv --column age --bounds 0 100 --epsilon 1 --delta 1e-6 --bandwidth 5"
 

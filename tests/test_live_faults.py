@@ -13,12 +13,14 @@ import pytest
 import sqlalchemy as sa
 
 import mercer
-from mercer import live_databases, live_pens, live_sqlite
-from mercer.ledger import Ledger
-from mercer.live_cholesky import CholeskyLive
-from mercer.live_markov import MarkovLive
-from mercer.live_memory import Memory
-from mercer.live_store import LiveError, LiveUnavailable, store_of
+from mercer.ledger.ledger import Ledger
+from mercer.online import pens as live_pens
+from mercer.online import postgres as live_databases
+from mercer.online import sqlite as live_sqlite
+from mercer.online.cholesky import CholeskyLive
+from mercer.online.markov import MarkovLive
+from mercer.online.memory import Memory
+from mercer.online.store import LiveError, LiveUnavailable, store_of
 from tests.children import in_a_child
 from tests.live_samples import asked_elsewhere, make, points_for
 
@@ -211,7 +213,7 @@ def test_a_folder_that_may_not_be_written(open_folder):
     try:
         said = in_a_child(f"""
 import mercer
-from mercer.live_store import LiveError, LiveUnavailable
+from mercer.online.store import LiveError, LiveUnavailable
 from tests.live_samples import make
 with make({str(open_folder / "first.db")!r}) as first:  # imports all that is needed
     first.ask([1.0, 2.0]), first.ask(3.0)
@@ -269,7 +271,7 @@ def test_a_disk_that_refuses_to_grow(tmp_path, kind):
     said = in_a_child(f"""
 import resource
 import mercer
-from mercer.live_store import LiveUnavailable
+from mercer.online.store import LiveUnavailable
 live = mercer.open_live({str(path)!r})
 live.ask(1.0)
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))

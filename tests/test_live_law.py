@@ -13,15 +13,15 @@ import pytest
 from scipy.stats import chi2, norm
 
 import mercer
-from mercer import live_markov
-from mercer.bases import Grid
-from mercer.densities import DensityRelease
-from mercer.domain import Domain
-from mercer.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52
-from mercer.laws import Normal
-from mercer.live_cholesky import JITTER
-from mercer.live_markov import MarkovLive
-from mercer.live_memory import Memory
+from mercer.columns.domain import Domain
+from mercer.noise.laws import Normal
+from mercer.online import markov as live_markov
+from mercer.online.cholesky import JITTER
+from mercer.online.markov import MarkovLive
+from mercer.online.memory import Memory
+from mercer.releases.density.release import DensityRelease
+from mercer.spaces.bases import Grid
+from mercer.spaces.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52
 from tests.conftest import ALPHA
 
 MARKOV = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]
@@ -126,7 +126,7 @@ def test_interpolation_without_noise_is_seen(template, rng, monkeypatch):
 
 def test_draws_that_do_not_know_of_each_other_are_seen(template, rng, monkeypatch):
     """Two writers in one gap: what the pen prevents.  Seen best in its middle, side by side."""
-    from mercer.live_memory import _MemoryPen
+    from mercer.online.memory import _MemoryPen
 
     monkeypatch.setattr(_MemoryPen, "beside", lambda *_: (None, None))
     kernel = MARKOV[0]

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.audits import epsilon_lower_bound
-from mercer.entropy import Seeded
-from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
-from mercer.live_cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
-from mercer.live_memory import Memory
-from mercer.storage import from_dict
-from mercer.summaries import PointValues
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.noise.entropy import Seeded
+from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
+from mercer.online.memory import Memory
+from mercer.releases.file import from_dict
+from mercer.sensitive.summaries import PointValues
+from mercer.spaces.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 
 CONFIDENCE = 1 - 1e-9
 

@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.answers import Answer
-from mercer.data import open_rows
-from mercer.domain import Domain
-from mercer.entropy import Seeded
-from mercer.kernels import KERNELS
-from mercer.losses import (
+from mercer.api.machine.recipe import MachineRecipe
+from mercer.columns.domain import Domain
+from mercer.noise.entropy import Seeded
+from mercer.releases.machine.release import shrinkage
+from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
+from mercer.sensitive.answers import Answer
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import Examples, machine, newton
+from mercer.sources.targets import Classes
+from mercer.spaces.kernels import KERNELS
+from mercer.spaces.losses import (
     LOSSES,
     Hinge,
     Huber,
@@ -25,12 +30,15 @@ from mercer.losses import (
     Squared,
     loss_from_dict,
 )
-from mercer.machine_recipes import MachineRecipe
-from mercer.machines import shrinkage
-from mercer.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
-from mercer.rules_machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.summaries import Examples, machine, newton
-from mercer.targets import Classes
+from mercer.spaces.maps import (
+    MAPS,
+    LandmarkMap,
+    Linear,
+    RandomFeatures,
+    Taylor,
+    TensorMap,
+    map_from_dict,
+)
 from tests.conftest import ALPHA
 from tests.test_machines_privacy import summary_of
 
@@ -169,7 +177,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from mercer.summaries import examples
+    from mercer.sensitive.summaries import examples
 
     monkeypatch.setattr(examples, "_KEPT", 1 << 20)
     rng, peaks = np.random.default_rng(0), []
@@ -207,7 +215,7 @@ def test_pieces_are_the_same_however_the_source_is_cut(rng):
     """Small batches do not make small pieces: sums have as many terms as the proof counts."""
     import pyarrow as pa
 
-    from mercer.summaries.examples import PIECE
+    from mercer.sensitive.summaries.examples import PIECE
 
     x = rng.random((3 * PIECE + 17, 1))
     y = (x[:, 0] > 0.5).astype(int)
@@ -322,7 +330,7 @@ def test_files_give_the_same_values_and_damage_is_named(tmp_path, rng):
     assert again.privacy == made.privacy
     assert again.shrunk().weights.tolist() == made.shrunk().weights.tolist()
     text = json.loads(path.read_text())
-    schema = json.loads((files("mercer") / "release.schema.json").read_text())
+    schema = json.loads((files("mercer.releases") / "release.schema.json").read_text())
     jsonschema.validate(text, schema)
     quantiles = mercer.regression(x, x[:, 1], bounds=(0, 1), y_bounds=(0, 1), epsilon=1, loss="pinball", quantiles=(0.2, 0.8), rng=rng)  # fmt: skip
     jsonschema.validate(json.loads(quantiles.save(tmp_path / "q.json").read_text()), schema)
@@ -410,7 +418,7 @@ class Watched(Seeded):
         return super().discrete_gaussian(scale, size)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.checks.FindingWarning")  # of what came out
+@pytest.mark.filterwarnings("ignore::mercer.common.checks.FindingWarning")  # of what came out
 def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path):
     x = np.linspace(0, 1, 500)
     book = mercer.Ledger.create(tmp_path / "book.db")
@@ -430,7 +438,7 @@ def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path)
         mercer.classifier(x, x > 0.5, **options, penalty=1e-3, method="output", rng=0)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.checks.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::mercer.common.checks.PrivacyWarning")
 @pytest.mark.parametrize("method", ["objective", "output"])
 @pytest.mark.parametrize("delta", [None, 1e-5])
 def test_replay_of_the_public_functions(method, delta, rng):
@@ -453,7 +461,7 @@ def test_replay_of_the_public_functions(method, delta, rng):
         assert found.kept, str(found)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.checks.PrivacyWarning")
+@pytest.mark.filterwarnings("ignore::mercer.common.checks.PrivacyWarning")
 @pytest.mark.parametrize("delta", [None, 1e-5])
 def test_replay_of_persons_and_of_several_functions(delta, rng, monkeypatch):
     """A person with one row more or many: neither noise nor bound may follow the number of rows."""

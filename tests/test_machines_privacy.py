@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from mercer.accountants import gaussian_log_delta
-from mercer.answers import Answer
-from mercer.audits import epsilon_lower_bound
-from mercer.data import open_rows
-from mercer.domain import Domain
-from mercer.entropy import Seeded
-from mercer.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
-from mercer.maps import Linear, RandomFeatures
-from mercer.mechanisms import Gaussian
-from mercer.mechanisms.objective import FINISH, Slopes, calibrate_tilt, corners
-from mercer.privacy import Sensitivity
-from mercer.publish import tilted_noise
-from mercer.summaries import Examples, Machine, MachineBounds, MachineSummary
-from mercer.targets import Classes, Response
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.domain import Domain
+from mercer.door.publish import tilted_noise
+from mercer.noise.entropy import Seeded
+from mercer.noise.mechanisms import Gaussian
+from mercer.noise.mechanisms.objective import FINISH, Slopes, calibrate_tilt, corners
+from mercer.promise.accountants import gaussian_log_delta
+from mercer.promise.events import Sensitivity
+from mercer.sensitive.answers import Answer
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
+from mercer.sources.targets import Classes, Response
+from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
+from mercer.spaces.maps import Linear, RandomFeatures
 
 CONFIDENCE = 1 - 1e-9
 LOSSES = [
@@ -177,8 +177,8 @@ def test_the_papers_solvers_agree(rng):
 
 def test_an_exact_kernel_solution_is_the_same_function(rng):
     """With a landmark at every row the feature space holds the whole kernel solution."""
-    from mercer.kernels import KERNELS
-    from mercer.maps import LandmarkMap
+    from mercer.spaces.kernels import KERNELS
+    from mercer.spaces.maps import LandmarkMap
 
     n, penalty, h = 40, 0.02, 0.2
     x = rng.random((n, 2))
@@ -217,7 +217,7 @@ def test_a_loose_solver_is_seen(rng, monkeypatch):
             w = w - risk.sweep(w, curve=False).gradient / 6
         return w
 
-    monkeypatch.setattr("mercer.summaries.machine.minimise", loose)
+    monkeypatch.setattr("mercer.sensitive.summaries.machine.minimise", loose)
     assert moved() > 1
 
 

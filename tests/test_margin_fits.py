@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import chi2
 
-from mercer.margin_fits import NEAR, SWEEPS, MarginFit
-from mercer.margin_parts import apart, subsets, together
+from mercer.releases.counts.margin_fit import NEAR, SWEEPS, MarginFit
+from mercer.releases.counts.margin_parts import apart, subsets, together
 from tests.conftest import ALPHA
 
 CASES = {

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import binom
 
 import mercer
-from mercer.axes import Axes, Axis
-from mercer.columns import Boolean, Categorical, Numeric
-from mercer.count_laws import GeometricLaw, RoundedNormalLaw
-from mercer.margin_releases import MarginsRelease
-from mercer.privacy import PureEvent
-from mercer.statements import Statement
+from mercer.columns.cells import Axes, Axis
+from mercer.columns.kinds import Boolean, Categorical, Numeric
+from mercer.noise.count_laws import GeometricLaw, RoundedNormalLaw
+from mercer.promise.events import PureEvent
+from mercer.promise.statement import Statement
+from mercer.releases.counts.margins import MarginsRelease
 from tests.conftest import ALPHA
 
 AXES = Axes(

@@ -8,8 +8,8 @@ import pytest
 from flint import arb, ctx
 from scipy.special import gammainc
 
-from mercer.kernels import Exponential, Matern32, Matern52
-from mercer.markov import path_from, sample_path, state_of, unwhiten, whiten
+from mercer.spaces.kernels import Exponential, Matern32, Matern52
+from mercer.spaces.markov import path_from, sample_path, state_of, unwhiten, whiten
 
 KERNELS = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]
 

@@ -8,10 +8,10 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import brentq
 
-from mercer.curve_smoothing import cautious_risk, choose_filter, estimated_risk
-from mercer.kernels import KERNELS
-from mercer.modes import CURVE_KERNELS, Filter, derivatives_of, modes
-from mercer.polynomials import Polynomials, gauss
+from mercer.releases.curve.smoothing import cautious_risk, choose_filter, estimated_risk
+from mercer.spaces.kernels import KERNELS
+from mercer.spaces.modes import CURVE_KERNELS, Filter, derivatives_of, modes
+from mercer.spaces.polynomials import Polynomials, gauss
 
 LINE = Polynomials((40,))
 

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import chi2
 
 import mercer
-from mercer.counting_programs import optimal_count
-from mercer.entropy import Entropy, Secure, Seeded
-from mercer.optimal_counts import OptimalCount
+from mercer.noise.entropy import Entropy, Secure, Seeded
+from mercer.noise.optimal.programs import optimal_count
+from mercer.noise.optimal.weights import OptimalCount
 from tests.conftest import ALPHA
 from tests.count_samples import CASES, PINBALL, above, violation
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import beta, gamma, kstest
 
-from mercer import entropy
-from mercer.laws import OrbitopeLaw
-from mercer.mechanisms.orbitope import OrbitopeNoise
-from mercer.orbitope import cone_draws, gauge, powers, public_draws, uniform_moments
-from mercer.privacy import PureEvent
+from mercer.noise import entropy
+from mercer.noise.laws import OrbitopeLaw
+from mercer.noise.mechanisms.orbitope import OrbitopeNoise
+from mercer.noise.orbitope import cone_draws, gauge, powers, public_draws, uniform_moments
+from mercer.promise.events import PureEvent
 from tests.conftest import ALPHA
 
 both = pytest.mark.parametrize("real", [True, False], ids=["real", "complex"])

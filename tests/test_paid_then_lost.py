@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 
 import mercer
-from mercer import publish, selection
-from mercer.choices import QuantileRelease
+from mercer.api import choose as selection
+from mercer.door import publish
+from mercer.releases.choice import QuantileRelease
 
-pytestmark = pytest.mark.filterwarnings("ignore::mercer.checks.PrivacyWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::mercer.common.checks.PrivacyWarning")
 X = np.linspace(0, 1, 7)
 T = np.linspace(0, 1, 5)
 DOMAIN = mercer.Domain({"a": (0, 1), "c": bool, "k": ["u", "v", "w"]})
@@ -33,9 +34,16 @@ RECORDS = {
     "beyond": lambda n: np.full(n, 1e300),
 }
 _DOORS = (
-    "cell_draws", "draws", "averager", "small_databases", "optimal_draws", "bandwidths",
-    "selection", "learner", "publish",
-)  # fmt: skip
+    "door.counts",
+    "door.choose",
+    "api.curve.make",
+    "api.synthetic.exponential",
+    "door.optimal",
+    "api.bandwidths",
+    "api.choose",
+    "api.machine.make",
+    "door.publish",
+)
 
 
 @pytest.fixture

@@ -20,21 +20,22 @@ import pytest
 from scipy.stats import binomtest
 
 import mercer
-from mercer import persons, terminal
-from mercer.audits import epsilon_lower_bound
-from mercer.axes import Axes
-from mercer.binning import axis_of
-from mercer.count_laws import GeometricLaw
-from mercer.curve_data import open_curves
-from mercer.data import open_rows
-from mercer.entropy import Lots, Secure, Seeded
-from mercer.mechanisms.counts import CountNoise
-from mercer.names import identities, person_name
-from mercer.persons import DrawnRows
-from mercer.privacy import PureEvent, Sensitivity
-from mercer.record_data import open_records
-from mercer.summaries.cell_counts import CellCounts, count_cells
-from mercer.table_domain import TableDomain
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.bins import axis_of
+from mercer.columns.cells import Axes
+from mercer.columns.table import TableDomain
+from mercer.noise.count_laws import GeometricLaw
+from mercer.noise.entropy import Lots, Secure, Seeded
+from mercer.noise.mechanisms.counts import CountNoise
+from mercer.promise.events import PureEvent, Sensitivity
+from mercer.sensitive import persons
+from mercer.sensitive.curves.source import open_curves
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.persons import DrawnRows
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
+from mercer.show import terminal
+from mercer.sources.names import identities, person_name
 from tests.conftest import ALPHA
 from tests.shell import released
 

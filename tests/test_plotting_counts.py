@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle, StepPatch
 from matplotlib.text import Text
 
 import mercer
-from mercer.plotting_counts import MOST_STAIRS, CountPage
+from mercer.releases.counts.figure import MOST_STAIRS, CountPage
 
 WARD = "general surgery and traumatology, second floor, left of the stairs"
 

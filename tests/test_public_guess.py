@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.embedding_smoothing import Shrink
-from mercer.laws import Normal
-from mercer.noisy_embeddings import LandmarkEmbedding
-from mercer.record_spans import LandmarkSpan
+from mercer.noise.laws import Normal
+from mercer.releases.synthetic.embedding import LandmarkEmbedding
+from mercer.releases.synthetic.smoothing import Shrink
+from mercer.spaces.record_spans import LandmarkSpan
 
 
 def crowded(rng, n):

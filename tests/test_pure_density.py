@@ -17,16 +17,16 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import mercer
-from mercer import entropy
-from mercer.audits import epsilon_lower_bound
-from mercer.bases import Moments
-from mercer.data import open_rows
-from mercer.domain import Domain
-from mercer.kernels import Gaussian
-from mercer.mechanisms import Orbitope
-from mercer.orbitope import cone_draws, gauge, uniform_moments
-from mercer.privacy import PureEvent, Sensitivity
-from mercer.summaries import DensitySummary, tally_rows
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.domain import Domain
+from mercer.noise import entropy
+from mercer.noise.mechanisms import Orbitope
+from mercer.noise.orbitope import cone_draws, gauge, uniform_moments
+from mercer.promise.events import PureEvent, Sensitivity
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import DensitySummary, tally_rows
+from mercer.spaces.bases import Moments
+from mercer.spaces.kernels import Gaussian
 from tests.conftest import ALPHA
 
 UNIT = Domain(("x",), ((0.0, 1.0),))
@@ -380,7 +380,7 @@ def test_accuracy_is_the_real_error_due_to_noise(options, rng):
 
 # files
 
-SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
+SCHEMA = json.loads((files("mercer.releases") / "release.schema.json").read_text())
 FILE_CASES = {
     "reflect": {},
     "periodic": {"boundary": "periodic"},

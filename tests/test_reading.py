@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.data import open_rows
-from mercer.formats import format_of
-from mercer.reading import Reading
+from mercer.columns.formats import format_of
+from mercer.columns.reading import Reading
+from mercer.sensitive.data import open_rows
 
 SURE = {"epsilon": 1e6, "insist": True}  # noise is none but with probability e^-500000
 
@@ -148,8 +148,8 @@ def test_yes_and_no_are_read_alike_by_every_kind():
 
 
 def _answer(classes):
-    from mercer.answers import Answer
-    from mercer.targets import Classes
+    from mercer.sensitive.answers import Answer
+    from mercer.sources.targets import Classes
 
     return Answer(np.array(YES_NO, dtype=object), Classes.declared(classes))
 
@@ -282,7 +282,9 @@ def test_promises_that_protect_nobody_are_refused(tmp_path):
     assert len(ledger.history("d")) == 2
 
 
-@pytest.mark.filterwarnings("default:n times epsilon", "ignore::mercer.checks.FindingWarning")
+@pytest.mark.filterwarnings(
+    "default:n times epsilon", "ignore::mercer.common.checks.FindingWarning"
+)
 def test_few_records_are_warned_of_before_the_charge():
     with pytest.warns(mercer.PrivacyWarning, match="n times epsilon is 5") as seen:
         mercer.density(np.linspace(0, 1, 50), bounds=(0, 1), epsilon=0.1)
@@ -369,7 +371,7 @@ def test_persons_are_counted_in_dry_runs():
 
 
 def test_a_density_of_dates_is_kept_drawn_and_asked_in_dates(tmp_path, capsys):
-    from mercer.cli import main
+    from mercer.cli.app import main
 
     days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=366).repeat(5)})
     days.to_csv(tmp_path / "d.csv", index=False)
@@ -406,7 +408,7 @@ def test_a_number_of_records_is_no_code_for_a_missing_cell():
 @pytest.mark.parametrize("long", [10, 5_000, 80_000])
 def test_a_long_record_does_not_decide_whether_a_file_is_read(tmp_path, monkeypatch, long):
     """Arrow reads blocks of text, and one cell may be longer than two of them."""
-    monkeypatch.setattr("mercer.files._BLOCK", 1 << 10)
+    monkeypatch.setattr("mercer.sources.files._BLOCK", 1 << 10)
     lines = [f"{i % 50},x" for i in range(400)]
     lines[250] = "31," + "x" * long
     lines.insert(100, "1,2,3")  # damaged: a row without values

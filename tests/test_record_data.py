@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer
-from mercer import record_data
-from mercer.axes import Unbounded
-from mercer.cell_levels import reader_of
-from mercer.columns import Numeric
-from mercer.data import Rows
-from mercer.persons import person_weights
-from mercer.reading import PLAIN, Reading
-from mercer.record_data import Records, open_records
-from mercer.table_domain import TableDomain
+from mercer.columns.cells import Unbounded
+from mercer.columns.kinds import Numeric
+from mercer.columns.reading import PLAIN, Reading
+from mercer.columns.table import TableDomain
+from mercer.sensitive import records as record_data
+from mercer.sensitive.data import Rows
+from mercer.sensitive.persons import person_weights
+from mercer.sensitive.records import Records, open_records
+from mercer.sources.levels import reader_of
 from tests.test_columns import columns
 
 SECRET = "k31337"  # stands in the data and must never stand in a message

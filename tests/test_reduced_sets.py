@@ -5,14 +5,14 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.maps.waves import RandomFeatures
-from mercer.reduced_descent import Problem, refit
-from mercer.reduced_moves import Neighbours, sweep
-from mercer.reduced_sets import WEIGHTS, Space, distance, reduce
-from mercer.reduced_starts import Garden, even, pursue
-from mercer.reduced_torch import torch_waves
-from mercer.reduced_waves import NumpyWaves
-from mercer.reduced_weights import Quadratic, rule_named
+from mercer.releases.synthetic.reduced.descent import Problem, refit
+from mercer.releases.synthetic.reduced.moves import Neighbours, sweep
+from mercer.releases.synthetic.reduced.search import WEIGHTS, Space, distance, reduce
+from mercer.releases.synthetic.reduced.starts import Garden, even, pursue
+from mercer.releases.synthetic.reduced.torch import torch_waves
+from mercer.releases.synthetic.reduced.waves import NumpyWaves
+from mercer.releases.synthetic.reduced.weights import Quadratic, rule_named
+from mercer.spaces.maps.waves import RandomFeatures
 
 SIDE = 8.0  # length scales
 
@@ -163,8 +163,8 @@ def test_many_points_go_in_blocks(monkeypatch):
     target = rng.standard_normal(80)
     engine = NumpyWaves(frequencies)
     whole = engine.value(points, weights, target)
-    monkeypatch.setattr("mercer.reduced_waves._CELLS", 400)
-    monkeypatch.setattr("mercer.reduced_waves._KEPT", 100)
+    monkeypatch.setattr("mercer.releases.synthetic.reduced.waves._CELLS", 400)
+    monkeypatch.setattr("mercer.releases.synthetic.reduced.waves._KEPT", 100)
     for a, b in zip(engine.value(points, weights, target), whole, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(engine.gram(points), engine.rows(points) @ engine.rows(points).T)

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import binom, gaussian_kde, kstest
 
 import mercer
-from mercer.bases import REGISTRY, Basis
-from mercer.entropy import Seeded
-from mercer.kernels import KERNELS
-from mercer.mechanisms import Gaussian
+from mercer.noise.entropy import Seeded
+from mercer.noise.mechanisms import Gaussian
+from mercer.spaces.bases import REGISTRY, Basis
+from mercer.spaces.kernels import KERNELS
 from tests.conftest import ALPHA
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}

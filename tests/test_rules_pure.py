@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer import rules_pure
-from mercer.orbitope import cone_draws
-from mercer.rules import CIRCLES
-from mercer.rules_pure import ball_rule, moment_degree, moment_rule, orbitope_variance
+from mercer.noise.orbitope import cone_draws
+from mercer.rules import pure as rules_pure
+from mercer.rules.density import CIRCLES
+from mercer.rules.pure import ball_rule, moment_degree, moment_rule, orbitope_variance
 
 BOUNDARIES = tuple(CIRCLES)
 SIZES = (10**2, 10**3, 10**4, 10**5, 10**6, 10**8)
@@ -23,7 +23,7 @@ def test_rules_cannot_see_a_record():
     for function in (orbitope_variance, moment_rule, moment_degree, ball_rule):
         names = set(inspect.signature(function).parameters)
         assert names <= {"boundary", "n", "epsilon", "variance", "h", "most", "dimension"}
-    assert "mercer.data" not in inspect.getsource(rules_pure)
+    assert "mercer.sensitive.data" not in inspect.getsource(rules_pure)
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer import entropy
-from mercer.audits import epsilon_lower_bound
-from mercer.domain import Domain
-from mercer.draws import Held, part, propose_test_release, threshold
-from mercer.publish import Purse
-from mercer.summaries.fits import fit_points, fit_scores
-from mercer.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
-from mercer.summaries.tally import PERSON, Tally
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.columns.domain import Domain
+from mercer.door.choose import Held, part, propose_test_release, threshold
+from mercer.door.publish import Purse
+from mercer.noise import entropy
+from mercer.sensitive.summaries.fits import fit_points, fit_scores
+from mercer.sensitive.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
+from mercer.sensitive.summaries.tally import PERSON, Tally
 from tests.conftest import ALPHA
 from tests.test_cli import run
 from tests.test_exponential import law

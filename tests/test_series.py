@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.series import Axis, TrigSeries, cos_sin_pi, exp
+from mercer.spaces.series import Axis, TrigSeries, cos_sin_pi, exp
 
 
 def test_cos_sin_and_exp_are_accurate(rng):

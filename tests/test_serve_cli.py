@@ -6,7 +6,7 @@ import socket
 import pytest
 
 import mercer
-from mercer.cli import main
+from mercer.cli.app import main
 from tests.serving import TOKEN, start
 
 

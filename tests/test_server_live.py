@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.live_store import LiveFull, LiveUnavailable
+from mercer.online.store import LiveFull, LiveUnavailable
 from mercer.server import Settings, create_app
 from mercer.server.live import Questions
 from tests.serving import OWNER, TOKEN, refusal, serving, until

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.live_tables import Tables
-from mercer.release import Release
+from mercer.online.tables import Tables
+from mercer.releases.base import Release
 from mercer.server import Settings, create_app, making
 from mercer.server.settings import read_token
 from tests.serving import OWNER, TOKEN, refusal, serving

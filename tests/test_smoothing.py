@@ -4,11 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from mercer.bases import Cosine, Fourier
-from mercer.domain import Domain
-from mercer.kernels import Gaussian
-from mercer.rules import expected_error, noise_bandwidth, rule_bandwidth
-from mercer.smoothing import choose_bandwidth, density_level, released_mass, unit_covariance
+from mercer.columns.domain import Domain
+from mercer.releases.density.smoothing import (
+    choose_bandwidth,
+    density_level,
+    released_mass,
+    unit_covariance,
+)
+from mercer.rules.density import expected_error, noise_bandwidth, rule_bandwidth
+from mercer.spaces.bases import Cosine, Fourier
+from mercer.spaces.kernels import Gaussian
 
 
 def test_projection_against_brute_force(rng):

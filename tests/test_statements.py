@@ -10,8 +10,8 @@ from dp_accounting.pld import PLDAccountant
 from scipy.stats import norm
 
 import mercer
-from mercer.accountants import delta_at, gaussian_multiplier, power
-from mercer.privacy import (
+from mercer.promise.accountants import delta_at, gaussian_multiplier, power
+from mercer.promise.events import (
     ApproximateEvent,
     GaussianEvent,
     PureEvent,

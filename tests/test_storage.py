@@ -23,7 +23,7 @@ CASES = {
     "exponential": {"kernel": "exponential", "bandwidth": 0.1},
     "matern52": {"kernel": "matern52", "bandwidth": 0.1, "size": 50},
 }
-SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
+SCHEMA = json.loads((files("mercer.releases") / "release.schema.json").read_text())
 
 
 def make(**options):

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer
-from mercer.columns import Boolean, Categorical, Date, Integer, Numeric, Ordered
-from mercer.table_domain import MOST_TABLE_COLUMNS, TableDomain
+from mercer.columns.kinds import Boolean, Categorical, Date, Integer, Numeric, Ordered
+from mercer.columns.table import MOST_TABLE_COLUMNS, TableDomain
 from tests.test_columns import columns
 
 WRITTEN = {

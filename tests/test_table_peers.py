@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
-from mercer.accountants import gaussian_log_delta, gaussian_multiplier
+from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier
 from tests.conftest import ALPHA
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "studies"))

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.record_releases import RecordsRelease
-from mercer.table_recipes import TableRecipe
-from mercer.table_releases import TableRelease
-from mercer.table_storage import MOST_POINTS
+from mercer.api.synthetic.recipe import TableRecipe
+from mercer.releases.synthetic.file import MOST_POINTS
+from mercer.releases.synthetic.own import RecordsRelease
+from mercer.releases.synthetic.release import TableRelease
 from tests.children import in_a_child
 
 PROMISE = {"epsilon": 2.0, "delta": 1e-6}
@@ -33,7 +33,7 @@ CASES = {
     "few coordinates": {"delta": None, "epsilon": 0.01},
     "private scales": {"scale": "private"},
 }
-SCHEMA = json.loads((files("mercer") / "release.schema.json").read_text())
+SCHEMA = json.loads((files("mercer.releases") / "release.schema.json").read_text())
 
 
 def rows(domain, many=400):

@@ -10,14 +10,14 @@ from scipy.spatial.distance import cdist
 from scipy.stats import binom
 
 import mercer
-from mercer.embedding_smoothing import Shrink, choose_shrink
-from mercer.noisy_embeddings import LandmarkEmbedding
-from mercer.record_data import open_records
-from mercer.record_kernels import OwnKernel, RecordKernel
-from mercer.record_spans import LandmarkSpan
-from mercer.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
-from mercer.summaries.kernel_sums import kernel_error
-from mercer.weightings import fit_weights, herd, onto_ball, onto_simplex
+from mercer.releases.synthetic.embedding import LandmarkEmbedding
+from mercer.releases.synthetic.smoothing import Shrink, choose_shrink
+from mercer.releases.synthetic.weightings import fit_weights, herd, onto_ball, onto_simplex
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
+from mercer.sensitive.summaries.kernel_sums import kernel_error
+from mercer.spaces.record_kernels import OwnKernel, RecordKernel
+from mercer.spaces.record_spans import LandmarkSpan
 
 ALPHA = 1e-9
 PLANE = mercer.Domain({"x": (0, 1), "y": (0, 1)})

@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.accountants import classic_multiplier
-from mercer.audits import epsilon_lower_bound
-from mercer.entropy import Seeded
-from mercer.mechanisms import L2, Gaussian
-from mercer.privacy import Sensitivity
-from mercer.record_data import open_records
-from mercer.record_kernels import RecordKernel
-from mercer.record_spans import LandmarkSpan, WaveSpan
-from mercer.summaries import kernel_sums as sums
-from mercer.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
+from mercer.audits.audit import epsilon_lower_bound
+from mercer.noise.entropy import Seeded
+from mercer.noise.mechanisms import L2, Gaussian
+from mercer.promise.accountants import classic_multiplier
+from mercer.promise.events import Sensitivity
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries import kernel_sums as sums
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
+from mercer.spaces.record_kernels import RecordKernel
+from mercer.spaces.record_spans import LandmarkSpan, WaveSpan
 
 CONFIDENCE = 1 - 1e-9
 MIXED = mercer.Domain({"age": (0, 100), "sex": ["f", "m"], "ward": ["a", "b", "c"], "ill": bool})
@@ -328,7 +328,7 @@ def test_unpaired_features_are_seen(rng, monkeypatch):
 
     kernel = RecordKernel(PLANE, "gaussian", (0.02, 0.02))
     how = Waves(kernel, WaveSpan(kernel.frequencies(1)))
-    monkeypatch.setattr("mercer.summaries.embedding.wave_sums", unpaired)
+    monkeypatch.setattr("mercer.sensitive.summaries.embedding.wave_sums", unpaired)
     most = 0.0
     for _ in range(200):
         pair = [summary_of(np.vstack([np.zeros((4, 2)), rng.random((1, 2))]), how) for _ in "ab"]
@@ -429,7 +429,7 @@ def test_noise_is_0_56_of_the_papers():
 
 def test_many_persons_do_not_overflow(rng):
     """Sums of persons' shares are integers of any size: 2^39 a person in 64 bits would wrap."""
-    from mercer.summaries.embedding import EmbeddingTally
+    from mercer.sensitive.summaries.embedding import EmbeddingTally
 
     kernel = RecordKernel(PLANE, "gaussian", (0.2, 0.2))
     how = seen_by(kernel, np.vstack([np.full((1, 2), 0.5), rng.random((4, 2))]))  # one is the row

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.domain import Domain
-from mercer.summaries import Tally
+from mercer.columns.domain import Domain
+from mercer.sensitive.summaries import Tally
 
 LINE = Domain(("x",), ((-1.0, 3.0),))
 PLANE = Domain(("x", "y"), ((0.0, 1.0), (-5.0, 5.0)))

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.checks import FindingWarning, PrivacyWarning
-from mercer.folding import fold
-from mercer.quiet import quiet, quietly, threads
+from mercer.common.checks import FindingWarning, PrivacyWarning
+from mercer.common.quiet import quiet, quietly, threads
+from mercer.sensitive.folding import fold
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6, "rng": 0}
 

@@ -11,9 +11,9 @@ from scipy.stats import chi2
 
 import mercer
 from mercer import LedgerError, random_histogram, random_proportion, random_statistic
-from mercer.privacy import PureEvent, RandomEvent
-from mercer.random_statements import RandomStatement, together
-from mercer.statements import Statement
+from mercer.promise.events import PureEvent, RandomEvent
+from mercer.promise.statement import Statement
+from mercer.promise.weaker import RandomStatement, together
 from tests.conftest import ALPHA
 
 WEAK = {"epsilon": 1, "gamma": 0.05, "weaker_promise": True}

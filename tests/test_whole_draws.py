@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from mercer.count_laws import GeometricLaw, RoundedNormalLaw
-from mercer.entropy import Entropy, Secure, Seeded
-from mercer.exact import settle
-from mercer.mechanisms.counts import CountNoise, calibrate_counts
-from mercer.privacy import PureEvent, Sensitivity
-from mercer.whole_draws import (
+from mercer.noise.count_laws import GeometricLaw, RoundedNormalLaw
+from mercer.noise.entropy import Entropy, Secure, Seeded
+from mercer.noise.exact import settle
+from mercer.noise.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.noise.whole import (
     _Endless,
     _heads,
     _normal_tail,
@@ -23,6 +22,7 @@ from mercer.whole_draws import (
     passing,
     rounded_normal,
 )
+from mercer.promise.events import PureEvent, Sensitivity
 from tests.conftest import ALPHA
 
 DRAWS = 60_000

@@ -8,46 +8,46 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mercer.version import __version__
+from mercer.common.version import __version__
 
 if TYPE_CHECKING:
-    from mercer.api import density
-    from mercer.audits import Audit, audit
-    from mercer.averaging import mean_curve, mean_curves
-    from mercer.cell_releases import HistogramRelease
-    from mercer.checks import PrivacyWarning
-    from mercer.count_releases import CountRelease
-    from mercer.counting import count, proportion
-    from mercer.counting_programs import OptimalCount, optimal_count, risk_body
-    from mercer.curve_bounds import curve_bound
-    from mercer.curve_estimators import PrivateMeanCurve
-    from mercer.curves import CurveRelease
-    from mercer.densities import DensityRelease
-    from mercer.estimators import PrivateKernelDensity
-    from mercer.histogram_plans import HistogramPlan, histogram_plan
-    from mercer.histograms import histogram, table
-    from mercer.learners import PrivateKernelClassifier, PrivateKernelRegressor
-    from mercer.learning import classifier, regression
-    from mercer.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
-    from mercer.live_releases import LiveRelease, LiveUnkept
-    from mercer.live_store import LiveError, LiveFull, LiveUnavailable
-    from mercer.lives import live, live_names, open_live
-    from mercer.margin_releases import MarginsRelease
-    from mercer.planning import CurvePlan, DensityPlan, curve_plan, density_plan
-    from mercer.plotting import plot_curves
-    from mercer.predictors import ClassifierRelease, RegressionRelease
-    from mercer.random_statements import RandomStatement
-    from mercer.record_kernels import OwnKernel
-    from mercer.release import Release
-    from mercer.replays import Replay, replay
-    from mercer.selection import iqr, quantiles, select, select_function
-    from mercer.statistic_releases import StatisticRelease
-    from mercer.storage import load
-    from mercer.synthesis import synthetic
-    from mercer.synthesizers import PrivateSynthesizer
-    from mercer.table_domain import Domain
-    from mercer.table_releases import TableRelease
-    from mercer.weaker import random_histogram, random_proportion, random_statistic
+    from mercer.api.choose import iqr, quantiles, select, select_function
+    from mercer.api.counts.plan import HistogramPlan, histogram_plan
+    from mercer.api.counts.single import count, proportion
+    from mercer.api.counts.tables import histogram, table
+    from mercer.api.curve.bound import curve_bound
+    from mercer.api.curve.call import mean_curve, mean_curves
+    from mercer.api.density.call import density
+    from mercer.api.density.plan import CurvePlan, DensityPlan, curve_plan, density_plan
+    from mercer.api.live import live, live_names, open_live
+    from mercer.api.machine.call import classifier, regression
+    from mercer.api.synthetic.call import synthetic
+    from mercer.api.weaker import random_histogram, random_proportion, random_statistic
+    from mercer.audits.audit import Audit, audit
+    from mercer.audits.replay import Replay, replay
+    from mercer.columns.table import Domain
+    from mercer.common.checks import PrivacyWarning
+    from mercer.estimators.curves import PrivateMeanCurve
+    from mercer.estimators.density import PrivateKernelDensity
+    from mercer.estimators.machines import PrivateKernelClassifier, PrivateKernelRegressor
+    from mercer.estimators.synthetic import PrivateSynthesizer
+    from mercer.ledger.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
+    from mercer.noise.optimal.programs import OptimalCount, optimal_count, risk_body
+    from mercer.online.base import LiveRelease, LiveUnkept
+    from mercer.online.store import LiveError, LiveFull, LiveUnavailable
+    from mercer.promise.weaker import RandomStatement
+    from mercer.releases.base import Release
+    from mercer.releases.counts.histogram import HistogramRelease
+    from mercer.releases.counts.margins import MarginsRelease
+    from mercer.releases.counts.number import CountRelease
+    from mercer.releases.counts.statistic import StatisticRelease
+    from mercer.releases.curve.release import CurveRelease
+    from mercer.releases.density.release import DensityRelease
+    from mercer.releases.figure import plot_curves
+    from mercer.releases.file import load
+    from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
+    from mercer.releases.synthetic.release import TableRelease
+    from mercer.spaces.record_kernels import OwnKernel
 
 __all__ = [
     "Audit",
@@ -118,73 +118,108 @@ __all__ = [
     "table",
 ]
 
-_HOMES = {
-    "Audit": "audits",
-    "BudgetExceeded": "ledger",
-    "ClassifierRelease": "predictors",
-    "PrivacyWarning": "checks",
-    "RegressionRelease": "predictors",
-    "classifier": "learning",
-    "regression": "learning",
-    "CurvePlan": "planning",
-    "CurveRelease": "curves",
-    "DensityPlan": "planning",
-    "DensityRelease": "densities",
-    "Domain": "table_domain",
-    "DryRun": "calls",
-    "Ledger": "ledger",
-    "LedgerError": "ledger",
-    "LiveError": "live_store",
-    "LiveFull": "live_store",
-    "LiveRelease": "live_releases",
-    "LiveUnavailable": "live_store",
-    "LiveUnkept": "live_releases",
-    "PrivateKernelClassifier": "learners",
-    "PrivateKernelDensity": "estimators",
-    "PrivateKernelRegressor": "learners",
-    "PrivateMeanCurve": "curve_estimators",
-    "PrivateSynthesizer": "synthesizers",
-    "Receipt": "ledger",
-    "Release": "release",
-    "Replay": "replays",
-    "audit": "audits",
-    "replay": "replays",
-    "curve_bound": "curve_bounds",
-    "curve_plan": "planning",
-    "density": "api",
-    "density_plan": "planning",
-    "iqr": "selection",
-    "live": "lives",
-    "live_names": "lives",
-    "load": "storage",
-    "mean_curve": "averaging",
-    "mean_curves": "averaging",
-    "open_live": "lives",
-    "plot_curves": "plotting",
-    "quantiles": "selection",
-    "select": "selection",
-    "select_function": "selection",
-    "MarginsRelease": "margin_releases",
-    "OptimalCount": "counting_programs",
-    "optimal_count": "counting_programs",
-    "risk_body": "counting_programs",
-    "OwnKernel": "record_kernels",
-    "TableRelease": "table_releases",
-    "synthetic": "synthesis",
-    "CountRelease": "count_releases",
-    "HistogramPlan": "histogram_plans",
-    "HistogramRelease": "cell_releases",
-    "count": "counting",
-    "histogram": "histograms",
-    "histogram_plan": "histogram_plans",
-    "proportion": "counting",
-    "table": "histograms",
-    "RandomStatement": "random_statements",
-    "StatisticRelease": "statistic_releases",
-    "random_histogram": "weaker",
-    "random_proportion": "weaker",
-    "random_statistic": "weaker",
+_NAMES = {  # module: the public names it holds
+    "api.calls": ("DryRun",),
+    "api.choose": (
+        "iqr",
+        "quantiles",
+        "select",
+        "select_function",
+    ),
+    "api.counts.plan": (
+        "HistogramPlan",
+        "histogram_plan",
+    ),
+    "api.counts.single": (
+        "count",
+        "proportion",
+    ),
+    "api.counts.tables": (
+        "histogram",
+        "table",
+    ),
+    "api.curve.bound": ("curve_bound",),
+    "api.curve.call": (
+        "mean_curve",
+        "mean_curves",
+    ),
+    "api.density.call": ("density",),
+    "api.density.plan": (
+        "CurvePlan",
+        "DensityPlan",
+        "curve_plan",
+        "density_plan",
+    ),
+    "api.live": (
+        "live",
+        "live_names",
+        "open_live",
+    ),
+    "api.machine.call": (
+        "classifier",
+        "regression",
+    ),
+    "api.synthetic.call": ("synthetic",),
+    "api.weaker": (
+        "random_histogram",
+        "random_proportion",
+        "random_statistic",
+    ),
+    "audits.audit": (
+        "Audit",
+        "audit",
+    ),
+    "audits.replay": (
+        "Replay",
+        "replay",
+    ),
+    "columns.table": ("Domain",),
+    "common.checks": ("PrivacyWarning",),
+    "estimators.curves": ("PrivateMeanCurve",),
+    "estimators.density": ("PrivateKernelDensity",),
+    "estimators.machines": (
+        "PrivateKernelClassifier",
+        "PrivateKernelRegressor",
+    ),
+    "estimators.synthetic": ("PrivateSynthesizer",),
+    "ledger.ledger": (
+        "BudgetExceeded",
+        "Ledger",
+        "LedgerError",
+        "Receipt",
+    ),
+    "noise.optimal.programs": (
+        "OptimalCount",
+        "optimal_count",
+        "risk_body",
+    ),
+    "online.base": (
+        "LiveRelease",
+        "LiveUnkept",
+    ),
+    "online.store": (
+        "LiveError",
+        "LiveFull",
+        "LiveUnavailable",
+    ),
+    "promise.weaker": ("RandomStatement",),
+    "releases.base": ("Release",),
+    "releases.counts.histogram": ("HistogramRelease",),
+    "releases.counts.margins": ("MarginsRelease",),
+    "releases.counts.number": ("CountRelease",),
+    "releases.counts.statistic": ("StatisticRelease",),
+    "releases.curve.release": ("CurveRelease",),
+    "releases.density.release": ("DensityRelease",),
+    "releases.figure": ("plot_curves",),
+    "releases.file": ("load",),
+    "releases.machine.kinds": (
+        "ClassifierRelease",
+        "RegressionRelease",
+    ),
+    "releases.synthetic.release": ("TableRelease",),
+    "spaces.record_kernels": ("OwnKernel",),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
-"""`python -m mercer` is the command line.  Layer 6."""
+"""`python -m mercer` is the command line."""
 
-from mercer.cli import main
+from mercer.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -12,9 +12,8 @@ import pytest
 from scipy.special import gammaln, ndtri, roots_genlaguerre
 from scipy.stats import binom, chi2, gamma, nbinom
 
-from mercer import entropy
-from mercer.accountants import gaussian_multiplier
-from mercer.mechanisms import (
+from mercer.noise import entropy
+from mercer.noise.mechanisms import (
     L2,
     MECHANISMS,
     Gaussian,
@@ -26,7 +25,8 @@ from mercer.mechanisms import (
     cube,
     euclidean_ball,
 )
-from mercer.privacy import Norm, PureEvent, Sensitivity
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import Norm, PureEvent, Sensitivity
 from tests.conftest import ALPHA
 
 NAMED = {name: kind() for name, kind in MECHANISMS.items()}

@@ -35,8 +35,8 @@ import threadpoolctl
 import typer
 
 import mercer
-from mercer.cli import main
-from mercer.summaries import curves as curve_summaries
+from mercer.cli.app import main
+from mercer.sensitive.summaries import curves as curve_summaries
 from tests import odd_cells
 from tests.odd_cells import CLEAN, FIELDS, LINES, OBJECTS, PLACES, ROWS, N, Typed
 

@@ -1,4 +1,4 @@
-"""The HTTP service: releases to look at and to query.  Layer 6: parse, call, render.
+"""The HTTP service: releases to look at and to query.  Parse, call, render.
 
 `create_app(Settings(folder=...))` is an ASGI application; `mercer serve` runs it.
 """

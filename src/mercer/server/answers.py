@@ -1,4 +1,4 @@
-"""Values, curves and maps of any release, stored or live.  Layer 6.
+"""Values, curves and maps of any release, stored or live.
 
 Numerics run in threads.  What is light (a thousand points of a stored release, without a band)
 costs less than the way to a thread and back, and is computed at once.
@@ -16,9 +16,9 @@ from typing import Any, final
 
 import numpy as np
 
-from mercer.checks import Floats
-from mercer.densities import DensityRelease
-from mercer.release import Band
+from mercer.common.checks import Floats
+from mercer.releases.base import Band
+from mercer.releases.density.release import DensityRelease
 from mercer.server.batches import Batches, is_light
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry

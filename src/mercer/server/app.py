@@ -1,4 +1,4 @@
-"""The application: routes, errors and the guard put together.  Layer 6."""
+"""The application: routes, errors and the guard put together."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
+from mercer.common.version import __version__
 from mercer.server import errors
 from mercer.server.answers import Answers
 from mercer.server.guard import First, Guard
@@ -17,7 +18,6 @@ from mercer.server.pages import page_routes
 from mercer.server.public import public_routes
 from mercer.server.settings import Settings
 from mercer.server.values import described, values_route
-from mercer.version import __version__
 
 __all__ = ["create_app"]
 

@@ -1,4 +1,4 @@
-"""Light questions that arrive together are answered together.  Layer 6.
+"""Light questions that arrive together are answered together.
 
 Most of what a hundred values cost does not depend on how many they are.  So questions to one
 release that are read in the same turn of the event loop are evaluated in one call, on the loop
@@ -13,9 +13,9 @@ from typing import final
 
 import numpy as np
 
-from mercer.bases import SpectralBasis
-from mercer.checks import Floats
-from mercer.densities import DensityRelease
+from mercer.common.checks import Floats
+from mercer.releases.density.release import DensityRelease
+from mercer.spaces.bases import SpectralBasis
 
 __all__ = ["Batches", "is_light"]
 

@@ -1,12 +1,12 @@
-"""The ledger as the service sees it.  Layer 6."""
+"""The ledger as the service sees it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, final
 
-from mercer.claims import claim_on
-from mercer.ledger import Ledger
+from mercer.ledger.claims import claim_on
+from mercer.ledger.ledger import Ledger
 from mercer.server.errors import Refusal
 
 __all__ = ["Budgets"]

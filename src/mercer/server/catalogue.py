@@ -1,4 +1,4 @@
-"""The releases there are: files and live stores of a folder, looked at again and again.  Layer 6.
+"""The releases there are: files and live stores of a folder, looked at again and again.
 
 A file that cannot be read is named in the log and leaves the others alone.  A name that two
 releases carry is answered by neither.
@@ -13,14 +13,14 @@ from threading import Lock
 from time import monotonic
 from typing import final
 
-from mercer.densities import DensityRelease
-from mercer.live_store import LiveError, LiveUnavailable, Store, is_name, store_of
-from mercer.lives import open_live
+from mercer.api.live import open_live
+from mercer.online.store import LiveError, LiveUnavailable, Store, is_name, store_of
+from mercer.releases.density.release import DensityRelease
+from mercer.releases.file import load
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.errors import Refusal
 from mercer.server.records import FolderRecords, Records
 from mercer.server.settings import Settings
-from mercer.storage import load
 
 __all__ = ["Catalogue"]
 

@@ -1,4 +1,4 @@
-"""What the service says of one release.  Layer 6: words and numbers, no decisions."""
+"""What the service says of one release.  Words and numbers, no decisions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, TypeAlias
 
-from mercer.bases import SpectralBasis
-from mercer.densities import DensityRelease
-from mercer.domain import Domain
-from mercer.live_releases import LiveRelease
-from mercer.statements import Statement
+from mercer.columns.domain import Domain
+from mercer.online.base import LiveRelease
+from mercer.promise.statement import Statement
+from mercer.releases.density.release import DensityRelease
+from mercer.spaces.bases import SpectralBasis
 
 __all__ = [
     "Entry", "LiveEntry", "Signature", "StoredEntry", "accuracy_of", "stored_entry", "summary_of",

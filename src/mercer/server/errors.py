@@ -1,4 +1,4 @@
-"""One shape for every error, and the way from Mercer's errors to it.  Layer 6.
+"""One shape for every error, and the way from Mercer's errors to it.
 
 Messages of Mercer name arguments and public parameters, so they may be shown; whatever else goes
 wrong is answered with a plain sentence, and logged by its type and place alone.
@@ -19,8 +19,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import Response
 
-from mercer.ledger import BudgetExceeded, LedgerError
-from mercer.live_store import LiveError, LiveFull, LiveUnavailable
+from mercer.ledger.ledger import BudgetExceeded, LedgerError
+from mercer.online.store import LiveError, LiveFull, LiveUnavailable
 
 __all__ = ["Refusal", "busy", "error_body", "install", "log_unexpected", "mercer_errors"]
 

@@ -1,4 +1,4 @@
-"""What every request passes: the token, the size of bodies, headers, the log.  Layer 6.
+"""What every request passes: the token, the size of bodies, headers, the log.
 
 Plain ASGI, outside of the framework: nothing gets past it, an unexpected error included.  The log
 holds method, route template, status, time and sizes; never a query, a point, a name or a token.

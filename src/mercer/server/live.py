@@ -1,4 +1,4 @@
-"""Live releases: questions of many clients answered in one durable write.  Layer 6.
+"""Live releases: questions of many clients answered in one durable write.
 
 A live release stores an answer before it is sent, and a write to the disk costs the same for one
 point as for many.  So there is one queue a live release: while one write is under way, questions
@@ -15,8 +15,8 @@ from typing import Any, final
 
 import numpy as np
 
-from mercer.checks import Floats
-from mercer.live_store import LiveUnavailable
+from mercer.common.checks import Floats
+from mercer.online.store import LiveUnavailable
 from mercer.server.errors import busy
 
 __all__ = ["Questions"]

@@ -1,4 +1,4 @@
-"""Making and retiring releases, for the owner.  Layer 6.
+"""Making and retiring releases, for the owner.
 
 The name is taken before anything is spent: an empty file NAME.json, which only one can make.  The
 charge comes next, then the noise; a release that was paid for and cannot be written is kept in
@@ -14,12 +14,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, final
 
-from mercer.api import density
-from mercer.densities import DensityRelease
-from mercer.disk import sync
-from mercer.live_releases import LiveUnkept
-from mercer.live_store import LiveError, is_name, store_of
-from mercer.lives import live
+from mercer.api.density.call import density
+from mercer.api.live import live
+from mercer.common.disk import sync
+from mercer.online.base import LiveUnkept
+from mercer.online.store import LiveError, is_name, store_of
+from mercer.releases.density.release import DensityRelease
 from mercer.server.budgets import Budgets
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry

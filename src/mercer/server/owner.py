@@ -1,4 +1,4 @@
-"""The owner side: files of records, datasets, releases made and retired.  Layer 6.
+"""The owner side: files of records, datasets, releases made and retired.
 
 The token is checked by the guard, before anything of a request is read.
 """
@@ -13,7 +13,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from mercer.live_store import NAME
+from mercer.online.store import NAME
 from mercer.server import schemas
 from mercer.server.answers import Answers
 from mercer.server.budgets import Budgets

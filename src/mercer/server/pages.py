@@ -1,4 +1,4 @@
-"""The page, its scripts and styles, and the API's description to read.  Layer 6.
+"""The page, its scripts and styles, and the API's description to read.
 
 All of it is in the package: nothing is fetched from elsewhere.
 """

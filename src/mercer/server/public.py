@@ -1,4 +1,4 @@
-"""The public side: what there is, what was promised, curves and maps.  Layer 6."""
+"""The public side: what there is, what was promised, curves and maps."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from mercer.common.version import __version__
 from mercer.server import schemas
 from mercer.server.answers import Answers, Values
 from mercer.server.budgets import Budgets
@@ -18,7 +19,6 @@ from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, su
 from mercer.server.errors import Refusal, mercer_errors
 from mercer.server.questions import Question, widths_of
 from mercer.server.schemas import errors
-from mercer.version import __version__
 
 __all__ = ["details_of", "json_response", "public_routes"]
 

@@ -1,4 +1,4 @@
-"""What a request for values asks: parsed and checked.  Layer 6.
+"""What a request for values asks: parsed and checked.
 
 Bodies are JSON or CSV; small questions fit in an address.  Numbers are finite, here and in every
 answer.
@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import orjson
 
-from mercer.checks import Floats
-from mercer.domain import Domain
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats
 from mercer.server.errors import Refusal
 
 __all__ = ["Question", "csv_answer", "from_csv", "from_json", "from_query", "widths_of"]

@@ -1,4 +1,4 @@
-"""What the service remembers beside the releases: their datasets, and retired names.  Layer 6.
+"""What the service remembers beside the releases: their datasets, and retired names.
 
 A small JSON file in the folder of the releases, replaced as a whole, so that a crash leaves the
 old one or the new one.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, final
 
-from mercer.disk import replace_text, sync
+from mercer.common.disk import replace_text, sync
 
 __all__ = ["FolderRecords", "Records"]
 

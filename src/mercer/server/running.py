@@ -1,4 +1,4 @@
-"""The HTTP server under the application.  Layer 6.
+"""The HTTP server under the application.
 
 Uvicorn with three things of our own: a head of a request that comes too slowly or does not end is
 not waited for, what is no HTTP is refused in the shape of every error, and no line of its log

@@ -1,4 +1,4 @@
-"""What goes in and out, for the API's own description and for checks.  Layer 6."""
+"""What goes in and out, for the API's own description and for checks."""
 
 from __future__ import annotations
 

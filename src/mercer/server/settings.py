@@ -1,4 +1,4 @@
-"""What the service may do, and how much of it.  Layer 6."""
+"""What the service may do, and how much of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of records in the one folder they may come from.  Layer 6.
+"""Files of records in the one folder they may come from.
 
 A name is looked up in the folder and must stay in it, links followed.  An upload is written beside
 its place, flushed to the disk, and only then gets its name; nothing is ever overwritten.
@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, final
 
 from starlette.concurrency import run_in_threadpool
 
-from mercer.disk import sync
+from mercer.common.disk import sync
 from mercer.server.errors import Refusal
 
 __all__ = ["DATA_NAME", "DataFolder"]

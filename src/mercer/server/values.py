@@ -1,4 +1,4 @@
-"""The busiest route: values at points.  Layer 6.
+"""The busiest route: values at points.
 
 A plain Starlette route with orjson; FastAPI's validation would cost more than the values.  The
 description of it, which FastAPI writes for the other routes, is written here by hand.

@@ -1,4 +1,4 @@
-"""Threads for numerics, with a queue that ends.  Layer 6.
+"""Threads for numerics, with a queue that ends.
 
 The event loop only moves bytes: a request that computes waits for one of a few threads, and where
 too many wait already, the next is told to come back.

@@ -1,0 +1,1 @@
+"""Data and a budget in, a release out."""

@@ -1,0 +1,1 @@
+"""`mercer.count`, `mercer.histogram`, `mercer.table`."""

@@ -1,0 +1,101 @@
+"""Several margins of a table at once.  M13; Hall's thesis, Section 2.4.2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from mercer.api.counts.asked import Question
+from mercer.columns.cells import MOST_LISTED, Axes
+from mercer.door.counts import check_worth, publish_margins
+from mercer.door.publish import Purse
+from mercer.noise.mechanisms.counts import calibrate_counts
+from mercer.promise.events import Sensitivity
+from mercer.releases.counts.margins import MarginsRelease
+from mercer.releases.findings import tell
+from mercer.sensitive.summaries.cell_counts import count_margins
+
+__all__ = ["released_margins", "sets_of"]
+
+MOST_MARGINS = 1 << 14
+
+
+def released_margins(
+    ask: Question, data: object, purse: Purse, margins: object, what: str,
+    progress: Callable[[int], None] | None,
+) -> MarginsRelease:  # fmt: skip
+    """Read, charge, add noise to all margins, make them fit each other."""
+    sets = sets_of(margins, ask.axes)
+    used = sorted(set().union(*sets))  # a value that is missing elsewhere does not matter
+    axes = ask.axes.only(used)
+    sets = tuple(tuple(used.index(place) for place in places) for places in sets)
+    ask = replace(ask, axes=axes)
+    sizes = [math.prod(axes.sizes[place] for place in places) for places in sets]
+    if sum(sizes) > MOST_LISTED:
+        raise ValueError(
+            f"margins would have {sum(sizes)} cells together, too many to list (at most "
+            f"{MOST_LISTED}); ask for fewer, or of fewer columns"
+        )
+    # where every record is in a cell and n is public, one count of two tells the other
+    complete = ask.missing == "drop"
+    single = tuple(complete and size == 2 for size in sizes)
+    moves = sum(1 if alone else 2 for alone in single)  # cells that one record enters or leaves
+    l1 = Sensitivity(float(ask.most * moves), norm="l1")
+    l2 = Sensitivity(math.nextafter(ask.most * math.sqrt(moves), math.inf), norm="l2")
+    noise = calibrate_counts(l1, l2, epsilon=ask.epsilon, delta=ask.delta)
+    tally = count_margins(
+        ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts,
+        lots=ask.lots(purse.entropy),
+    )  # fmt: skip
+    n = ask.n(tally)
+    check_worth(noise, n, None, insist=ask.insist, fewer="fewer margins")
+    named = f"{len(sets)} margins of the {what}"
+    raw, statement = publish_margins(
+        tally, single, noise, purse, n=n, unit=ask.unit or "row", epsilon=ask.epsilon,
+        delta=ask.delta, bounds=(l1, l2), what=named,
+    )  # fmt: skip
+    shaped = tuple(
+        np.asarray(part).reshape([axes.sizes[place] for place in places])
+        for part, places in zip(raw, sets, strict=True)
+    )
+    return tell(
+        MarginsRelease(
+            axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most
+        )
+    )
+
+
+def sets_of(margins: object, axes: Axes) -> tuple[tuple[int, ...], ...]:
+    """Sets of columns, by their places."""
+    if isinstance(margins, (int, np.integer)) and not isinstance(margins, bool):
+        if not 1 <= margins <= axes.dimension:
+            raise ValueError(
+                f"margins must be from 1 to the number of columns, {axes.dimension}; got {margins}"
+            )
+        if math.comb(axes.dimension, int(margins)) > MOST_MARGINS:
+            raise ValueError(f"margins would be more than {MOST_MARGINS}; list the ones you need")
+        return tuple(combinations(range(axes.dimension), int(margins)))
+    if isinstance(margins, str) or not isinstance(margins, (list, tuple)) or not margins:
+        raise ValueError(
+            "margins must be 'all', a number of columns, or a list of tuples of names such as "
+            '[("age", "sex"), ("sex",)]'
+        )
+    sets = []
+    for names in margins:
+        group = (names,) if isinstance(names, str) else tuple(names)
+        if not group or len(set(group)) < len(group):
+            raise ValueError("margins: each must name one or more different columns")
+        for name in group:
+            if name not in axes.names:
+                shown = ", ".join(map(repr, axes.names))
+                raise ValueError(f"margins: there is no column {name!r}; there are {shown}")
+        sets.append(tuple(sorted(axes.index(name) for name in group)))
+    if len(set(sets)) < len(sets):
+        raise ValueError("margins: one of them stands twice; ask for it once")
+    if len(sets) > MOST_MARGINS:
+        raise ValueError(f"margins must be at most {MOST_MARGINS}, got {len(sets)}")
+    return tuple(sets)

@@ -1,0 +1,197 @@
+"""Records and a budget in, one count or proportion out.  M13, M16, M18."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mercer.api.calls import call
+from mercer.api.counts.asked import Question, name_of
+from mercer.api.expected import of_count
+from mercer.columns.cells import Axes, Axis
+from mercer.columns.clauses import axes_of_condition, words_of
+from mercer.columns.kinds import Boolean
+from mercer.columns.reading import Reading
+from mercer.door.counts import check_worth, publish_count
+from mercer.door.publish import LedgerLike, Purse
+from mercer.noise import entropy
+from mercer.noise.mechanisms.counts import calibrate_counts
+from mercer.promise.events import Sensitivity
+from mercer.promise.statement import Statement
+from mercer.releases.counts.number import Condition, CountRelease
+from mercer.sensitive.summaries.cell_counts import count_cells, count_persons
+
+__all__ = ["condition_of", "count", "counted", "proportion"]
+
+
+@call(of_count)
+def count(
+    data: object,
+    *,
+    where: Mapping[str, Any] | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    mechanism: object = "geometric",
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    na_values: object = None,
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CountRelease:
+    """Release how many records a condition holds for, with differential privacy.
+
+    Parameters
+    ----------
+    data
+        A list or array of truths; or a table (data frame, Arrow table, CSV or Parquet file or
+        folder, list of rows) with `where`.
+    where
+        Conditions by column that must all hold: a value, a list of values, or (least, most) with
+        None for an open end.  A missing cell fulfils none.
+    epsilon, delta
+        The promise.  Delta left out (or 0): two-sided geometric noise, pure; with a delta,
+        Gaussian noise rounded to whole numbers.
+    mechanism
+        "geometric" (default), or "optimal" or a `mercer.optimal_count(...)`: the mechanism of
+        least risk for this n, for small n.
+    columns
+        The column of truths, where the data have several.
+    unit
+        Column that names the person: then persons are counted for whom it holds in any row, and
+        the promise is about persons (M16).
+    counts, na_values, formats, insist, dry_run, rng, ledger, dataset, progress
+        As in `mercer.histogram`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> rows = [{"age": 20 + i % 60, "sex": "fm"[i % 2]} for i in range(1000)]
+    >>> elderly = mercer.count(rows, where={"age": (65, None), "sex": "f"}, epsilon=1)
+    >>> 0 <= elderly.count <= 1000
+    True
+
+    """
+    return _released(
+        data, False, where, epsilon, delta, mechanism, columns, counts, unit, (na_values, formats),
+        insist, dry_run, rng, ledger, dataset, progress,
+    )  # fmt: skip
+
+
+@call(of_count)
+def proportion(
+    data: object,
+    *,
+    where: Mapping[str, Any] | None = None,
+    epsilon: object = None,
+    delta: object = None,
+    mechanism: object = "geometric",
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    na_values: object = None,
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CountRelease:
+    """Release the share of records that a condition holds for: `mercer.count` over n.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> share = mercer.proportion([True, False, True, True] * 500, epsilon=1)
+    >>> 0.7 < share.value < 0.8
+    True
+
+    """
+    return _released(
+        data, True, where, epsilon, delta, mechanism, columns, counts, unit, (na_values, formats),
+        insist, dry_run, rng, ledger, dataset, progress,
+    )  # fmt: skip
+
+
+def _released(
+    data: object, share: bool, where: Mapping[str, Any] | None, epsilon: object, delta: object,
+    mechanism: object, columns: str | None, counts: str | None, unit: str | None,
+    written: tuple[object, object], insist: bool, dry_run: bool, rng: object,
+    ledger: LedgerLike, dataset: str | None,
+    progress: Callable[[int], None] | None,
+) -> CountRelease:  # fmt: skip
+    axes, words = condition_of(data, where, columns)
+    reading = Reading.of(na_values=written[0], formats=written[1], dry_run=dry_run)
+    ask = Question.of(
+        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=1,
+        counts=counts, missing="zero", insist=insist, reading=reading,
+    )  # fmt: skip
+    chosen = _mechanism(mechanism, ask)
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run
+    )
+    one = Sensitivity(1.0, norm="l1")  # a record, or person, comes to fulfil it or ceases to
+    noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon, delta=ask.delta)
+    number, n = counted(ask, data, truths=where is None, progress=progress)
+    what = f"{'proportion' if share else 'count'} of {words}"
+    terms: dict[str, Any] = {"n": n, "unit": ask.unit or "row", "what": what}
+    if chosen is not None:
+        from mercer.door.optimal import publish_optimal
+
+        return publish_optimal(chosen, number, purse, ask.epsilon, share=share, words=words, **terms)  # fmt: skip  # noqa: E501
+    check_worth(noise, n, None, insist=ask.insist)
+
+    def build(raw: int, statement: Statement) -> CountRelease:
+        return CountRelease(Condition(words), statement, noise.law, raw, share)
+
+    return publish_count(
+        number, noise, purse, epsilon=ask.epsilon, delta=ask.delta,
+        sensitivity=one, build=build, **terms,
+    )  # fmt: skip
+
+
+def condition_of(
+    data: object, where: Mapping[str, Any] | None, columns: str | None
+) -> tuple[Axes, str]:
+    """Axes of which the cells count (of a column of truths the last alone), and words for them."""
+    if where is None:
+        name = name_of(data, columns)
+        return Axes((Axis(Boolean(name)),)), name
+    if columns is not None:
+        raise ValueError("columns names a column of truths; where names its columns itself")
+    return axes_of_condition(where), words_of(where)
+
+
+def counted(
+    ask: Question, data: object, *, truths: bool, progress: Callable[[int], None] | None
+) -> tuple[int, int]:
+    """How many records or persons, of how many.  `truths`: the last cell alone counts."""
+    records, last = ask.open(data, progress), ask.axes.cells - 1
+    if ask.unit is not None:
+        number, persons = count_persons(records, ask.axes, last if truths else 0)
+        return number, ask.some(persons)
+    tally = count_cells(records, ask.axes, most=1, counts=ask.counts)
+    n = ask.n(tally)
+    return int(tally.dense()[last]) if truths else tally.complete, n
+
+
+def _mechanism(mechanism: object, ask: Question) -> Any:
+    """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
+    if mechanism == "geometric":
+        return None
+    from mercer.noise.optimal.weights import OptimalCount
+
+    if not isinstance(mechanism, OptimalCount) and mechanism != "optimal":
+        raise ValueError(
+            "mechanism must be 'geometric', 'optimal' or a mercer.optimal_count(...); got "
+            f"{mechanism if isinstance(mechanism, str) else type(mechanism).__name__!r}"
+        )
+    if ask.delta:
+        raise ValueError("mechanism='optimal' is pure: leave out delta")
+    return mechanism

@@ -1,0 +1,1 @@
+"""`mercer.mean_curve`: arguments, the public choices, bounds."""

@@ -1,0 +1,261 @@
+"""Curves and a budget in, their mean curve out.
+
+M9, M12, M16, M17; Mirshani, Reimherr and Slavkovic 2019, Sec. 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mercer.api.calls import call
+from mercer.api.curve.make import Asked, check_disjoint
+from mercer.api.expected import of_curve
+from mercer.door.publish import LedgerLike, Purse
+from mercer.noise import entropy
+from mercer.releases.curve.release import CurveRelease
+from mercer.sensitive.curves.groups import split_by
+from mercer.sensitive.curves.source import open_curves, protected
+
+__all__ = ["mean_curve", "mean_curves"]
+
+_OPTIONS = (
+    "kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing", "outside",
+)  # fmt: skip
+
+
+@call(of_curve)
+def mean_curve(
+    curves: object,
+    *,
+    grid: object = None,
+    bound: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    kernel: object = "gaussian",
+    scale: object = "auto",
+    penalty: object = "auto",
+    eta: object = "auto",
+    center: object = None,
+    bounds: object = None,
+    columns: object = None,
+    long: object = None,
+    unit: str | None = None,
+    order: str = "noise-first",
+    noise_kernel: str | None = None,
+    size: object = None,
+    missing: str = "fill",
+    na_values: object = None,
+    outside: str = "clip",
+    choice_share: float = 0.2,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> CurveRelease:
+    """Release the mean of curves with differential privacy: the function itself.
+
+    Parameters
+    ----------
+    curves
+        A matrix with one curve a row (surfaces: a stack of matrices) and its `grid`; a list of
+        (t, x) pairs on grids of their own, without a `grid` (in a list, a curve of another shape
+        has no heights); a scikit-fda `FDataGrid` or `FDataBasis`; a data
+        frame, an Arrow table, or the path of a CSV or Parquet file, wide (`columns`) or `long`.
+        Wide files are streamed.
+    grid
+        The public points at which the rows of a matrix were seen, increasing and not necessarily
+        even; for surfaces a pair of such.  It may not contradict numbers in the names of columns,
+        as age_1.25.
+    bound
+        Public bound on the root mean square of a curve over its domain (the L2 norm where the
+        domain is rescaled to have length one).  Curves beyond it are scaled down to it; how many
+        those are is not shown.  `mercer.curve_bound` chooses one with budget.
+    epsilon, delta
+        The promise.  Delta left out (or 0) is pure differential privacy.
+    kernel, scale, eta, penalty
+        The mean is smoothed by factors lambda^eta / (lambda^eta + penalty) of the eigenfunctions
+        of a kernel: "gaussian", "matern52", "matern32" or "exponential", or a
+        `mercer.kernels.Kernel`, with its length `scale` in the units of the argument.  What is
+        "auto" is chosen from the noisy result, free, and can be chosen again by
+        `release.smooth`.  penalty="rule": by a public rule for curves in the kernel's space;
+        "private-cv": by cross-validation for `choice_share` of epsilon.
+    center
+        A public curve around which the ball is: values on the grid, or a function.  Curves near it
+        need only a small bound.
+    bounds
+        Public (lower, upper) of the argument; by default the grid's ends.
+    columns, long
+        Columns of a wide table in the order of the grid ("cca_*" for all that start so), or the
+        three columns (id, t, value) of a long one.
+    unit
+        Column that names the person: then the promise is about persons, not curves (M16).  In a
+        long table it is the column of the curve unless another is given.
+    order
+        "noise-first" (default): noise on the coordinates of the clipped mean, smoothing after.
+        "paper": smoothing, then noise of the kernel's process, as Mirshani et al. do it.
+    noise_kernel
+        With order="paper", a rougher kernel for the noise than for the smoothing.
+    size
+        Polynomials along each argument that curves are seen through: 128 for curves.
+    missing
+        Gaps in a curve: "fill" (default): a straight line between the points seen, level beyond
+        them; a curve without any point counts as the centre.  "zero": a curve with a gap counts
+        as the centre.  "drop": the number of complete curves is public, and only they count.
+    na_values
+        Numbers that stand for a missing height, for example [-999, 999].  Text that is no number
+        is missing without being named.
+    outside
+        Curves beyond the bound: "clip" (default) scales them down to it.  "drop": they count as
+        the centre, and still in the number of curves.  Norms are rounded up, by less than a
+        thousandth, so a curve that close to the bound may be beyond it.
+    choice_share, insist, dry_run, rng, ledger, dataset, progress
+        As in `mercer.density`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 50)
+    >>> heights = np.sin(3 * t) + 0.1 * np.linspace(-1, 1, 500)[:, None]
+    >>> mean = mercer.mean_curve(heights, grid=t, bound=1, epsilon=1, delta=1e-6, rng=0)
+    >>> bool(abs(mean(0.5) - np.sin(1.5)) < 0.1)
+    True
+
+    """
+    unit = protected(unit, long)
+    ask = Asked.of(
+        bound=bound, epsilon=epsilon, delta=delta, kernel=kernel, scale=scale, penalty=penalty,
+        eta=eta, order=order, noise_kernel=noise_kernel, size=size, missing=missing,
+        outside=outside, choice_share=choice_share, unit=unit,
+    )  # fmt: skip
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit,
+        insist=insist, dry_run=dry_run,
+    )  # fmt: skip
+    opened = open_curves(
+        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
+        na_values=na_values, dry_run=dry_run and missing != "drop",
+    )  # fmt: skip
+    return ask.release(ask.read(opened, center, progress), purse)
+
+
+@call(of_curve)
+def mean_curves(
+    curves: object,
+    *,
+    disjoint: bool | None = None,
+    by: str | None = None,
+    groups: object = None,
+    grid: object = None,
+    bound: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    center: object = None,
+    bounds: object = None,
+    columns: object = None,
+    long: object = None,
+    unit: str | None = None,
+    na_values: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> dict[Any, CurveRelease]:
+    """The mean curve of each of several groups, with one promise for all of them together.
+
+    Parameters
+    ----------
+    curves
+        Name and curves of each group, as `mercer.mean_curve` takes them: a dictionary.  Or a table
+        or file of all curves with a column that says which group each is in.  Which group a curve
+        is in, and how many there are, is public.
+    disjoint
+        True: nobody is in more than one group.  Then each group's mean has the whole budget
+        (parallel composition).  False: anybody may have curves in all of them, and the budget is
+        shared.
+    by, groups
+        For a table or file: the column, and the values in it that are groups.  Rows with another
+        value are in no group.  The table is read into memory; a curve of a long table is in the
+        group of its first row.
+    grid, bound, epsilon, delta, center, bounds, columns, long, unit, na_values
+        As in `mercer.mean_curve`, for all groups.
+    insist, dry_run, rng, ledger, dataset, progress
+        As in `mercer.mean_curve`.
+    options
+        kernel, scale, eta, penalty, order, noise_kernel, size, missing and outside.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 20)
+    >>> two = {"low": np.ones((300, 20)), "high": 2 * np.ones((200, 20))}
+    >>> means = mercer.mean_curves(two, disjoint=True, grid=t, bound=3, epsilon=1, delta=1e-6)
+    >>> float(np.round((means["high"] - means["low"]).mean()))
+    1.0
+
+    """
+    apart = isinstance(curves, Mapping)
+    if apart and (by is not None or groups is not None):
+        raise ValueError("by and groups are for a table of all curves; a dictionary names groups")
+    if not apart and (by is None or groups is None):
+        raise ValueError(
+            "groups must be 2 to 64 sets of curves by name, as a dictionary; or give a table of "
+            "all curves with by='column' and groups=('a', 'b'), values of that column"
+        )
+    if isinstance(curves, Mapping) and not 2 <= len(curves) <= 64:
+        raise ValueError(f"groups must be 2 to 64 sets of curves by name, got {len(curves)}")
+    if not isinstance(disjoint, bool):
+        raise TypeError(
+            "disjoint must be True (nobody is in two groups: each mean has the whole budget) or "
+            f"False (anybody may be in all: they share it), got {disjoint!r}"
+        )
+    for name in options:
+        if name not in _OPTIONS:
+            raise TypeError(f"mean_curves has no option {name!r}; there are {', '.join(_OPTIONS)}")
+    unit = protected(unit, long)
+    ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
+    if ask.recipe.private:
+        raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit,
+        insist=insist, dry_run=dry_run,
+    )  # fmt: skip
+    if isinstance(curves, Mapping):
+        parts: Mapping[Any, object] = curves
+        for data in parts.values():  # each may be a file with a note of its ledger
+            Purse.of(purse.entropy, purse.ledger, dataset, data=data, unit=unit)
+    else:
+        parts = split_by(curves, by, groups, columns=columns, long=long, unit=unit)
+        columns = None
+    sources = {
+        name: open_curves(
+            data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
+            na_values=na_values, dry_run=dry_run and ask.missing != "drop",
+        )
+        for name, data in parts.items()
+    }  # fmt: skip
+    if len({source.domain.bounds for source in sources.values()}) > 1:
+        raise ValueError("bounds must be the same for all groups; give bounds=(lower, upper)")
+    if disjoint and unit is not None:
+        check_disjoint(sources, unit)
+    read = {name: ask.read(source, center, progress) for name, source in sources.items()}
+    many = 1 if disjoint else len(read)
+    whose = "nobody is in two of them" if disjoint else "anybody may be in all of them"
+    note = f"one of {len(read)} groups released together ({whose}): which group is public"
+    shared = {
+        name: replace(one, share=many, note=f"; group {str(name)!r}, {note}")
+        for name, one in read.items()
+    }  # fmt: skip
+    ask = ask.shared(many)
+    paid = ask.charge(list(shared.values()), purse)
+    return {
+        name: ask.release(one, purse, paid) for name, one in shared.items()
+    }  # fmt: skip

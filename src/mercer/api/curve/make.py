@@ -1,0 +1,277 @@
+"""How a mean curve is made: read, check, charge, add noise, smooth.  M9, M12, M17."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.api.bandwidths import Split
+from mercer.api.curve.centers import center_of
+from mercer.api.curve.recipe import CurveRecipe
+from mercer.common.checks import Floats, check_choice, check_positive
+from mercer.door.publish import Purse, publish, spend
+from mercer.noise.laws import Law
+from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
+from mercer.promise.events import Event, GaussianEvent, PureEvent
+from mercer.promise.statement import Statement
+from mercer.releases.curve.release import CurveRelease
+from mercer.releases.findings import tell
+from mercer.rules.curves import cameron_martin
+from mercer.sensitive.curves.source import Curves
+from mercer.sensitive.persons import identities
+from mercer.sensitive.summaries.curve_pieces import MOST_BITS
+from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
+from mercer.sensitive.summaries.curves import (
+    MISSING,
+    OUTSIDE,
+    CurveSummary,
+    CurveTally,
+    tally_curves,
+)
+from mercer.spaces.modes import Filter
+from mercer.spaces.polynomials import Polynomials
+
+__all__ = ["Asked", "Gathered", "check_disjoint"]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Curves that were read, and what is public of them."""
+
+    curves: Curves
+    tally: CurveTally
+    polynomials: Polynomials
+    center: Floats
+    n: int
+    share: int = 1  # groups that one person may be in
+    note: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Whose presence is hidden."""
+        return self.curves.unit or "row"
+
+    def alone(self, promise: Promise) -> Promise:
+        """What is left for this group's noise: lattices of several groups add up (M3.5)."""
+        less = 1 - 0.002 * self.share if self.share > 1 else 1.0
+        return Promise(epsilon=promise["epsilon"], delta=promise["delta"] * less)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, checked before any curve is read."""
+
+    recipe: CurveRecipe
+    promise: Promise
+    bound: float
+    missing: str
+    outside: str
+    split: Split | None
+
+    @classmethod
+    def of(
+        cls, *, bound: object, epsilon: object, delta: object, unit: str | None,
+        kernel: object = "gaussian", scale: object = "auto", penalty: object = "auto",
+        eta: object = "auto", order: object = "noise-first", noise_kernel: object = None,
+        size: object = None, missing: object = "fill", outside: object = "clip",
+        choice_share: object = 0.2,
+    ) -> Asked:  # fmt: skip
+        if bound is None:
+            raise ValueError(
+                "bound is missing: how high curves can be is public and cannot be read from them; "
+                "give a bound on their root mean square, or choose one with mercer.curve_bound"
+            )
+        radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
+        if not 1e-100 <= radius <= 1e100:
+            raise ValueError(f"bound must be in [1e-100, 1e100], got {radius:g}; rescale")
+        recipe = CurveRecipe.of(
+            kernel, noise_kernel=noise_kernel, scale=scale, eta=eta, penalty=penalty, order=order,
+            size=size, pure=no_delta(delta),
+        )  # fmt: skip
+        promise = check_promise(recipe.mechanism, epsilon, delta)
+        rule = check_choice("missing", missing, MISSING)
+        beyond = check_choice("outside", outside, OUTSIDE)
+        split = None
+        if recipe.private:
+            if unit is not None or rule == "drop":
+                raise ValueError(
+                    "penalty='private-cv' makes folds by the curves' places; it goes neither with "
+                    "unit nor with missing='drop'; use 'auto', which is free"
+                )
+            split = Split.of("private-cv", recipe.mechanism, promise, choice_share)
+        return cls(recipe, promise, radius, rule, beyond, split)
+
+    def read(
+        self, curves: Curves, center: object, progress: Callable[[int], None] | None
+    ) -> Gathered:
+        self.recipe.check(curves.domain)
+        polynomials = self.recipe.polynomials(curves.domain)
+        middle = center_of(center, polynomials, curves.domain, curves.grid)
+        if self.recipe.private and not curves.fixed:
+            raise ValueError(
+                "penalty='private-cv' makes folds by the curves' places, which a damaged line of a "
+                "CSV file would move; use a Parquet file or a data frame, or penalty='auto'"
+            )
+        if progress is not None:
+            curves.progress(progress)
+        tally = tally_curves(
+            curves, polynomials, center=middle, bound=self.bound, missing=self.missing,
+            outside=self.outside, folds=FOLDS if self.recipe.private else 1,
+        )  # fmt: skip
+        n = tally.rows if self.missing != "drop" else tally.complete
+        if curves.unit is not None:
+            if self.missing == "drop":
+                raise ValueError("missing='drop' cannot be combined with unit; drop them first")
+            n = tally.persons
+        least = 2 * FOLDS if self.recipe.private else 2
+        if n < least:
+            what = f"different {curves.unit!r}" if curves.unit else "curves"
+            raise ValueError(f"curves must be at least {least} {what}, got {n}; nothing was spent")
+        if tally.rows > 1 << MOST_BITS:
+            raise ValueError(f"curves must be at most 2^{MOST_BITS}, got {tally.rows}")
+        return Gathered(curves, tally, polynomials, middle, n)
+
+    def shared(self, groups: int) -> Asked:
+        """For groups of which anybody may be in all: noise of each as if for that many.
+
+        A trifle more, since coordinates are snapped to a lattice in each of them.
+        """
+        if groups == 1:
+            return self
+        pure = self.recipe.mechanism.pure
+        stretch = groups if pure else math.sqrt(groups) * (1 + 1e-3)
+        return replace(self, recipe=replace(self.recipe, stretch=stretch))
+
+    def charge(self, groups: Sequence[Gathered], purse: Purse) -> Statement:
+        """For all groups together, before anything is drawn.
+
+        Noise of groups that share their persons is stretched, so that all of it together is one
+        event of the whole promise: Gaussian noise by the root of their number, pure by the number.
+        """
+        events = [self._noise_event(one) for one in groups]
+        whole: Event = PureEvent(self.promise["epsilon"])
+        if not self.recipe.mechanism.pure:
+            known = [event for event in events if isinstance(event, GaussianEvent)]
+            apart = [event.distance for event in known]
+            distance = max(apart) if groups[0].share == 1 else sum(apart)
+            whole = GaussianEvent(max(event.mu for event in known), distance)
+        return spend(
+            (whole,), purse, **self.promise, n=sum(one.n for one in groups), unit=groups[0].unit,
+            words=self.recipe.mechanism.words,
+            calibration=self.recipe.mechanism.calibration,
+            what=f"mean curves of {len(groups)} groups",
+        )  # fmt: skip
+
+    def _noise_event(self, one: Gathered) -> Event:
+        promise = one.alone(self.promise)
+        summary, _ = self._summary(one, self._known(one, promise), promise)
+        sensitivity = summary.sensitivity(self.recipe.mechanism.norm)
+        return self.recipe.mechanism.calibrate(sensitivity, summary.size, **promise).event
+
+    def release(self, read: Gathered, purse: Purse, paid: Statement | None = None) -> CurveRelease:
+        """Charge, add noise, smooth."""
+        if paid is not None:
+            paid = replace(paid, n=read.n, mechanism=paid.mechanism + read.note)
+        recipe, promise = self.recipe, read.alone(self.promise)
+        what = f"mean curve of {read.curves.value}"
+        known = None
+        if self.split is not None:
+            plain = CurveSummary(read.tally, n=read.n, unit=read.unit, size=read.polynomials.size)
+            sensitivity = plain.sensitivity(recipe.mechanism.norm)  # errors before the charge
+            recipe.mechanism.calibrate(sensitivity, plain.size, **self.split.noise)
+            paid = self.split.spend(
+                recipe.mechanism, purse, n=read.n, unit=read.unit, what=what, chosen="smoothing"
+            )
+            promise = self.split.noise
+            known = self._chosen(read, purse, promise)
+        else:
+            known = self._known(read, promise)
+        summary, frame = self._summary(read, known, promise)
+
+        def build(noisy: Floats, law: Law, statement: Statement) -> CurveRelease:
+            fields: dict[str, Any] = {
+                "domain": read.curves.domain, "privacy": statement, "raw": noisy, "law": law,
+                "polynomials": read.polynomials, "frame": frame, "order": recipe.order,
+                "noise_kernel": recipe.noise_kernel, "bound": self.bound, "center": read.center,
+                "value": read.curves.value,
+            }  # fmt: skip
+            if known is not None:
+                return CurveRelease(**fields, smoothing=known, choice=recipe.choice)
+            scales = recipe.scales(read.curves.domain)
+            scale = "auto" if scales is None else np.array(scales) * read.curves.domain.widths
+            return CurveRelease.smoothed(
+                **fields, kernel=recipe.kernel, scale=scale, eta=recipe.eta, penalty=recipe.penalty
+            )  # fmt: skip
+
+        return tell(
+            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
+        )
+
+    def _known(self, read: Gathered, promise: Promise) -> Filter | None:
+        """The smoothing, where it does not depend on what comes out; and a word if it is bad."""
+        recipe, polynomials = self.recipe, read.polynomials
+        frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
+        if recipe.choice == "auto":
+            recipe.warn_few(polynomials, frame, n=read.n, promise=promise)
+            return None
+        smoothing = recipe.ruled(read.curves.domain, polynomials, frame, n=read.n, promise=promise)
+        recipe.warn(smoothing, polynomials, frame, n=read.n, promise=promise)
+        return smoothing
+
+    def _chosen(self, read: Gathered, purse: Purse, promise: Promise) -> Filter:
+        """By cross-validation, for a share of the budget that is paid already."""
+        assert self.split is not None
+        recipe, polynomials = self.recipe, read.polynomials
+        filters = recipe.candidates(read.curves.domain, polynomials)
+        frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
+        errors = [recipe.error(f, polynomials, frame, n=read.n, promise=promise) for f in filters]
+        scores, moved = fold_scores(read.tally, polynomials, filters, errors, n=read.n)
+        choice = Exponential().calibrate(moved, epsilon=self.split.choice)
+        return filters[choice.choose(scores, purse.entropy)]
+
+    def _summary(
+        self, read: Gathered, known: Filter | None, promise: Promise
+    ) -> tuple[CurveSummary, Floats | None]:
+        recipe = self.recipe
+        frame = recipe.frame(read.polynomials, n=read.n, epsilon=promise["epsilon"])
+        encode = frame
+        if recipe.order == "paper":
+            assert known is not None
+            encode, _ = cameron_martin(known, recipe.noise_kernel, read.polynomials)
+        summary = CurveSummary(
+            read.tally,
+            n=read.n,
+            unit=read.unit,
+            size=read.polynomials.size,
+            encode=encode,
+            note=read.note,
+            stretch=recipe.stretch,
+        )
+        return summary, frame
+
+
+def check_disjoint(sources: Mapping[Any, Curves], unit: str) -> None:
+    """Which group a person is in is public, so it may be checked."""
+    seen: set[bytes | None] = set()
+    for source in sources.values():
+        own = {name for part in source.persons() for name in _spelt(part)}
+        own.discard(None)
+        if seen & own:
+            raise ValueError(
+                f"disjoint must be False: some {unit!r} is in more than one group, so the groups "
+                "cannot each have the whole budget"
+            )
+        seen |= own
+
+
+def _spelt(people: Any) -> list[bytes | None]:
+    """Names of persons as they are written: not all of them are UTF-8."""
+    import pyarrow as pa
+
+    names: list[bytes | None] = identities(people).cast(pa.large_binary()).to_pylist()
+    return names

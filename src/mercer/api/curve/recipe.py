@@ -1,0 +1,256 @@
+"""The public choices of a mean curve, checked before any curve is read.  M9, M12, M17."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count
+from mercer.noise.mechanisms import L2, Gaussian, Mechanism
+from mercer.noise.mechanisms.base import Promise
+from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
+from mercer.releases.curve.smoothing import ETAS
+from mercer.rules.curves import (
+    SIDES,
+    TYPICAL_SCALE,
+    cameron_martin,
+    coordinates_rule,
+    frame_of,
+    gain_of,
+    penalty_rule,
+    rule_penalties,
+)
+from mercer.spaces.kernels import Kernel
+from mercer.spaces.modes import CURVE_KERNELS, Filter, level_of
+from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
+
+__all__ = ["CurveRecipe"]
+
+_WORDS = ("auto", "rule", "private-cv")
+_SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
+_CANDIDATES = (0.05, 0.1, 0.2, 0.4), (1.0, 2.0), np.logspace(-6, 0, 7)
+
+
+@dataclass(frozen=True)
+class CurveRecipe:
+    """Public choices."""
+
+    kernel: str
+    noise_kernel: str
+    scale: object
+    eta: object
+    penalty: object  # a number, several, or one of "auto", "rule", "private-cv"
+    order: str
+    size: object
+    mechanism: Mechanism
+    stretch: float = 1.0  # of the noise, where several groups share the budget
+
+    @classmethod
+    def of(
+        cls,
+        kernel: object,
+        *,
+        noise_kernel: object,
+        scale: object,
+        eta: object,
+        penalty: object,
+        order: object,
+        size: object,
+        pure: bool,
+    ) -> CurveRecipe:
+        order = check_choice("order", order, ORDERS)
+        if isinstance(kernel, Kernel):  # its lengths are shares of the widths
+            if not isinstance(scale, str):
+                raise ValueError("scale must be left out where kernel is a Kernel: it has its own")
+            scale, kernel = kernel, kernel.name
+        name = check_choice("kernel", kernel, CURVE_KERNELS)
+        other = name if noise_kernel is None else check_choice("noise_kernel", noise_kernel, CURVE_KERNELS)  # fmt: skip  # noqa: E501
+        if order == "paper":
+            _check_paper(penalty, pure)
+            eta = 1.0 if isinstance(eta, str) and eta == "auto" else eta
+        elif noise_kernel is not None:
+            raise ValueError("noise_kernel is for order='paper'; leave it out")
+        recipe = cls(
+            name, other, scale, eta, penalty, order, size, L2() if pure else Gaussian()
+        )  # fmt: skip
+        recipe._check_words()
+        recipe._check_compatible()
+        return recipe
+
+    @property
+    def private(self) -> bool:
+        """Whether the smoothing is chosen from the curves, with budget."""
+        return isinstance(self.penalty, str) and self.penalty == "private-cv"
+
+    @property
+    def choice(self) -> str:
+        """How the smoothing comes about."""
+        if isinstance(self.penalty, str) and self.penalty != "auto":
+            return self.penalty
+        several = any(isinstance(v, str) for v in (self.scale, self.eta, self.penalty))
+        return "auto" if several and self.order == "noise-first" else "given"
+
+    def polynomials(self, domain: Domain) -> Polynomials:
+        """The functions that curves are seen through."""
+        d = domain.dimension
+        if self.size is None:
+            return Polynomials(SIDES[d])
+        sides = tuple(self.size) if isinstance(self.size, (list, tuple)) else (self.size,) * d
+        most = {1: MOST_FUNCTIONS // 2, 2: math.isqrt(MOST_FUNCTIONS)}[d]
+        if len(sides) != d:
+            raise ValueError(f"size must be one number for each of the {d} argument(s)")
+        hint = "polynomials along each argument"
+        return Polynomials(
+            tuple(check_count("size", side, least=4, most=most, hint=hint) for side in sides)
+        )
+
+    def frame(self, polynomials: Polynomials, *, n: int, epsilon: float) -> Floats | None:
+        """The functions whose coordinates are released; None for all."""
+        if self.order == "paper" or not self.mechanism.pure:
+            return None
+        many = coordinates_rule(polynomials, n=n, epsilon=epsilon / self.stretch)
+        return frame_of(polynomials, many)
+
+    def check(self, domain: Domain) -> None:
+        """Errors that follow from the domain, before any curve is read."""
+        self.scales(domain)
+        self.polynomials(domain)
+
+    def scales(self, domain: Domain) -> tuple[float, ...] | None:
+        """The kernel's lengths as shares of the widths; None where they are to be chosen."""
+        if isinstance(self.scale, Kernel):
+            if self.scale.dimension != domain.dimension:
+                raise ValueError(f"kernel must be of dimension {domain.dimension}")
+            return unit_scales(self.scale.lengths * domain.widths, domain)
+        return None if isinstance(self.scale, str) else unit_scales(self.scale, domain)
+
+    def etas(self) -> tuple[float, ...]:
+        """Powers to choose from."""
+        return ETAS if isinstance(self.eta, str) else (check_eta(self.eta),)
+
+    def candidates(self, domain: Domain, polynomials: Polynomials) -> list[Filter]:
+        """For a private choice."""
+        lengths, etas, shares = _CANDIDATES
+        scales = self.scales(domain)
+        every = [(h,) * domain.dimension for h in lengths] if scales is None else [scales]
+        powers = etas if isinstance(self.eta, str) else self.etas()
+        return [
+            self._filter(h, eta, float(share) * self._modes(h, polynomials).top**eta, polynomials)
+            for h in every for eta in powers for share in shares
+        ]  # fmt: skip
+
+    def ruled(self, domain: Domain, polynomials: Polynomials, frame: Floats | None,
+              *, n: int, promise: Promise) -> Filter:  # fmt: skip
+        """A filter given in full, or chosen by the public rule."""
+        scales = self.scales(domain) or (TYPICAL_SCALE,) * domain.dimension
+        found = self._filter(scales, 1.0, 1.0, polynomials).seen(polynomials, frame)
+        best: tuple[float, Filter] | None = None
+        for eta in self.etas():
+            if isinstance(self.penalty, str):
+                penalties = rule_penalties(found, eta)
+            else:
+                penalties = np.array([check_penalty(self.penalty)])
+            filters = [self._filter(scales, eta, float(phi), polynomials) for phi in penalties]
+            noise = np.array([self.error(f, polynomials, frame, n=n, promise=promise) for f in filters])  # fmt: skip  # noqa: E501
+            risk, penalty = penalty_rule(found, noise, penalties, eta)
+            if best is None or risk < best[0]:
+                best = (risk, self._filter(scales, eta, penalty, polynomials))
+        assert best is not None
+        return best[1]
+
+    def error(self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None,
+              *, n: int, promise: Promise) -> float:  # fmt: skip
+        """Expected squared error that privacy adds, in units of the squared bound: public."""
+        if self.order == "paper":
+            encode, decode = cameron_martin(smoothing, self.noise_kernel, polynomials)
+            multiplier = self.stretch * self.mechanism.multiplier(len(encode), **promise)
+            return (multiplier * 2 / n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
+        found = smoothing.seen(polynomials, frame)
+        multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **promise)
+        return (multiplier * 2 / n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
+
+    def warn(self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None,
+             *, n: int, promise: Promise) -> None:  # fmt: skip
+        """Say so, before anything is spent, where the noise would be larger than any curve."""
+        noise = math.sqrt(self.error(smoothing, polynomials, frame, n=n, promise=promise))
+        if noise <= 1:
+            return
+        words = (
+            f"penalty = {smoothing.penalty:.3g} with {n} curves: the noise for privacy has a root "
+            f"mean square of {noise:.3g} times the bound, more than any curve can have"
+        )
+        found = smoothing.seen(polynomials, frame)
+        for penalty in rule_penalties(found, smoothing.eta):
+            larger = replace(smoothing, penalty=float(penalty))
+            if penalty > smoothing.penalty and self.error(larger, polynomials, frame, n=n, promise=promise) < 0.04:  # fmt: skip  # noqa: E501
+                words += f"; a penalty of {penalty:.2g} would bring it to a fifth of the bound"
+                break
+        else:
+            words += "; no penalty mends that: use a larger epsilon, or more curves"
+        warnings.warn(words, PrivacyWarning, stacklevel=4)
+
+    def warn_few(
+        self, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
+    ) -> None:
+        """Where even one coordinate would be mostly noise."""
+        size = polynomials.size if frame is None else len(frame)
+        noise = self.stretch * self.mechanism.multiplier(size, **promise) * 2 / n
+        if noise > 0.5:
+            warnings.warn(
+                f"{n} curves are few for this promise: the noise of the mean's every coordinate "
+                f"has a standard deviation of {noise:.2g} times the bound; use a larger epsilon, "
+                "or a smaller bound around a public center",
+                PrivacyWarning,
+                stacklevel=6,
+            )
+
+    def _filter(
+        self, scales: tuple[float, ...], eta: float, penalty: float, polynomials: Polynomials
+    ) -> Filter:
+        level = self.order == "noise-first" and level_of(polynomials)
+        return Filter(self.kernel, scales, eta, penalty, level)
+
+    def _modes(self, scales: tuple[float, ...], polynomials: Polynomials) -> Any:
+        return Filter(self.kernel, scales, 1.0, 1.0).modes(polynomials)
+
+    def _check_words(self) -> None:
+        if isinstance(self.scale, str):
+            check_choice("scale", self.scale, ("auto",))
+        if isinstance(self.eta, str):
+            check_choice("eta", self.eta, ("auto",))
+        else:
+            check_eta(self.eta)
+        if isinstance(self.penalty, str):
+            check_choice("penalty", self.penalty, _WORDS)
+        elif isinstance(self.penalty, Sequence):
+            raise TypeError("penalty must be a number or one of 'auto', 'rule', 'private-cv'")
+        else:
+            check_penalty(self.penalty)
+
+    def _check_compatible(self) -> None:
+        """Mirshani et al., Theorem 3.1: the estimate must lie in the noise's space."""
+        power = min(self.etas())
+        reach = power * (2 * _SMOOTHNESS[self.kernel] + 1)
+        if reach < _SMOOTHNESS[self.noise_kernel] + 0.5:
+            raise ValueError(
+                f"noise_kernel = {self.noise_kernel!r} is not compatible with an estimate smoothed "
+                f"by {self.kernel!r}: the estimate need not lie in the Cameron-Martin space of "
+                "the noise, and then no amount of noise makes it private (Mirshani et al., Theorem "
+                f"3.1); use {self.kernel!r} or a rougher kernel for the noise"
+            )
+
+
+def _check_paper(penalty: object, pure: bool) -> None:
+    if pure:
+        raise ValueError("order='paper' adds Gaussian noise and needs a delta; give delta=1e-6")
+    if isinstance(penalty, str) and penalty == "auto":
+        raise ValueError(
+            "penalty is missing: order='paper' smooths before the noise, so it cannot be chosen "
+            "from the result; give a number, 'rule' or 'private-cv'"
+        )

@@ -1,0 +1,1 @@
+"""`mercer.density`: arguments, the public choices, the plan."""

@@ -1,0 +1,279 @@
+"""Live releases: data and a budget in, an object that answers questions out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mercer.api.calls import call
+from mercer.api.density.call import count_of, density, tally_of
+from mercer.api.density.recipe import Recipe, dimension_of
+from mercer.api.expected import of_density
+from mercer.columns.domain import Domain
+from mercer.columns.reading import Reading
+from mercer.common.checks import check_choice, check_epsilon
+from mercer.door.publish import LedgerLike, Purse, commit
+from mercer.noise import entropy
+from mercer.noise.mechanisms.base import check_promise, no_delta
+from mercer.noise.mechanisms.gaussian import GaussianNoise
+from mercer.online.base import CoordinatesLive, LiveRelease, reopened
+from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
+from mercer.online.machines import MachineLive
+from mercer.online.markov import MarkovLive
+from mercer.online.store import LiveError, Store, check_name, is_name, store_of, taken
+from mercer.releases.machine.release import MachineRelease
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import PointValues
+from mercer.spaces.bases import Grid
+from mercer.spaces.kernels import KERNELS, MaternKernel
+
+__all__ = ["live", "live_names", "open_live"]
+
+_ROUTES = ("auto", "coordinates", "markov", "cholesky")
+
+
+@call(of_density)
+def live(
+    data: object,
+    *,
+    bounds: object = None,
+    epsilon: object = None,
+    delta: object = None,
+    bandwidth: object = "auto",
+    kernel: str = "gaussian",
+    smoother: str | None = None,
+    boundary: str | None = None,
+    columns: object = None,
+    unit: str | None = None,
+    missing: str = "zero",
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    route: str = "auto",
+    store: str | os.PathLike[str] | Store | None = None,
+    name: str | None = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> LiveRelease:
+    """Release a density that answers at any point, any time, the same for ever (M7).
+
+    All of the path is paid for once, here; questions are free.
+
+    Parameters
+    ----------
+    data, bounds, epsilon, delta, bandwidth, smoother, boundary, columns, unit, missing
+        As in `mercer.density`.  Or a released classifier or regression alone, which is public: the
+        store keeps it and answers from it.
+    kernel
+        Kernel of the noise.  "gaussian" (default): answers come from released coordinates, with
+        or without delta.  "exponential", "matern32", "matern52" (with delta): rougher paths that
+        are drawn where they are asked for.
+    route
+        "auto" (default): "coordinates" for the Gaussian kernel, "markov" for the others on one
+        column, "cholesky" on two and three.  "cholesky" works for every kernel with
+        boundary="open", up to 8192 points; question number i takes time i^2, and its store holds
+        counts of the records.
+    store
+        A file (SQLite) or a postgresql:// URL; answers are on the disk before they are returned.
+        None: this process's memory, for trying things out.  A file is readable by its owner alone.
+    name
+        Of this live release in the store; that of the file where it is left out, or "live".
+    na_values, outside, formats, insist, dry_run, rng, ledger, dataset, progress
+        As in `mercer.density`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> path = mercer.live([34.0, 51.5, 42.0, 67.0], bounds=(0, 100), epsilon=1, delta=1e-6,
+    ...                    bandwidth=10, kernel="matern32")
+    >>> bool(path.ask(42.0) == path.ask([10.0, 42.0])[1])
+    True
+
+    """
+    if isinstance(data, MachineRelease):
+        if not (bounds is None and epsilon is None and delta is None and ledger is None):
+            raise ValueError(
+                "a released machine is public already: give store and name, no bounds, epsilon, "
+                "delta or ledger"
+            )
+        name = check_name(_default_name(store) if name is None else name)
+        with _opened(store) as keeper:
+            keeper.prepare()
+            if name in keeper.names():
+                raise LiveError(taken(name, keeper.where))
+            return MachineLive.start(keeper, name, data)
+    way = _route(route, kernel, dimension_of(bounds), delta)
+    check_epsilon(epsilon)
+    name = check_name(_default_name(store) if name is None else name)
+    with _opened(None if dry_run else store) as keeper:
+        keeper.prepare()
+        if name in keeper.names():
+            raise LiveError(taken(name, keeper.where))
+        options: dict[str, Any] = {
+            "bounds": bounds, "epsilon": epsilon, "delta": delta, "bandwidth": bandwidth,
+            "kernel": kernel, "smoother": smoother, "columns": columns, "unit": unit,
+            "missing": missing, "na_values": na_values, "outside": outside, "formats": formats,
+            "insist": insist, "dry_run": dry_run, "rng": rng, "ledger": ledger, "dataset": dataset,
+            "progress": progress,
+        }  # fmt: skip
+        if way == "cholesky":
+            if boundary not in (None, "open"):
+                raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
+            return _cholesky(data, keeper, name, **options)
+        if way == "coordinates":
+            release = density(data, **options, boundary=boundary)
+            return CoordinatesLive.start(keeper, name, release)
+        release = density(data, **options, boundary=boundary, basis="grid")
+        assert isinstance(release.basis, Grid)
+        error = release.basis.interpolation(KERNELS[smoother or "gaussian"](release.covariance))
+        made = MarkovLive.start(keeper, name, release, error=error)
+        if rng is not None:
+            made.follow(entropy.resolve(rng))
+        return made
+
+
+def _cholesky(
+    data: object,
+    store: Store,
+    name: str,
+    *,
+    bounds: object,
+    epsilon: object,
+    delta: object,
+    bandwidth: object,
+    kernel: str,
+    smoother: str | None,
+    columns: object,
+    unit: str | None,
+    missing: str,
+    na_values: object,
+    outside: str,
+    formats: object,
+    insist: bool,
+    dry_run: bool,
+    rng: object,
+    ledger: LedgerLike,
+    dataset: str | None,
+    progress: Callable[[int], None] | None,
+) -> CholeskyLive:
+    """f_D kept as counts, and noise for all points that will ever be asked, paid for."""
+    if isinstance(bandwidth, str) and bandwidth not in ("auto", "rule"):
+        raise ValueError(
+            "bandwidth must be a number, one number a column, 'auto' or 'rule' with "
+            f"route='cholesky', got {bandwidth!r}"
+        )
+    check_choice("missing", missing, ("zero", "drop"))
+    source, dimension = entropy.resolve(rng), dimension_of(bounds)
+    counts = dry_run and missing == "drop"  # of complete rows, which are public
+    reading = Reading.of(
+        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
+    )
+    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    word = "rule" if isinstance(bandwidth, str) else bandwidth
+    recipe = Recipe.of(
+        kernel, smoother, "open", "landmarks", None, word, "gaussian",
+        delta=delta, dimension=dimension,
+    )  # fmt: skip
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    rows = open_rows(
+        data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
+    )
+    domain = Domain.of(bounds, rows.names)
+    recipe.check(domain)
+    tally = tally_of(rows, domain, progress)
+    n = count_of(tally, rows, missing)
+    basis, shape = recipe.build(domain, n=n, **promise)
+    values = PointValues.of(tally, shape, n=n)
+    sensitivity = point_sensitivity(values, shape, basis.kernel, n)
+    noise, statement = commit(
+        sensitivity, recipe.mechanism, LIMIT, purse, promise=promise, n=n,
+        unit=rows.unit or "row", what=f"live density of {' and '.join(domain.names)}",
+    )  # fmt: skip
+    assert isinstance(noise, GaussianNoise)
+    return CholeskyLive.start(
+        store, name, domain=domain, kernel=basis.kernel, smoother=shape, values=values,
+        noise=noise, statement=statement, entropy=source,
+    )  # fmt: skip
+
+
+def _default_name(store: object) -> str:
+    """`ages` for ages.db."""
+    if isinstance(store, (str, os.PathLike)) and "://" not in os.fspath(store):
+        stem = Path(os.fspath(store)).stem
+        return stem if is_name(stem) else "live"
+    return "live"
+
+
+def _route(route: object, kernel: object, dimension: int | None, delta: object) -> str:
+    """How questions are answered: public, and checked before any record is read."""
+    way = check_choice("route", route, _ROUTES)
+    shape = check_choice("kernel", kernel, tuple(KERNELS))
+    markov = issubclass(KERNELS[shape], MaternKernel)
+    if way == "auto":
+        way = "coordinates" if not markov else "markov" if dimension in (None, 1) else "cholesky"
+    if way == "markov" and not (markov and dimension in (None, 1)):
+        raise ValueError(
+            "route='markov' needs one column and kernel='exponential', 'matern32' or 'matern52'; "
+            "leave route out"
+        )
+    if way == "coordinates" and markov:
+        raise ValueError(
+            f"route='coordinates' needs kernel='gaussian', got {shape!r}: a rough path has more to "
+            "it than any coordinates; leave route out"
+        )
+    if way != "coordinates" and no_delta(delta):
+        raise ValueError(
+            f"delta is missing: live answers by {way!r} have Gaussian noise, which needs a delta, "
+            "for example 1e-6; for pure differential privacy use kernel='gaussian' without route"
+        )
+    return way
+
+
+def open_live(store: str | os.PathLike[str] | Store, name: str | None = None) -> LiveRelease:
+    """Go on with a live release, in this process or another.
+
+    `name` may be left out where the store has one.
+    """
+    with _opened(store) as keeper:
+        if name is None:
+            names = keeper.names()
+            if not names:
+                raise LiveError(
+                    f"store {keeper.where!r} holds no live release yet; make one with mercer.live, "
+                    "or on the command line with mercer live"
+                )
+            if len(names) > 1:
+                have = ", ".join(map(repr, names))
+                raise LiveError(
+                    f"name must say which live release of {keeper.where!r} to open; it has {have}"
+                )
+            name = names[0]
+        return reopened(keeper, check_name(name))
+
+
+def live_names(store: str | os.PathLike[str] | Store) -> tuple[str, ...]:
+    """Names of the live releases in a store."""
+    with _opened(store) as keeper:
+        names = keeper.names()
+    if keeper is not store:
+        keeper.close()
+    return names
+
+
+@contextmanager
+def _opened(store: str | os.PathLike[str] | Store | None) -> Iterator[Store]:
+    """A store; one that was opened here is closed if nothing comes of it."""
+    keeper = store_of(store)
+    try:
+        yield keeper
+    except BaseException:
+        if keeper is not store:
+            keeper.close()
+        raise

@@ -1,0 +1,1 @@
+"""`mercer.classifier` and `mercer.regression`."""

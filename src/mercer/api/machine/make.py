@@ -1,0 +1,160 @@
+"""How any kernel machine is learnt and released.  M8, M12."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.api.density.call import count_of
+from mercer.api.density.recipe import dimension_of
+from mercer.api.machine.recipe import MachineRecipe
+from mercer.columns.domain import MOST_COLUMNS, Domain
+from mercer.columns.reading import Reading
+from mercer.common.checks import Floats, check_choice
+from mercer.door.publish import LedgerLike, Purse, Rehearsed, perturb, publish, spend
+from mercer.noise import entropy
+from mercer.noise.laws import Law
+from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms.base import check_promise
+from mercer.noise.mechanisms.objective import TiltedNoise
+from mercer.promise.events import ApproximateEvent, Event, PureEvent
+from mercer.promise.statement import Statement
+from mercer.releases.findings import tell
+from mercer.releases.machine.release import MachineRelease
+from mercer.sensitive.answers import Answer
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import Examples, MachineSummary, held_scores
+from mercer.sources.targets import Target
+
+__all__ = ["learn"]
+
+
+def learn(
+    X: object,
+    y: object,
+    target: Target,
+    recipe: MachineRecipe,
+    build: Callable[[dict[str, Any]], Any],
+    what: str,
+    *,
+    bounds: object,
+    epsilon: object,
+    delta: object,
+    columns: object,
+    unit: str | None,
+    missing: str,
+    rng: object,
+    ledger: LedgerLike,
+    dataset: str | None,
+    progress: Callable[[int], None] | None,
+    reading: Reading,
+    insist: bool,
+    dry_run: bool,
+) -> Any:
+    """Read, check, charge, learn; `build` makes the release of what all machines have."""
+    check_choice("missing", missing, ("zero", "drop"))
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    source = entropy.resolve(rng)
+    purse = Purse.of(source, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=dry_run)
+    chosen = isinstance(recipe.penalty, tuple)
+    if chosen and (unit is not None or missing == "drop"):
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place; it goes neither "
+            "with unit nor with missing='drop'; give one penalty or 'rule'"
+        )
+    one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
+    dimension = None if one_pair else dimension_of(bounds)
+    rows = open_rows(
+        X,
+        columns=columns,
+        unit=unit,
+        dimension=dimension,
+        bounds=bounds,
+        answer=Answer(y, target),
+        reading=reading,
+    )
+    if columns is None and one_pair and len(rows.names) > 1 and not isinstance(X, np.ndarray):
+        raise ValueError(
+            "columns is missing: name the columns to learn from, or give bounds for each of them: "
+            "(lower, upper) alone would take in every column there is, names and numbers of "
+            "persons too"
+        )
+    if chosen and not rows.fixed:
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place, which a damaged "
+            "line of a CSV file would move; use a Parquet file or a data frame, one penalty, or "
+            "'rule'"
+        )
+    spread: Any = [bounds] * len(rows.names) if one_pair else bounds
+    domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
+    recipe.check(domain)
+    if progress is not None:
+        rows.progress(progress)
+    examples = Examples(rows, domain, "learnt" if chosen else "all")
+    n = count_of(examples, rows, missing)
+    features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
+    penalties = recipe.candidates(features, n=n, promise=promise)
+    persons = rows.unit is not None
+    moves = persons or not rows.fixed
+    limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
+    for _ in range(25):  # the rule's penalty, or the next that doubles can solve
+        if recipe.penalty is not None or recipe.sound(limits, promise):
+            break
+        penalties = (1.15 * penalties[0],)
+        limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
+    recipe.warn(limits, promise)
+    summary = MachineSummary(examples, limits, unit=rows.unit or "row")
+    held = Examples(rows, domain, "held") if chosen else None
+    whole = n + (held.rows if held is not None else 0)
+    how = "private" if chosen else "given" if recipe.penalty is not None else "rule"
+
+    def releases(noisy: Floats, law: Law, statement: Statement) -> list[MachineRelease]:
+        """One for each penalty, of weights that were noised times their penalties."""
+        out = []
+        for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
+            share = float(law.deviations(len(noisy))[0] / law.deviations(len(part))[0])
+            fields = {
+                "domain": domain, "privacy": statement, "features": features,
+                "losses": recipe.losses, "coordinates": part,
+                "noise": replace(law, scale=law.scale * share), "method": recipe.method,
+                "penalty": penalty, "choice": how, "gap": limits.gap, "shrink": False,
+            }  # fmt: skip
+            out.append(build(fields))
+        return out
+
+    def drawn() -> Any:
+        paid = None
+        if held is not None:
+            event: Event = (
+                ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
+            )
+            words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
+            words += (
+                f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
+            )
+            recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
+            paid = spend(
+                (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
+                words=words,
+            )  # fmt: skip
+        if recipe.method == "objective":
+            made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
+        else:
+            made = publish(
+                summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
+            )
+        if held is None:
+            return tell(made[0])
+        machines = limits.machines[: len(recipe.losses)]
+        scores, moved = held_scores(held, features, machines, [release.weights for release in made])
+        choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
+        return tell(made[choice.choose(scores, source)])
+
+    try:
+        return drawn()
+    except Rehearsed as dry:
+        dry.expected = recipe.expected(limits, promise)
+        raise

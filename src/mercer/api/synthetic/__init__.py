@@ -1,0 +1,1 @@
+"""`mercer.synthetic`."""

@@ -1,0 +1,180 @@
+"""How a synthetic table is made: read, charge, add noise, weigh.  M10, M12, M17."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mercer.api.bandwidths import Split
+from mercer.api.synthetic.recipe import TableRecipe
+from mercer.common.checks import Floats
+from mercer.door.laws import draw_laws
+from mercer.door.publish import Purse, publish
+from mercer.noise.laws import Law
+from mercer.noise.mechanisms import Geometric
+from mercer.noise.mechanisms.base import Promise, check_promise
+from mercer.promise.accountants import replace_one
+from mercer.promise.statement import Statement
+from mercer.releases.findings import tell
+from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding
+from mercer.releases.synthetic.reduced.space import Space
+from mercer.releases.synthetic.refinement import refined
+from mercer.releases.synthetic.release import TableRelease
+from mercer.releases.synthetic.weights import placed
+from mercer.sensitive.records import Records
+from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
+from mercer.sensitive.summaries.embedding import (
+    EmbeddingSummary,
+    Landmarks,
+    Waves,
+    tally_records,
+)
+from mercer.spaces.column_laws import ColumnLaws
+from mercer.spaces.designs import spread
+from mercer.spaces.record_kernels import RecordKernel
+
+__all__ = ["Asked"]
+
+# no warning: after the charge, `python -W error` would make it an exception, and lose the release
+_LEVEL = "; noise left nothing of the records: equal weights on public records"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, checked before any record is read."""
+
+    recipe: TableRecipe
+    promise: Promise
+    split: Split | None
+
+    @classmethod
+    def of(
+        cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object
+    ) -> Asked:
+        promise = check_promise(recipe.mechanism, epsilon, delta)
+        split = None
+        if recipe.follows:
+            split = Split.of("private-scott", recipe.mechanism, promise, choice_share)
+        return cls(recipe, promise, split)
+
+    def release(
+        self, records: Records, purse: Purse, progress: Callable[[int], None] | None,
+        polish: dict[str, Any],
+    ) -> TableRelease:  # fmt: skip
+        """Read, charge, add noise, weigh."""
+        recipe, promise, paid = self.recipe, self.promise, None
+        what = f"synthetic table of {', '.join(recipe.domain.names)}"
+        if progress is not None:
+            records.progress(progress)
+        laws = None
+        if self.split is not None:
+            counts = count_columns(records)
+            records.progress(lambda _rows: None)  # once is enough
+            n = _known(counts.persons if records.unit else counts.rows)
+            self._check(counts, n)
+            paid = self.split.spend(
+                recipe.mechanism,
+                purse,
+                n=n,
+                unit=records.unit or "row",
+                what=what,
+                chosen="landmarks and scales",
+                by=f"laws of the columns, {Geometric().words}",
+            )
+            promise = self.split.noise
+            laws = draw_laws(counts, epsilon=self.split.choice, entropy=purse.entropy)
+        kernel, marks = recipe.record_kernel(laws), recipe.marks(laws)
+        how, landmarks = recipe.features(kernel, marks)
+        tally = tally_records(records, how)
+        n = _known(tally.persons if records.unit else tally.rows)
+        seen = how
+        if isinstance(how, Landmarks):
+            seen = recipe.kept(how, n=n, epsilon=promise["epsilon"])
+        summary = EmbeddingSummary(tally, n=n, unit=records.unit or "row", how=seen)
+
+        def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
+            if isinstance(seen, Landmarks):
+                return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
+            return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
+
+        return tell(
+            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
+        )
+
+    def _check(self, counts: ColumnCounts, n: int) -> None:
+        """What is wrong with the promise is found before the charge: the laws come after it."""
+        assert self.split is not None
+        cells = sum(len(part) for part in counts.counts)
+        Geometric().calibrate(counts.sensitivity(), cells, epsilon=self.split.choice)
+        size = self.recipe.waves + 1 if self.recipe.method == "features" else self.recipe.size
+        moved = replace_one(2 / n, norm=self.recipe.mechanism.norm)
+        self.recipe.mechanism.calibrate(moved, size, **self.split.noise)
+
+    def _weighed(
+        self, kernel: RecordKernel, how: Landmarks, places: tuple[Floats, Floats], noisy: Floats,
+        law: Law, statement: Statement,
+    ) -> TableRelease:  # fmt: skip
+        recipe = self.recipe
+        embedding = LandmarkEmbedding.of(noisy, how.span, law)
+        landmarks, marks = places
+        codes, weight = placed(
+            embedding, kernel, landmarks, marks, recipe.style, recipe.bound, size=recipe.size
+        )
+        if recipe.public is None and recipe.style in ("positive", "l1"):
+            codes, weight = refined(
+                embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
+            )
+        return TableRelease(
+            recipe.domain, statement, kernel, recipe.method, embedding,
+            None if codes is landmarks else landmarks, codes, weight, recipe.style, recipe.bound,
+        )  # fmt: skip
+
+    def _reduced(
+        self, kernel: RecordKernel, how: Waves, laws: ColumnLaws | None, noisy: Floats, law: Law,
+        statement: Statement, polish: dict[str, Any],
+    ) -> TableRelease:  # fmt: skip
+        from mercer.releases.synthetic.reduced.search import reduce
+
+        recipe = self.recipe
+        found = reduce(
+            noisy, how.span.frequencies, _space(kernel, laws), size=recipe.size,
+            weights=recipe.style, bound=recipe.bound, noise=float(law.deviations(len(noisy))[0]),
+            **polish,
+        )  # fmt: skip
+        if found.level:
+            statement = replace(statement, mechanism=statement.mechanism + _LEVEL)
+        embedding = WaveEmbedding(noisy, law, how.span.frequencies)
+        return TableRelease(
+            recipe.domain, statement, kernel, recipe.method, embedding, None, found.codes,
+            found.weights, recipe.style, recipe.bound,
+        )  # fmt: skip
+
+
+def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:
+    """Where synthetic records may lie, for the search of a reduced set."""
+    domain = kernel.domain
+    free = [
+        j
+        for j, column in enumerate(domain.columns)
+        if column.numeric and column.ends[0] < column.ends[1]
+    ]
+    ends = [domain.columns[j].ends for j in free]
+    records = None if laws is None else laws.records
+    return Space(
+        embed=kernel.embed,
+        draw=lambda n: spread(domain, n, label=2, records=records),
+        snap=domain.snap,
+        free=tuple(free),
+        lower=tuple(low for low, _ in ends),
+        upper=tuple(high for _, high in ends),
+        slope=tuple(1 / kernel.scales[j] / (b - a) for j, (a, b) in zip(free, ends, strict=True)),
+        place=tuple(domain.slices[j].start for j in free),
+        step=tuple(0.0 if domain.columns[j].continuous else 1.0 for j in free),
+    )
+
+
+def _known(n: int) -> int:
+    if n < 2:
+        raise ValueError(f"table must have at least 2 records, got {n}; nothing was spent")
+    return n

@@ -1,0 +1,300 @@
+"""Records and a weaker promise in, counts and numbers out.  M14, M16, M18.
+
+Random differential privacy (Hall's thesis, Chapter 5) is not differential privacy: see
+docs/weaker.md.  No function here takes a ledger, on purpose: a ledger promises that its total
+holds for all data sets, and a release that fails for a share gamma of them would void it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from mercer.api.calls import call
+from mercer.api.counts.asked import Question, name_of
+from mercer.api.counts.single import condition_of, counted
+from mercer.api.expected import of_count, of_histogram, of_statistic
+from mercer.columns.bins import axis_of
+from mercer.columns.cells import MOST_LISTED, Axes
+from mercer.columns.kinds import Numeric
+from mercer.columns.reading import Reading
+from mercer.columns.rules import FAR
+from mercer.columns.table import TableDomain
+from mercer.common.checks import check_choice, check_epsilon
+from mercer.door.counts import check_worth
+from mercer.door.weaker import (
+    Weaker,
+    check_unclaimed,
+    publish_random_cells,
+    publish_random_count,
+    publish_random_statistic,
+)
+from mercer.noise import entropy
+from mercer.noise.mechanisms.counts import calibrate_counts
+from mercer.promise.events import Sensitivity
+from mercer.promise.weaker_rules import check_gamma, check_weaker, rarest
+from mercer.releases.counts.histogram import HistogramRelease
+from mercer.releases.counts.number import CountRelease
+from mercer.releases.counts.statistic import StatisticRelease
+from mercer.sensitive.records import open_records
+from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
+from mercer.sensitive.summaries.paired_values import paired_values
+
+__all__ = ["random_histogram", "random_proportion", "random_statistic"]
+
+METHODS = ("exact", "asymptotic")
+
+
+@call(of_count)
+def random_proportion(
+    data: object,
+    *,
+    where: Mapping[str, Any] | None = None,
+    epsilon: object = None,
+    gamma: object = None,
+    weaker_promise: object = None,
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    na_values: object = None,
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    progress: Callable[[int], None] | None = None,
+) -> CountRelease:
+    """Release the share of records that a condition holds for, under a weaker promise.
+
+    The share is told exactly where it is rare, 2 (share + 1 / n) <= gamma, so that the few it
+    holds for may be seen; otherwise with two-sided geometric noise of scale 1 / epsilon on the
+    count (thesis, Proposition 5.2.1).  There is no `ledger`: no ledger can count this.
+
+    Parameters
+    ----------
+    data, where, columns, counts
+        As in `mercer.proportion`.
+    epsilon, gamma
+        The promise: (epsilon, gamma)-random differential privacy.  With probability 1 - gamma
+        over independent draws of all records and one more, exchanging one for that changes no
+        probability by more than the factor e^epsilon.
+    weaker_promise
+        True, said in so many words: it is required.
+    unit
+        Column that names the person (M16): then persons are the draws.
+    insist
+        Release even where noise must drown the count, or where n and gamma say that no count
+        would be exact, so that `mercer.proportion` promises more at the same noise.
+    na_values, formats, dry_run, rng, progress
+        As in `mercer.proportion`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> ill = [True] * 3 + [False] * 997
+    >>> share = mercer.random_proportion(ill, epsilon=1, gamma=0.05, weaker_promise=True)
+    >>> share.value, share.privacy.short
+    (0.003, 'WEAKER PROMISE: random DP, epsilon = 1, gamma = 0.05, one row')
+
+    """
+    check_weaker(weaker_promise, "the few that a rare condition holds for")
+    share = check_gamma(gamma)
+    axes, words = condition_of(data, where, columns)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    ask = _question(axes, epsilon, unit, counts, "zero", insist, reading)
+    source = entropy.resolve(rng)
+    check_unclaimed(data, source)
+    one = Sensitivity(1.0, norm="l1")
+    noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon)
+    number, n = counted(ask, data, truths=where is None, progress=progress)
+    _check_gain(n, 1, share, "mercer.proportion", insist=ask.insist)
+    check_worth(noise, n, None, insist=ask.insist)
+    what = f"proportion of {words}"
+    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source, what, insist, dry_run)
+    return publish_random_count(number, noise, weaker, words=words)
+
+
+@call(of_histogram)
+def random_histogram(
+    values: object,
+    *,
+    bins: object = None,
+    categories: object = None,
+    epsilon: object = None,
+    gamma: object = None,
+    weaker_promise: object = None,
+    bounds: object = None,
+    other: str | None = None,
+    outside: str = "clip",
+    columns: str | None = None,
+    counts: str | None = None,
+    unit: str | None = None,
+    missing: str = "zero",
+    na_values: object = None,
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    progress: Callable[[int], None] | None = None,
+) -> HistogramRelease:
+    """Release the histogram of one column, under a weaker promise.
+
+    Of k cells those with a share of at most gamma / 2k - 1 / n are told exactly, so that people
+    whose values are rare may be seen; the others get two-sided geometric noise of scale
+    2 / epsilon (thesis, Proposition 5.2.3).  `release.exact` says which.  Where most cells are
+    empty, `mercer.histogram(..., sparse=True)` is nearly as accurate and promises differential
+    privacy.  There is no `ledger`: no ledger can count this.
+
+    Parameters
+    ----------
+    values, bins, categories, bounds, other, outside, columns, counts, missing, na_values
+        As in `mercer.histogram`.
+    formats, dry_run, rng, progress
+        As in `mercer.histogram`.
+    epsilon, gamma, weaker_promise, insist
+        As in `mercer.random_proportion`.
+    unit
+        Column that names the person (M16): then persons are the draws, and each counts in one of
+        their rows, drawn at random.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> ages = [34, 51, 42, 38, 55, 47, 40] * 1000 + [97]
+    >>> promise = {"epsilon": 1, "gamma": 0.05, "weaker_promise": True}
+    >>> release = mercer.random_histogram(ages, bins=[0, 20, 40, 60, 80, 100], **promise)
+    >>> release.exact.tolist(), int(release.counts[4])
+    ([True, False, False, True, True], 1)
+
+    """
+    check_weaker(weaker_promise, "people whose values are rare, who may be seen exactly")
+    share = check_gamma(gamma)
+    name = name_of(values, columns)
+    axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)  # fmt: skip  # noqa: E501
+    axes = Axes((axis,))
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    ask = _question(axes, epsilon, unit, counts, missing, insist, reading)
+    if axes.cells > MOST_LISTED:
+        raise ValueError(f"there are {axes.cells} cells, too many to list (at most {MOST_LISTED})")
+    source = entropy.resolve(rng)
+    check_unclaimed(values, source)
+    empty = CellCounts(axes)
+    noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon)
+    tally = count_cells(
+        ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(source)
+    )
+    n = ask.n(tally)
+    _check_gain(n, axes.cells, share, "mercer.histogram", insist=ask.insist)
+    check_worth(noise, n, None, insist=ask.insist)
+    what = f"histogram of {name}"
+    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source, what, insist, dry_run)
+    return publish_random_cells(tally, noise, weaker, complete=ask.missing == "drop")
+
+
+@call(of_statistic)
+def random_statistic(
+    values: object,
+    *,
+    statistic: str | Callable[[Any], Any] = "mean",
+    change: Callable[[Any, Any], Any] | None = None,
+    epsilon: object = None,
+    gamma: object = None,
+    weaker_promise: object = None,
+    method: str = "exact",
+    columns: str | None = None,
+    na_values: object = None,
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    progress: Callable[[int], None] | None = None,
+) -> StatisticRelease:
+    """Release a mean, or a statistic of one's own, of a column without bounds.
+
+    Noise is made for a quantile of the changes h(x, x') that n / 2 pairs of records would make to
+    n times the statistic: thesis, Section 5.3.  People far out may be seen.  A value that is
+    missing or infinite counts as 0.  There is no `ledger`: no ledger can count this.
+
+    Parameters
+    ----------
+    values
+        As in `mercer.histogram`; read into memory.  A row is a draw: one a person.
+    statistic, change
+        "mean" (default).  Or a function of an array of values that gives one number for any of
+        them, together with `change(x, y)`, which gives for two arrays of values how far exchanging
+        each x for its y moves n times the statistic at most, whatever the other records are.  That
+        it does is the caller's promise.
+    epsilon, gamma, weaker_promise
+        As in `mercer.random_proportion`.
+    method
+        "exact" (default): the least quantile for which three further pairs are below it with
+        probability 1 - gamma, which makes the promise hold at every n >= 6 / gamma, noise of scale
+        h / (n epsilon), and its scale public (docs/proofs/random.md, 4).  "asymptotic": the
+        thesis' own, noise 2 h / (n epsilon), a delta near exp(-epsilon sqrt(n) / 2): a guarantee
+        in the limit of large n only, and labelled so; the scale of the noise is not told.
+    columns, na_values, formats, insist, dry_run, rng, progress
+        As in `mercer.histogram`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> incomes = [1800.0 + 7 * (i * i % 400) for i in range(2000)]
+    >>> promise = {"epsilon": 1, "gamma": 0.05, "weaker_promise": True}
+    >>> release = mercer.random_statistic(incomes, **promise)
+    >>> release.privacy.asymptotic, release.scale < 3
+    (False, True)
+
+    """
+    check_weaker(weaker_promise, "people whose values are far from those of others")
+    share = check_gamma(gamma)
+    number = check_epsilon(epsilon)
+    check_choice("method", method, METHODS)
+    own = None if isinstance(statistic, str) else statistic
+    if own is None:
+        check_choice("statistic", statistic, ("mean",))
+    elif not callable(own):
+        raise TypeError(f"statistic must be 'mean' or a function, got {type(own).__name__}")
+    if (own is None) != (change is None) or (change is not None and not callable(change)):
+        raise ValueError(
+            "change is for a statistic of one's own, and required for it: a function of two arrays "
+            "that bounds how far exchanging x for y moves n times the statistic"
+        )
+    source = entropy.resolve(rng)
+    check_unclaimed(values, source)
+    name = name_of(values, columns)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    domain = TableDomain([Numeric(name, -FAR, FAR)])
+    records = open_records(values, domain=domain, unit=None, reading=reading)
+    if progress is not None:
+        records.progress(progress)
+    held = paired_values(records, change, own)
+    if held.n < 2:
+        raise ValueError(f"there must be at least 2 rows, got {held.n}; nothing was released")
+    words = f"{statistic if own is None else 'statistic'} of {name}"
+    weaker = Weaker(number, share, "row", held.n, source, words, insist, dry_run)
+    return publish_random_statistic(held, weaker, words=words, asymptotic=method == "asymptotic")
+
+
+def _question(
+    axes: Axes,
+    epsilon: object,
+    unit: str | None,
+    counts: str | None,
+    missing: str,
+    insist: object,
+    reading: Reading,
+) -> Question:
+    return Question.of(
+        axes, epsilon=epsilon, delta=None, unit=unit, rows_per_person=1, counts=counts,
+        missing=missing, insist=insist, reading=reading,
+    )  # fmt: skip
+
+
+def _check_gain(n: int, cells: int, gamma: Fraction, instead: str, *, insist: bool) -> None:
+    """ValueError where n, the cells and gamma say that nothing can be exact: all public."""
+    if rarest(n, cells, gamma) < 0 and not insist:
+        raise ValueError(
+            f"gamma = {float(gamma):g} is too small for {n} records and {cells} cell(s): nothing "
+            f"could be exact (2 * cells <= gamma * n is needed), so {instead} makes the full "
+            "promise with the same noise; nothing was released; use it, or insist=True"
+        )

@@ -1,0 +1,1 @@
+"""Promises tested from outside: audits by guessing, replays on neighbouring data."""

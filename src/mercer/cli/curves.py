@@ -1,0 +1,327 @@
+"""`mercer curve`: parse, call, render."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli import bounds as terminal_bounds
+from mercer.cli import places as terminal_places
+from mercer.cli.terms import (
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    File,
+    Insist,
+    Json,
+    LedgerName,
+    NaValues,
+    Output,
+    Overwrite,
+    Seed,
+    Unit,
+    ask,
+    na_of,
+    one_epsilon,
+)
+from mercer.show import terminal
+
+__all__ = ["curve_command"]
+
+_FINER = "Finer choices, all public"
+_POINTS = "Where the points are"
+_GROUPS = "Groups"
+
+
+def curve_command(
+    file: File,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "-c",
+            metavar="NAME…",
+            rich_help_panel=_POINTS,
+            help="Columns of heights, a row a curve: 'cca_*' for all that start so.",
+        ),
+    ] = None,
+    grid: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="LO HI",
+            help="The columns are even points from LO to HI.",
+            rich_help_panel=_POINTS,
+        ),
+    ] = None,
+    grid_file: Annotated[
+        Path | None,
+        typer.Option(help="Or the points: a file, a number a line.", rich_help_panel=_POINTS),
+    ] = None,
+    grid_from_names: Annotated[
+        bool,
+        typer.Option(
+            "--grid-from-names",
+            rich_help_panel=_POINTS,
+            help="Or the number at the end of each column's name: age_1.25 is 1.25.",
+        ),
+    ] = False,
+    long: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID T VALUE",
+            rich_help_panel=_POINTS,
+            help="Instead: columns of a file with a row a point, with --bounds.",
+        ),
+    ] = None,
+    bounds: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="LO HI",
+            rich_help_panel=_POINTS,
+            help="Public bounds of the points; the grid's ends unless given.",
+        ),
+    ] = None,
+    bound: Annotated[
+        float | None,
+        typer.Option(help="Public bound on a curve's root mean square. Required."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    unit: Unit = None,
+    center: Annotated[
+        float | None,
+        typer.Option(help="A public level that curves are near: the bound is around it."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            rich_help_panel=_GROUPS,
+            help="A mean for each group: the public column that names it.",
+        ),
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME…",
+            rich_help_panel=_GROUPS,
+            help="The groups, as they stand in that column. Other rows are in none.",
+        ),
+    ] = None,
+    disjoint: Annotated[
+        bool | None,
+        typer.Option(
+            "--disjoint/--overlapping",
+            rich_help_panel=_GROUPS,
+            help="Nobody is in two groups: each has the whole budget. Or they share it.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str,
+        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER),
+    ] = "gaussian",
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="Length of the kernel in the units of the points, or auto: from the noisy curve.",
+            rich_help_panel=_FINER,
+        ),
+    ] = "auto",
+    eta: Annotated[
+        str,
+        typer.Option(help="Power of the smoothing, 1 or more, or auto.", rich_help_panel=_FINER),
+    ] = "auto",
+    penalty: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="P",
+            help="auto (unless given, free), a number, rule or private-cv.",
+            rich_help_panel=_FINER,
+        ),
+    ] = None,
+    order: Annotated[
+        str,
+        typer.Option(
+            help="noise-first; or paper: smoothing, then noise (needs a penalty and a delta).",
+            rich_help_panel=_FINER,
+        ),
+    ] = "noise-first",
+    missing: Annotated[
+        str,
+        typer.Option(
+            help="Gaps: fill (by lines). zero: such a curve counts as the centre. drop: the number "
+            "of complete curves is public.",
+            rich_help_panel=_FINER,
+        ),
+    ] = "fill",
+    na_values: NaValues = None,
+    outside: Annotated[
+        str,
+        typer.Option(
+            help="Curves beyond the bound: clip (scaled down to it), or drop: they count as the "
+            "centre, and still in the number of curves.",
+            rich_help_panel=_FINER,
+        ),
+    ] = "clip",
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release the mean of curves: the function itself, a value and a band at every point.
+
+    [bold]Example:[/bold] mercer curve scans.csv --columns 'cca_*' --grid 0 1 --bound 1
+    --epsilon 1 --delta 1e-5 -o mean.json
+
+    A row a point: mercer curve growth.csv --long child age height --bounds 1 18 --bound 40
+    --center 120 --epsilon 1 --delta 1e-5 -o growth.json
+
+    Groups: mercer curve scans.csv --columns 'cca_*' --grid 0 1 --bound 1 --by case --groups 0 1
+    --disjoint --epsilon 1 --delta 1e-5 -o mean.json writes mean-0.json and mean-1.json.
+
+    Curves beyond the bound are scaled down to it, unless --outside drop. Nothing is spent if an
+    argument is wrong; --dry-run says what would be.
+    """
+    from mercer.api.curve.call import mean_curve, mean_curves
+
+    places = _places(output, by, groups, disjoint, overwrite, needed=not dry_run)
+    names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)
+    chosen: dict[str, Any] = {
+        "columns": names, "grid": points, "long": tuple(long) if long else None,
+        "bounds": terminal_bounds.pairs(bounds), "bound": bound,
+        "epsilon": one_epsilon(epsilon), "delta": delta, "unit": unit, "center": _level(center),
+        "kernel": kernel, "scale": terminal.number_or_word(scale), "missing": missing,
+        "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
+        "order": order, "na_values": na_of(na_values, by_column=False), "outside": outside,
+        "insist": insist, "dry_run": dry_run, "rng": seed, "ledger": ledger, "dataset": dataset,
+    }  # fmt: skip
+    if by is None:
+        releases = {"": ask(mean_curve, file, as_json=as_json, **chosen)}
+    else:
+        releases = ask(
+            mean_curves, file, as_json=as_json, by=by, groups=groups, disjoint=disjoint, **chosen
+        )
+    written = {
+        name: terminal_places.keep(release, places[name], ledger, as_json=as_json)
+        for name, release in releases.items()
+    }
+    _tell(releases, written, file, by, as_json)
+    terminal_places.Written(written, written == places).leave()
+
+
+def _places(
+    output: Path | None, by: str | None, groups: list[str] | None, disjoint: bool | None,
+    overwrite: bool, *, needed: bool,
+) -> dict[str, Path]:  # fmt: skip
+    """Where each release goes, checked before anything is spent."""
+    if by is None:
+        if groups or disjoint is not None:
+            raise ValueError(
+                "groups need --by: name the column that says which group a curve is in"
+            )
+        return {"": terminal_places.target(output, overwrite)} if needed or output else {}
+    if not groups:
+        raise ValueError(
+            "groups is missing: which groups there are is public and cannot be read from the "
+            f"data; declare them, for example --by {by} --groups case control"
+        )
+    if disjoint is None:
+        raise ValueError(
+            "say whether anybody may be in two groups: --disjoint (nobody is: each group's mean "
+            "has the whole budget) or --overlapping (they share it)"
+        )
+    if output is None and not needed:
+        return {}
+    if output is None:
+        raise ValueError("output is missing: name the release files with -o, for example -o r.json")
+    places = {}
+    for name in groups:
+        plain = re.sub(r"[^\w.-]+", "_", name)
+        places[name] = terminal_places.target(
+            output.with_name(f"{output.stem}-{plain}{output.suffix}"), overwrite
+        )
+    if len(set(places.values())) < len(places):
+        raise ValueError("groups: two of the names give the same file; rename one in the data")
+    return places
+
+
+def _points(
+    file: Path, columns: list[str] | None, grid: list[float] | None, grid_file: Path | None,
+    from_names: bool, long: list[str] | None, unit: str | None, by: str | None,
+) -> tuple[list[str] | None, Any]:  # fmt: skip
+    """The columns of heights, and the public point of each."""
+    from mercer.columns.grids import alike, grid_in_names
+    from mercer.sensitive.curves.groups import columns_of_points
+
+    ways = [bool(grid), grid_file is not None, from_names]
+    if long:
+        if any(ways) or columns:
+            raise ValueError(
+                "--long names all columns and points that are needed; leave out --columns and "
+                "--grid…"
+            )
+        return None, None
+    if sum(ways) != 1:
+        raise ValueError(
+            "say where the points of the curves are, in one way: --grid LO HI (even), --grid-file "
+            "FILE, --grid-from-names, or --long ID T VALUE for a file with a row a point"
+        )
+    names = columns_of_points(file, columns, besides=[name for name in (unit, by) if name])
+    if grid and not columns and not alike(names):
+        raise ValueError(
+            "columns is missing: name the columns of heights, for example --columns 'age_*'; "
+            "--grid LO HI would take every column for a point, names of people too"
+        )
+    if from_names:
+        return grid_in_names(names)
+    if grid_file is not None:
+        from mercer.releases.curve.words import numbers_of_file
+
+        return names, numbers_of_file(grid_file)
+    assert grid is not None
+    if len(grid) != 2 or not grid[0] < grid[1]:
+        raise ValueError(
+            f"grid must be LO HI with LO below HI, got {' '.join(f'{x:g}' for x in grid)}; other "
+            "points: --grid-file"
+        )
+    import numpy as np
+
+    return names, np.linspace(grid[0], grid[1], len(names))
+
+
+def _level(center: float | None) -> Any:
+    """A public level, for curves on any grid."""
+    if center is None:
+        return None
+    return lambda t: 0.0 * t + center
+
+
+def _tell(
+    releases: dict[str, Any], places: dict[str, Path], file: Path, by: str | None, as_json: bool
+) -> None:
+    from mercer.releases.curve import words
+
+    if as_json:
+        told = {
+            name: words.summary(release) | {"file": str(places[name])}
+            for name, release in releases.items()
+        }
+        terminal.print_json(told[""] if by is None else {"by": by, "groups": told}, file)
+        return
+    for name, release in releases.items():
+        of = f", {by} = {name}" if by is not None else ""
+        heading = f"Released the {words.describe(release)}{of}"
+        words.show(release, heading, short=name != next(iter(releases)))
+    if not file.name.endswith((".parquet", ".pq")):
+        print("Cells of a CSV file that are no numbers count as missing: check the columns.")
+    listed = ", ".join(str(place) for place in places.values())
+    first = next(iter(places.values()))
+    print(f"Written to {listed}. Look at it: mercer plot {first}, or mercer eval {first} --at X…")

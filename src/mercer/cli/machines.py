@@ -1,0 +1,296 @@
+"""`mercer classify` and `mercer regress`: parse, call, render."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli import bounds as terminal_bounds
+from mercer.cli import places as terminal_places
+from mercer.cli.terms import (
+    FINER,
+    Bounds,
+    Columns,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    File,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    Missing,
+    NaValues,
+    Output,
+    Outside,
+    Overwrite,
+    Picture,
+    Seed,
+    Unit,
+    ask,
+    terms,
+)
+from mercer.show import terminal
+
+__all__ = ["classify_command", "regress_command"]
+
+Label = Annotated[str | None, typer.Option(help="Column to predict. Required.")]
+Penalty = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="L…",
+        help="rule (unless given); a number: lambda in mean loss + lambda |f|^2; or several, one "
+        "of which is chosen with a share of the budget.",
+        rich_help_panel=FINER,
+    ),
+]
+Kernel = Annotated[
+    str,
+    typer.Option(
+        help="gaussian, exponential, matern32, matern52 or linear.", rich_help_panel=FINER
+    ),
+]
+Bandwidth = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="H…",
+        help="Of the kernel: rule (unless given), a number, or one a column, in the data's units.",
+        rich_help_panel=FINER,
+    ),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        help="eigenfunctions, landmarks (up to three columns), random or taylor.",
+        rich_help_panel=FINER,
+    ),
+]
+Size = Annotated[
+    int | None, typer.Option(help="Number of features.", rich_help_panel=FINER)
+]  # fmt: skip
+Constant = Annotated[
+    float | None,
+    typer.Option(help="The kernel is K + constant^2: an intercept.", rich_help_panel=FINER),
+]
+Method = Annotated[
+    str | None,
+    typer.Option(
+        help="Where the noise is: objective (where it is proved) or output.",
+        rich_help_panel=FINER,
+    ),
+]
+
+
+def classify_command(
+    file: File,
+    column: Columns = None,
+    bounds: Bounds = None,
+    label: Label = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLASS…", help="All classes: they are public. Required."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    loss: Annotated[
+        str,
+        typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER),
+    ] = "hinge",
+    penalty: Penalty = None,
+    kernel: Kernel = "gaussian",
+    bandwidth: Bandwidth = None,
+    features: Features = None,
+    size: Size = None,
+    constant: Constant = None,
+    method: Method = None,
+    unit: Unit = None,
+    missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    plot: Picture = None,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release a classifier: which class a row has, from its other columns.
+
+    [bold]Example:[/bold] mercer classify patients.csv --columns age bmi --bounds 0 100 10 60
+    --label outcome --classes healthy ill --epsilon 1 --delta 1e-6 -o ill.json
+
+    Bounds by name: --bounds age=0,100 bmi=10,60; one pair stands for all columns. Values outside
+    are clipped, unless --outside drop; rows that lack a number or have another class count and add
+    nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
+    """
+    from mercer.api.machine.call import classifier
+
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    if not classes:
+        raise ValueError(
+            "classes is missing: which classes there are is public and cannot be read from the "
+            "data; declare them, for example --classes healthy ill"
+        )
+    chosen = _terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column or None,
+        bounds=terminal_bounds.pairs(bounds), delta=delta, penalty=penalty, kernel=kernel,
+        bandwidth=bandwidth, features=features, size=size, constant=constant, method=method,
+        unit=unit, missing=missing, outside=outside, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
+    ) | {"loss": loss, "classes": _classes(classes)}  # fmt: skip
+    _release(classifier, file, terminal.required("label", label), chosen, places, as_json)
+
+
+def regress_command(
+    file: File,
+    column: Columns = None,
+    bounds: Bounds = None,
+    label: Label = None,
+    y_bounds: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LO HI", help="Public bounds of what is predicted: numbers or dates. Required."
+        ),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    loss: Annotated[
+        str,
+        typer.Option(
+            help="huber (a robust mean), squared (the mean), pinball (quantiles) or "
+            "epsilon-insensitive.",
+            rich_help_panel=FINER,
+        ),
+    ] = "huber",
+    quantiles: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=FINER
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="With --loss huber: from where a residual is large.", rich_help_panel=FINER
+        ),
+    ] = None,
+    tube: Annotated[
+        float | None,
+        typer.Option(
+            help="With --loss epsilon-insensitive: residuals that do not count.",
+            rich_help_panel=FINER,
+        ),
+    ] = None,
+    penalty: Penalty = None,
+    kernel: Kernel = "gaussian",
+    bandwidth: Bandwidth = None,
+    features: Features = None,
+    size: Size = None,
+    constant: Constant = None,
+    method: Method = None,
+    unit: Unit = None,
+    missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    plot: Picture = None,
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release a regression: a column's mean or quantiles as a function of other columns.
+
+    [bold]Example:[/bold] mercer regress patients.csv --columns age bmi --bounds 0 100 10 60
+    --label pressure --y-bounds 60 220 --epsilon 1 --delta 1e-6 -o pressure.json
+
+    Quantile curves: --loss pinball --quantiles 0.1 0.5 0.9. Values outside the bounds are clipped,
+    unless --outside drop; rows that lack a number count and add nothing. Nothing is spent if an
+    argument is wrong; --dry-run says what would be.
+    """
+    from mercer.api.machine.call import regression
+
+    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    chosen = _terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column or None,
+        bounds=terminal_bounds.pairs(bounds), delta=delta, penalty=penalty, kernel=kernel,
+        bandwidth=bandwidth, features=features, size=size, constant=constant, method=method,
+        unit=unit, missing=missing, outside=outside, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
+    ) | {
+        "loss": loss, "y_bounds": terminal_bounds.pairs(y_bounds, "y_bounds"),
+        "quantiles": quantiles or None, "threshold": threshold, "tube": tube,
+    }  # fmt: skip
+    _release(regression, file, terminal.required("label", label), chosen, places, as_json)
+
+
+def _terms(
+    penalty: list[str] | None, bandwidth: list[str] | None, **others: Any
+) -> dict[str, Any]:  # fmt: skip
+    """What both commands hand on."""
+    lengths = _numbers("bandwidth", bandwidth)
+    return terms(**others) | {
+        "penalty": _numbers("penalty", penalty),
+        "bandwidth": None if lengths == "rule" else lengths,
+    }  # fmt: skip
+
+
+def _numbers(name: str, words: list[str] | None) -> Any:
+    """'rule', a number, or several."""
+    if not words or words == ["rule"]:
+        return "rule"
+    if not all(map(terminal.is_number, words)):
+        raise ValueError(f"{name} must be 'rule' or numbers, got {' '.join(words)!r}")
+    numbers = [float(word) for word in words]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _classes(words: list[str]) -> list[Any]:
+    """Classes as they may stand in a table: whole numbers, numbers, True and False, or text."""
+    if all(word.lower() in ("true", "false") for word in words):
+        return [word.lower() == "true" for word in words]
+    for kind in (int, float):
+        try:
+            return [kind(word) for word in words]
+        except ValueError:
+            pass
+    return words
+
+
+def _release(
+    make: Any, file: Path, label: str, chosen: dict[str, Any], places: dict[str, Path],
+    as_json: bool,
+) -> None:  # fmt: skip
+    from mercer.releases.machine import words
+
+    release = ask(make, file, label, as_json=as_json, **chosen)
+    written = terminal_places.write(
+        release, places, ledger=chosen["ledger"], as_json=as_json, plot=release.plot
+    )
+    if as_json:
+        terminal.print_json(words.summary(release) | written.told(), file)
+        written.leave()
+        return
+    words.show(release, f"Released the {words.describe(release)}")
+    if not file.name.endswith((".parquet", ".pq")):
+        print(
+            "Cells of a CSV file that are no numbers, and labels that are no class, count as "
+            "missing: check the spelling of columns and classes."
+        )
+    first = written.files["file"]
+    print(
+        f"Written to {written.words()}. Use it: mercer predict {first} NEW.csv, or "
+        f"mercer plot {first}"
+    )
+    written.leave()

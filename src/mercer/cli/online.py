@@ -1,0 +1,257 @@
+"""`mercer live` and `mercer ask`: a path that answers at any point, the same for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli import bounds as terminal_bounds
+from mercer.cli import places as terminal_places
+from mercer.cli.terms import (
+    Bounds,
+    Column,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    Missing,
+    NaValues,
+    Outside,
+    Unit,
+    ask,
+    terms,
+)
+from mercer.show import terminal
+
+__all__ = ["ask_command", "live_command"]
+
+
+def live_command(
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json."),
+    ],
+    column: Column = None,
+    bounds: Bounds = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    store: Annotated[
+        str | None,
+        typer.Option(help="Where answers are kept: a file or a postgresql:// URL. Required."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of this live release; that of the file where it is left out."),
+    ] = None,
+    bandwidth: Annotated[
+        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="gaussian (from coordinates), exponential, matern32 or matern52.")
+    ] = "gaussian",
+    route: Annotated[str, typer.Option(help="auto, coordinates, markov or cholesky.")] = "auto",
+    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
+    unit: Unit = None,
+    missing: Missing = "zero",
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    as_json: Json = False,
+) -> None:
+    """Make a live release: pay once, answer at any point for ever.
+
+    [bold]Example:[/bold] mercer live admissions.csv --column age --bounds 0 100 --epsilon 1
+    --delta 1e-6 --kernel matern32 --store ages.db
+
+    Then ask: mercer ask ages.db --at 42. The same point always gets the same answer. A classifier
+    or regression that is released already needs no budget: mercer live ill.json --store ill.db
+    """
+    from mercer.api.live import live
+    from mercer.online.base import LiveUnkept
+
+    place = None if dry_run else terminal.required("store", store)
+    if file.suffix == ".json":
+        given = (column, bounds, epsilon, delta, bandwidth, ledger, dataset, na_values, formats)
+        if dry_run or insist or any(value is not None for value in given):
+            raise ValueError(
+                f"{file.name} is released already, and costs nothing more: give --store and "
+                "--name, no columns, bounds, epsilon, delta or ledger, and no --dry-run"
+            )
+        _machine(file, terminal.required("store", store), name, as_json)
+        return
+    chosen = terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=None, delta=delta, unit=unit,
+        outside=outside, missing=missing, insist=insist, dry_run=dry_run, ledger=ledger,
+        dataset=dataset,
+    )  # fmt: skip
+    try:
+        made = ask(
+            live, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds),
+            columns=column or None, kernel=kernel, route=route, boundary=boundary, store=place,
+            bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+            name=name, **chosen,
+        )  # fmt: skip
+    except LiveUnkept as error:
+        where = Path("live.db" if place is None or "://" in place else place)
+        found = where.with_suffix(".json")
+        terminal_places.rescue(
+            error.release, found, ledger, str(error.__cause__ or "no room"), as_json=as_json
+        )
+        raise typer.Exit(terminal_places.NOT_AS_ASKED) from None
+    with made:
+        if as_json:
+            terminal.print_json(_summary(made), file)
+            return
+        kept = "holds the release and its answers, and no records"
+        if made.sensitive:
+            kept = "holds counts of the records: keep it as safe as them"
+        terminal.facts(
+            f"Live release {made.name!r}: the density of {made.domain.describe()}",
+            [
+                ("promise", str(made.privacy)),
+                ("attack", made.privacy.attack),
+                ("accuracy", str(made.accuracy)),
+                ("store", f"{made.store} {kept}"),
+            ],
+        )
+        print(f"Ask it: mercer ask {made.store} --at {_somewhere(made)}")
+
+
+def ask_command(
+    store: Annotated[str, typer.Argument(help="A file or a postgresql:// URL.")],
+    at: Annotated[
+        list[float] | None,
+        typer.Option(metavar="X…", help="Points: X for one column, X Y for two, and so on."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Which live release, where the store has several.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
+    as_json: Json = False,
+) -> None:
+    """Ask a live release at points; what was answered before is answered again.
+
+    [bold]Example:[/bold] mercer ask ages.db --at 20 40 60
+    """
+    import numpy as np
+
+    from mercer.api.live import open_live
+    from mercer.online.machines import MachineLive
+
+    with open_live(store, name) as opened:
+        if not at:
+            raise ValueError("at is missing: give the points with --at X…")
+        d = opened.domain.dimension
+        if len(at) % d:
+            raise ValueError(f"--at needs {d} numbers a point ({', '.join(opened.domain.names)})")
+        points = np.array(at).reshape(-1, d)
+        if isinstance(opened, MachineLive):
+            _predicted(opened, points, level, as_json)
+            return
+        band, value = opened.band(points, level), opened.ask(points)
+        rows: list[dict[str, Any]] = [
+            {"at": point.tolist(), "value": float(v), "lower": float(low), "upper": float(high)}
+            for point, v, low, high in zip(points, value, band.lower, band.upper, strict=True)
+        ]
+        if as_json:
+            terminal.print_json({"name": opened.name, "level": level, "values": rows})
+            return
+        table = terminal.table(
+            *opened.domain.names, "value", f"{level:.0%} interval for the noise, at each point"
+        )
+        for row in rows:
+            table.add_row(
+                *(f"{x:g}" for x in row["at"]),
+                f"{row['value']:.6g}",
+                f"{row['lower']:.6g} to {row['upper']:.6g}",
+            )
+        terminal.console().print(table)
+
+
+def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
+    """Keep a released machine in a store."""
+    from mercer.api.live import live
+    from mercer.releases.file import load
+    from mercer.releases.machine.release import MachineRelease
+
+    release = load(file)
+    if not isinstance(release, MachineRelease):
+        raise ValueError(
+            f"{file.name} is a {release.kind}: mercer eval answers from it; a live density is made "
+            "from records"
+        )
+    with live(release, store=place, name=name) as made:
+        if as_json:
+            terminal.print_json(_summary(made))
+            return
+        terminal.facts(
+            f"Live {made.kind} {made.name!r} on {made.domain.describe()}",
+            [("promise", str(made.privacy)), ("store", f"{made.store} holds no records")],
+        )
+        print(f"Ask it: mercer ask {made.store} --at {_somewhere(made)}")
+
+
+def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
+    """Predictions of a live machine, with its function and the interval for the noise."""
+    from mercer.releases.machine.words import functions
+
+    band, value, answers = live.band(points, level), live.ask(points), live.predict(points)
+    rows = [
+        {
+            "at": point.tolist(),
+            "prediction": answer,
+            "value": v.tolist(),
+            "lower": low.tolist(),
+            "upper": high.tolist(),
+        }
+        for point, answer, v, low, high in zip(
+            points, answers.tolist(), value, band.lower, band.upper, strict=True
+        )
+    ]
+    if as_json:
+        terminal.print_json({"name": live.name, "kind": live.kind, "level": level, "values": rows})
+        return
+    several, names = len(live.release.losses) > 1, functions(live.release)
+    head = f"{level:.0%} interval for the noise, at each point"
+    which = ["of"] if several else []
+    table = terminal.table(*live.domain.names, "prediction", *which, "function", head)
+    for row in rows:
+        best = row["prediction"]
+        prediction = f"{best:.6g}" if isinstance(best, float) else str(best)
+        many = zip(*(_many(row[key]) for key in ("value", "lower", "upper")), strict=True)
+        for name, (v, low, high) in zip(names, many, strict=True):
+            cells = [f"{x:g}" for x in row["at"]] + [prediction]
+            ends = f"{low:.6g} to {high:.6g}"
+            table.add_row(*cells, *([name] if several else []), f"{v:.6g}", ends)
+    terminal.console().print(table)
+
+
+def _many(value: Any) -> list[float]:
+    return value if isinstance(value, list) else [value]
+
+
+def _summary(live: Any) -> dict[str, Any]:
+    return {
+        "name": live.name,
+        "kind": live.kind,
+        "route": live.route,
+        "domain": live.domain.to_dict(),
+        "privacy": live.privacy.to_dict(),
+        "standard_error": live.accuracy.pointwise,
+        "store": live.store,
+        "sensitive": live.sensitive,
+    }
+
+
+def _somewhere(live: Any) -> str:
+    return " ".join(f"{(low + high) / 2:g}" for low, high in live.domain.bounds)

@@ -1,0 +1,196 @@
+"""Where releases and pictures go: proved before anything is spent, kept whatever happens.
+
+A folder is proved by writing a file there and removing it.  If a release that was paid for still
+cannot be written where it was to go, it is written to the first place that takes it, or printed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer
+
+__all__ = [
+    "NOT_AS_ASKED",
+    "PICTURES",
+    "Written",
+    "keep",
+    "place",
+    "places",
+    "rescue",
+    "target",
+    "write",
+]
+
+NOT_AS_ASKED = 3  # exit status: released and paid for, but a file is not where it was to be
+PICTURES = (".png", ".svg", ".pdf")
+_ENDINGS = {"csv": (".csv",), "parquet": (".parquet",), "plot": PICTURES}
+_ROOM = 1 << 16  # bytes written as a proof
+
+
+def target(output: Path | None, overwrite: bool) -> Path:
+    """Where the release goes, checked before anything is spent."""
+    if output is None:
+        raise ValueError("output is missing: name the release file with -o, for example -o r.json")
+    return place("output", output, (".json",), overwrite)
+
+
+def places(
+    output: Path | None, overwrite: bool, *, needed: bool = True, **others: Path | None
+) -> dict[str, Path]:
+    """Where the release and what is made of it (csv, parquet, plot) go, checked likewise."""
+    found = {"file": target(output, overwrite)} if needed or output is not None else {}
+    for name, path in others.items():
+        if path is not None:
+            found[name] = place(name, path, _ENDINGS[name], overwrite)
+    return found
+
+
+def place(name: str, path: Path, endings: tuple[str, ...], overwrite: bool) -> Path:
+    """A file that can be written: its ending, its folder, and that nothing is lost by it."""
+    if path.suffix not in endings:
+        raise ValueError(f"{name} must end in {' or '.join(endings)}, got {path.name!r}")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"{name}: there is no folder {str(path.parent)!r}; create it first")
+    if path.is_dir():
+        raise ValueError(f"{name} {str(path)!r} is a folder; choose another name")
+    if path.exists() and not overwrite:
+        lost = " that release (what it cost stays spent)" if endings == (".json",) else " it"
+        raise ValueError(
+            f"{name} {str(path)!r} exists; choose another name, or --overwrite to replace{lost}"
+        )
+    try:
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(bytes(_ROOM))
+                file.flush()
+                os.fsync(file.fileno())
+        finally:
+            Path(draft).unlink()
+    except OSError as error:
+        raise ValueError(
+            f"{name}: the folder {str(path.parent)!r} cannot be written to ({_reason(error)}); "
+            "choose another, or make room; nothing was spent"
+        ) from None
+    return path
+
+
+@dataclass
+class Written:
+    """The files that are there now, and whether all of them are where they were to be."""
+
+    files: dict[str, Path] = field(default_factory=dict)
+    as_asked: bool = True
+
+    def words(self) -> str:
+        """The files, for a sentence."""
+        return ", ".join(map(str, self.files.values()))
+
+    def told(self) -> dict[str, str]:
+        """The files, for machines."""
+        return {name: str(path) for name, path in self.files.items()}
+
+    def leave(self) -> None:
+        """End a command with the status that says so, when its words are said."""
+        if not self.as_asked:
+            raise typer.Exit(NOT_AS_ASKED)
+
+
+def write(
+    release: Any, places: Mapping[str, Path], *, ledger: str | None, as_json: bool,
+    **others: Callable[[Path], object],
+) -> Written:  # fmt: skip
+    """The release first, then what is made of it; what fails there takes nothing from it."""
+    written = Written()
+    if "file" in places:
+        found = keep(release, places["file"], ledger, as_json=as_json)
+        written.files["file"] = found
+        written.as_asked = found == places["file"]
+    for name, path in places.items():
+        if name == "file":
+            continue
+        try:
+            others[name](path)
+            written.files[name] = path
+        except Exception as error:  # it is made of the release alone, which is kept
+            there = written.files.get("file")
+            safe = f"the release is in {there}" if there else "the release is what is printed here"
+            _say(
+                f"{name}: {path} could not be written ({_reason(error)}); {safe}, and what is made "
+                "of it costs nothing", as_json,
+            )  # fmt: skip
+            written.as_asked = False
+    return written
+
+
+def keep(release: Any, path: Path, ledger: str | None, *, as_json: bool = False) -> Path:
+    """Write a release that was paid for; where that fails, to the first place that takes it.
+
+    Beside the ledger, the current folder, the home folder, the folder of temporary files; and if
+    none takes it, standard output.  Says where on stderr.
+    """
+    try:
+        release.save(path)
+        return path
+    except OSError as error:
+        return rescue(release, path, ledger, _reason(error), as_json=as_json)
+
+
+def rescue(
+    release: Any, path: Path, ledger: str | None, reason: str, *, as_json: bool = False
+) -> Path:
+    """Write what could not be written where it was to go to the first other place that works."""
+    for folder in _havens(ledger):
+        found = _free(folder, path)
+        with suppress(OSError):
+            release.save(found)
+            _say(
+                f"the release was made and paid for, but {path} could not be written ({reason}); "
+                f"it was kept as {found}", as_json,
+            )  # fmt: skip
+            return found
+    from mercer.releases.file import text_of
+
+    _say(
+        f"the release was made and paid for, but {path} could not be written ({reason}), nor any "
+        "other place; it follows on standard output: keep it as a .json file", as_json,
+    )  # fmt: skip
+    print(text_of(release.to_dict()))
+    raise typer.Exit(NOT_AS_ASKED)
+
+
+def _havens(ledger: str | None) -> list[Path]:
+    found = [] if ledger is None or "://" in ledger else [Path(ledger).resolve().parent]
+    for folder in (Path.cwd, Path.home, lambda: Path(tempfile.gettempdir())):
+        with suppress(OSError, RuntimeError):
+            found.append(folder())
+    return found
+
+
+def _free(folder: Path, path: Path) -> Path:
+    """A name in a folder that nothing has."""
+    found, number = folder / path.name, 1
+    while os.path.lexists(found):
+        number += 1
+        found = folder / f"{path.stem}-{number}{path.suffix}"
+    return found
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__
+
+
+def _say(words: str, as_json: bool) -> None:
+    print(json.dumps({"error": words}) if as_json else f"Error: {words}", file=sys.stderr)

@@ -1,0 +1,250 @@
+"""`mercer plan`: accuracy before anything is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli import bounds as terminal_bounds
+from mercer.cli.terms import Bounds, Delta, Json, MechanismName
+from mercer.show import terminal
+
+__all__ = ["plan_app"]
+
+plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
+
+
+@plan_app.command("density", no_args_is_help=True)
+def plan_density(
+    n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")] = None,
+    bounds: Bounds = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
+    ] = None,
+    delta: Delta = None,
+    mechanism: MechanismName = None,
+    boundary: Annotated[str, typer.Option(help="reflect, periodic or open.")] = "reflect",
+    bandwidth: Annotated[
+        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How accurate a density release will be, for each epsilon: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
+    """
+    from dataclasses import asdict
+
+    from mercer.api.density.plan import density_plan
+
+    plans = [
+        density_plan(
+            n=terminal.required("n", n),
+            bounds=terminal_bounds.pairs(bounds),
+            epsilon=value,
+            delta=delta,
+            mechanism=mechanism,
+            boundary=boundary,
+            bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+        )
+        for value in (epsilon or [None])  # type: ignore[list-item]
+    ]
+    _draw(plans, f"Density of {plans[0].n} records", output)
+    if as_json:
+        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
+        return
+    rows_out = terminal.table(
+        "epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth"
+    )
+    for p in plans:
+        rows_out.add_row(
+            f"{p.epsilon:g}",
+            f"{p.privacy_error:.3g}",
+            f"{p.sampling_error:.3g}",
+            f"{p.share:.0%}",
+            f"{p.pointwise:.3g}",
+            ", ".join(f"{h:.3g}" for h in p.bandwidth),
+        )
+    terminal.console().print(rows_out)
+    print(
+        "noise, sampling: root integrated squared error due to privacy, and without it. at a "
+        "point: largest\nstandard deviation of the noise. share: noise in the variance of both. "
+        "bandwidth: the public rule's."
+    )
+    if output is not None:
+        print(f"Picture written to {output}")
+
+
+@plan_app.command("curve", no_args_is_help=True)
+def plan_curve(
+    n: Annotated[int | None, typer.Option("--n", help="Number of curves. Required.")] = None,
+    bound: Annotated[
+        float | None, typer.Option(help="Bound on a curve's root mean square. Required.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
+    ] = None,
+    delta: Delta = None,
+    bounds: Annotated[
+        list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")
+    ] = None,
+    kernel: Annotated[
+        str, typer.Option(help="gaussian, matern52, matern32 or exponential.")
+    ] = "gaussian",
+    scale: Annotated[
+        str, typer.Option(help="Length of the kernel, in the argument's units, or auto.")
+    ] = "auto",
+    eta: Annotated[str, typer.Option(help="Power of the smoothing, 1 or more, or auto.")] = "auto",
+    penalty: Annotated[
+        list[str] | None, typer.Option(metavar="P", help="rule, unless given, or a number.")
+    ] = None,
+    order: Annotated[str, typer.Option(help="noise-first or paper.")] = "noise-first",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How accurate a mean curve will be, for each epsilon: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan curve --n 142 --bound 1 --epsilon 0.5 1 2 --delta 1e-5
+    """
+    from dataclasses import asdict
+
+    from mercer.api.density.plan import curve_plan
+
+    plans = [
+        curve_plan(
+            n=terminal.required("n", n),
+            bound=terminal.required("bound", bound),
+            epsilon=value,
+            delta=delta,
+            bounds=terminal_bounds.pairs(bounds) or (0.0, 1.0),
+            kernel=kernel,
+            scale=terminal.number_or_word(scale),
+            eta=terminal.number_or_word(eta),
+            penalty=terminal.one_of("penalty", penalty, "rule"),
+            order=order,
+        )
+        for value in (epsilon or [None])  # type: ignore[list-item]
+    ]
+    _draw(plans, f"Mean of {plans[0].n} curves", output, quantity="root mean square error")
+    if as_json:
+        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
+        return
+    rows_out = terminal.table("epsilon", "noise", "sampling", "scale", "eta", "penalty")
+    for p in plans:
+        rows_out.add_row(
+            f"{p.epsilon:g}", f"{p.privacy_error:.3g}", f"{p.sampling_error:.3g}",
+            f"{p.scale:.3g}", f"{p.eta:g}", f"{p.penalty:.2g}",
+        )  # fmt: skip
+    terminal.console().print(rows_out)
+    print(
+        "noise: root mean square error due to privacy. sampling: at most, without it. The penalty "
+        "is given or\nthe public rule's; chosen from the noisy curve, it is mostly better."
+    )
+    if output is not None:
+        print(f"Picture written to {output}")
+
+
+@plan_app.command("histogram", no_args_is_help=True)
+def plan_histogram(
+    n: Annotated[
+        int | None, typer.Option("--n", help="Number of records, or of persons. Required.")
+    ] = None,
+    cells: Annotated[
+        int | None, typer.Option(help="Number of bins, categories or combinations. Required.")
+    ] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
+    ] = None,
+    delta: Delta = None,
+    occupied: Annotated[
+        int | None,
+        typer.Option(help="Cells known in public to hold something: for the threshold."),
+    ] = None,
+    rows_per_person: Annotated[int, typer.Option(help="Rows of a person that count.")] = 1,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """How accurate a histogram or table will be, for each epsilon: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan histogram --n 20000 --cells 20 --epsilon 0.1 0.5 1
+
+    A count alone has half the deviation: nobody leaves one cell for another.
+    """
+    from mercer.api.counts.plan import histogram_plan
+
+    many = terminal.required("cells", cells)
+    plans = [
+        histogram_plan(
+            terminal.required("n", n), many, epsilon=value, delta=delta, occupied=occupied,
+            rows_per_person=rows_per_person,
+        )
+        for value in (epsilon or [None])  # type: ignore[list-item]
+    ]  # fmt: skip
+    _draw(plans, f"{many} counts of {n} records", output, quantity="error of all counts together")
+    most = min(many, plans[0].n * rows_per_person)
+    few = [occupied] if occupied else sorted({-(-most // 100), -(-most // 10)})
+    if as_json:
+        terminal.print_json({
+            "plans": [
+                plan.to_dict() | {"sparse_error": {str(q): plan.sparse_error(q) for q in few}}
+                for plan in plans
+            ]
+        })  # fmt: skip
+        return
+    _show_histograms(plans, few)
+    if output is not None:
+        print(f"Picture written to {output}")
+
+
+def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
+    pure = not plans[0].delta
+    heads = [f"sparse, {q} held" for q in occupied] + ["best"] * pure
+    table = terminal.table("epsilon", "one sd", "95% ±", "threshold", "dense", *heads)
+    for p in plans:
+        table.add_row(
+            f"{p.epsilon:g}", f"{p.deviation:.3g}", f"{p.half_width:g}", f"{p.threshold}",
+            f"{p.privacy_error:.4g}", *(f"{p.sparse_error(q):.4g}" for q in occupied),
+            *([f"{p.best():.4g}"] if pure else []),
+        )  # fmt: skip
+    terminal.console().print(table)
+    one = plans[0]
+    print(
+        "one sd, 95% ±: standard deviation and interval of the noise of one count. dense, sparse: "
+        f"expected\nerror of all {one.cells} counts together, at most; of a sparse release if so "
+        "many cells hold something."
+    )
+    if pure:
+        print("best: no pure release of this epsilon can promise less for all data.")
+    print(f"Other records of the same distribution would make {one.sampling_error:.4g}, at most.")
+    if one.worth:
+        print(f"A sparse release is the better one up to about {one.worth} occupied cells.")
+    for p in plans:
+        if p.half_width >= p.n:
+            print(f"At epsilon = {p.epsilon:g} everything would be noise: it will be refused.")
+
+
+def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) -> None:
+    """A picture of what privacy costs, where one is asked for."""
+    if output is None:
+        return
+    from mercer.releases.figure import draw_plan
+
+    promise = f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"
+    draw_plan(
+        [p.epsilon for p in plans],
+        [p.privacy_error for p in plans],
+        [p.sampling_error for p in plans],
+        f"{of}, {promise}",
+        output,
+        **options,
+    )

@@ -1,0 +1,292 @@
+"""`mercer predict`: what a released machine says of new rows.
+
+New rows are the caller's own: nothing here is private, and nothing is spent.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli import places as terminal_places
+from mercer.cli.terms import Json, Overwrite
+from mercer.common.checks import Floats
+from mercer.show import terminal
+from mercer.sources.headers import listed
+
+__all__ = ["predict_command"]
+
+_SHOWN = 20
+_ENDINGS = (".csv", ".parquet")
+
+
+def predict_command(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="New rows: a CSV or Parquet file with the release's columns."),
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="X…", help="Points instead: X for one column, X Y for two, and so on."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Predictions to write: .csv or .parquet."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN…",
+            help="Columns of the file to keep beside the predictions, as they stand: an id.",
+        ),
+    ] = None,
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Of each class; needs classify --loss logistic.")
+    ] = False,
+    band: Annotated[
+        bool, typer.Option("--band", help="Error band for the noise, everywhere at once.")
+    ] = False,
+    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Predict new rows with a released classifier or regression: free, any number of times.
+
+    [bold]Example:[/bold] mercer predict ill.json new.csv --keep patient -o predictions.csv
+
+    Or at points: mercer predict ill.json --at 42 27. Values outside the bounds are moved to them;
+    a row that lacks a number gets no prediction.
+    """
+    from mercer.releases.machine.words import is_machine, name_of
+
+    machine = terminal.load_release(release, None)
+    if not is_machine(machine):
+        raise ValueError(
+            f"{release.name} is a {machine.kind}: only classifiers and regressions predict; see "
+            "mercer eval --help"
+        )
+    if (at is None) == (file is None):
+        raise ValueError("give the new rows either as a file or with --at X…, not both or none")
+    if keep and file is None:
+        raise ValueError("--keep goes with a file of new rows: points have no other columns")
+    if output is not None:
+        if file is not None and output.resolve() == file.resolve():
+            raise ValueError("output is the file of new rows itself; choose another name")
+        terminal_places.place("output", output, _ENDINGS, overwrite)
+    seen = _Seen(machine, probability, level if band else None)
+    parts: Iterator[list[dict[str, Any]]]
+    others: list[str] = []
+    shown: list[dict[str, Any]] = []
+    with terminal.progress(not as_json, file) as tick:
+        if file is not None:
+            wanted = keep or []
+            table, others = _read(file, machine.domain.names, wanted, tick)
+            parts = (seen.rows(rows, wanted, kept) for rows, kept in table)
+        else:
+            parts = iter([seen.points(terminal.points_of(at or [], machine.domain))])
+        if output is not None:
+            _save(parts, output)
+        else:
+            for part in parts:
+                shown += part if as_json else part[: _SHOWN - len(shown)]
+    if as_json:
+        about: dict[str, Any] = {
+            "kind": machine.kind,
+            "label": name_of(machine),
+            "rows": seen.count,
+        }
+        about |= {"missing": seen.missing, "outside": seen.outside}
+        about |= {"level": level} if band else {}
+        about |= {"predictions": shown} if output is None else {"file": str(output)}
+        terminal.print_json(about, file)
+        return
+    if shown:
+        _print(shown, release, several=band and len(machine.losses) > 1)
+    elif output is None:
+        print("There are no rows to predict.")
+    if seen.count > len(shown) > 0:
+        print(f"The first {len(shown)} of {seen.count} rows; all of them: -o predictions.csv")
+    for note in seen.notes():
+        print(note)
+    if output is not None:
+        print(f"{seen.count} predictions of {name_of(machine)} written to {output}")
+    if others and not keep:
+        listed = ", ".join(others[:6]) + (" …" if len(others) > 6 else "")
+        print(
+            f"Rows are numbered from 1, in the order of {file}, which also has {listed}; to keep "
+            f"columns beside the predictions: --keep {shlex.quote(others[0])}"
+        )
+
+
+@dataclass
+class _Seen:
+    """Predictions as they are made, and how many rows were not as they should be."""
+
+    machine: Any
+    probability: bool
+    level: float | None
+    count: int = field(default=0)
+    missing: int = field(default=0)
+    outside: int = field(default=0)
+
+    def rows(
+        self, rows: Floats, names: Sequence[str], kept: Sequence[Sequence[Any]]
+    ) -> list[dict[str, Any]]:
+        """Of a part of a file: each row with its number, from 1, and what is kept of it."""
+        first, found = self.count + 1, []
+        for k, answer in enumerate(self._found(rows)):
+            beside = {name: cells[k] for name, cells in zip(names, kept, strict=True)}
+            if k == 0 and (twice := [name for name in names if name in ("row", *answer)]):
+                raise ValueError(
+                    f"--keep: {twice[0]!r} is a column of the predictions; rename it in the file"
+                )
+            found.append({"row": first + k} | beside | answer)
+        return found
+
+    def points(self, rows: Floats) -> list[dict[str, Any]]:
+        """Of points from the command line."""
+        names = self.machine.domain.names
+        return [
+            dict(zip(names, point, strict=True)) | answer
+            for point, answer in zip(rows.tolist(), self._found(rows), strict=True)
+        ]
+
+    def _found(self, rows: Floats) -> list[dict[str, Any]]:
+        import numpy as np
+
+        from mercer.releases.machine.words import answers
+
+        domain = self.machine.domain
+        whole = np.all(np.isfinite(rows), axis=1)
+        inside = np.all((rows >= domain.lower) & (rows <= domain.upper), axis=1)
+        self.count += len(rows)
+        self.missing += int(np.sum(~whole))
+        self.outside += int(np.sum(whole & ~inside))
+        named = answers(
+            self.machine, rows, probability=self.probability, level=self.level
+        )  # fmt: skip
+        return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
+
+    def notes(self) -> Iterator[str]:
+        """What there is to say of the rows."""
+        if self.missing:
+            yield f"{self.missing} of {self.count} rows lack a number: they get no prediction."
+        if self.outside:
+            yield (
+                f"{self.outside} of {self.count} rows have values outside the release's bounds, "
+                "which were moved to them."
+            )
+
+
+def _read(
+    file: Path, names: tuple[str, ...], keep: list[str], tick: Callable[[int], None] | None
+) -> tuple[Iterator[tuple[Floats, list[list[Any]]]], list[str]]:
+    """Rows in parts, with the cells that are kept of them; and the file's other columns."""
+    from mercer.sources.files import file_batches
+
+    schema, tasks = file_batches(file, whole=True)
+    for name in names:
+        if schema.names.count(name) != 1:
+            raise ValueError(
+                f"{file.name} must have one column {name!r}, as the release has; it has "
+                f"{listed(schema.names)}"
+            )
+    for name in keep:
+        if schema.names.count(name) != 1 or keep.count(name) != 1:
+            raise ValueError(
+                f"--keep must name columns of {file.name}, each once; it has "
+                f"{', '.join(map(repr, schema.names[:30]))}; got {name!r}"
+            )
+    return _parts(tasks, names, keep, tick), [name for name in schema.names if name not in names]
+
+
+def _parts(
+    tasks: Any, names: tuple[str, ...], keep: list[str], tick: Callable[[int], None] | None
+) -> Iterator[tuple[Floats, list[list[Any]]]]:
+    import numpy as np
+
+    from mercer.sources.arrow import numbers_of
+
+    read = list(dict.fromkeys([*names, *keep]))
+    for batch in chain.from_iterable(task() for task in tasks(read)):
+        if tick is not None:
+            tick(batch.num_rows)
+        for start in range(0, batch.num_rows, 1 << 16):
+            part = batch.slice(start, 1 << 16)
+            rows = np.stack([numbers_of(part.column(name), name) for name in names], axis=1)
+            yield rows, [_cells(part.column(name)) for name in keep]
+
+
+def _cells(column: Any) -> list[Any]:
+    """Cells as they stand: text of a CSV file, numbers and text of a Parquet file."""
+    return [_plain(cell) for cell in column.to_pylist()]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, bytes):
+        return cell.decode("utf-8", errors="replace")
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return None
+    return cell if cell is None or isinstance(cell, (bool, int, float, str)) else str(cell)
+
+
+def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
+    """A table; the bands of several functions do not fit into one."""
+    ends = ("decision_", "lower_", "upper_")
+    names = [name for name in rows[0] if not (several and name.startswith(ends))]
+    table = terminal.table(*names)
+    for row in rows:
+        table.add_row(*(_cell(row[name]) for name in names))
+    terminal.console().print(table)
+    if several:
+        print(f"Bands of each function: mercer eval {release} --at X…, or --json, or -o FILE.csv")
+
+
+def _save(parts: Iterator[list[dict[str, Any]]], output: Path) -> None:
+    """All of the file or nothing, a part at a time."""
+    from mercer.common.disk import replace_text
+
+    if output.suffix == ".csv":
+        replace_text(output, _lines(parts), mode=0o644)
+        return
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = list(chain.from_iterable(parts))
+    draft = output.with_name(f".{output.name}.draft")
+    try:
+        pq.write_table(pa.Table.from_pylist(rows), draft)
+        draft.replace(output)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _lines(parts: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
+    """CSV text; numbers with as many digits as give them back."""
+    headed = False
+    for part in parts:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        if part and not headed:
+            writer.writerow(part[0])
+            headed = True
+        writer.writerows(row.values() for row in part)
+        yield text.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,281 @@
+"""`mercer synthesize`: parse, call, render."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mercer.cli import places as terminal_places
+from mercer.cli.terms import (
+    FINER,
+    Dataset,
+    Delta,
+    DryRun,
+    Epsilon,
+    Formats,
+    Insist,
+    Json,
+    LedgerName,
+    NaValues,
+    Output,
+    Outside,
+    Overwrite,
+    Seed,
+    Unit,
+    noted,
+    one_epsilon,
+    rehearsed,
+    terms,
+)
+from mercer.show import terminal
+
+__all__ = ["synthesize_command"]
+
+_FILES = "More files"
+
+
+def synthesize_command(
+    file: Annotated[
+        Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")
+    ] = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    output: Output = None,
+    unit: Unit = None,
+    example_domain: Annotated[
+        bool,
+        typer.Option("--example-domain", help="Print a domain file to fill in, and stop."),
+    ] = False,
+    na_values: NaValues = None,
+    outside: Outside = "clip",
+    formats: Formats = None,
+    insist: Insist = False,
+    dry_run: DryRun = False,
+    csv: Annotated[
+        Path | None,
+        typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES),
+    ] = None,
+    parquet: Annotated[
+        Path | None,
+        typer.Option(help="Also the records with weights, as .parquet.", rich_help_panel=_FILES),
+    ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Write N ordinary rows without weights to those files instead.",
+            rich_help_panel=_FILES,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Also a picture: .png, .svg or .pdf.", rich_help_panel=_FILES),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="landmarks; features: records are searched for; exponential: tiny domains.",
+            rich_help_panel=FINER,
+        ),
+    ] = "landmarks",
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public rows like those of the table: a CSV or Parquet file.",
+            rich_help_panel=FINER,
+        ),
+    ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=FINER)
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(help="positive, l1, free or uniform.", rich_help_panel=FINER)
+    ] = "positive",
+    bound: Annotated[
+        float, typer.Option(help="Of the sum of absolute weights: l1.", rich_help_panel=FINER)
+    ] = 1.0,
+    kernel: Annotated[
+        str,
+        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER),
+    ] = "gaussian",
+    scale: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="S",
+            help="Of the kernel: private (the laws of the columns, for a part of the budget), "
+            "public (a rule), auto (public with public rows, else private), a number, a share of "
+            "every numeric column's width; or NAME=NUMBER for every column, in its units.",
+            rich_help_panel=FINER,
+        ),
+    ] = None,
+    choice_share: Annotated[
+        float,
+        typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=FINER),
+    ] = 0.2,
+    features: Annotated[
+        int | None, typer.Option(help="Number of random features.", rich_help_panel=FINER)
+    ] = None,
+    restarts: Annotated[
+        int, typer.Option(help="How often the search starts.", rich_help_panel=FINER)
+    ] = 1,
+    device: Annotated[
+        str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=FINER)
+    ] = "numpy",
+    seed: Seed = None,
+    ledger: LedgerName = None,
+    dataset: Dataset = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Release a weighted synthetic table: rows that anyone may analyse in place of the data.
+
+    [bold]Example:[/bold] mercer synthesize patients.csv --domain domain.yaml --epsilon 1
+    --delta 1e-6 -o synthetic.json --csv rows.csv
+
+    A first domain file: mercer synthesize patients.csv --example-domain > domain.yaml
+
+    Numbers outside the bounds are clipped, unless --outside drop; rows that do not fit count and
+    add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
+    """
+    if example_domain:
+        from mercer.cli.drafts import example_domain as draft
+
+        print(draft(file), end="")
+        return
+    from mercer.api.synthetic.call import synthetic
+    from mercer.api.synthetic.plan import plan_table
+    from mercer.noise.mechanisms.base import no_delta
+    from mercer.releases.synthetic import words
+    from mercer.sensitive.records import open_records
+
+    source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
+    number = one_epsilon(epsilon)
+    _check_sample(sample, csv, parquet)
+    places = terminal_places.places(
+        output, overwrite, needed=not dry_run, csv=csv, parquet=parquet, plot=plot
+    )
+    columns = _domain(domain, source)
+    chosen: dict[str, Any] = {
+        "domain": columns, "method": method, "kernel": kernel, "scale": _scale(scale),
+        "size": size, "features": features, "weights": weights, "bound": bound,
+        "public": None if public is None else _public(public, columns, size),
+    }  # fmt: skip
+    plan = plan_table(
+        chosen | {"pure": no_delta(delta)}, epsilon=number, delta=delta, choice_share=choice_share
+    )
+    open_records(source, domain=columns, unit=unit)  # names and types of its columns
+    chosen |= terms(
+        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta, unit=unit,
+        outside=outside, restarts=restarts, device=device, choice_share=choice_share,
+        insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
+    )  # fmt: skip
+    if not as_json:
+        words.show_plan(plan)
+    with words.progress(not as_json) as (tick, search), noted(as_json):
+        release = synthetic(source, **chosen, progress=tick, searching=search)
+    rehearsed(release, as_json, plan=plan.to_dict())
+    written = _write(release, places, sample, seed, ledger, as_json)
+    if as_json:
+        told = words.summary(release) | {"plan": plan.to_dict()}
+        terminal.print_json(told | written.told(), file)
+        written.leave()
+        return
+    words.show(release, f"Released a {words.describe(release)}")
+    if not source.name.endswith((".parquet", ".pq")):
+        print(
+            "Cells of a CSV file that do not fit their column count as missing: check the spelling "
+            "of columns and levels."
+        )
+    first = written.files["file"]
+    print(f"Written to {written.words()}. Look at it: mercer plot {first}, or")
+    print(f"mercer eval {first} --expect COLUMN… --where COLUMN=VALUE…")
+    written.leave()
+
+
+def _given(name: str, value: Any, hint: str) -> Any:
+    if value is None:
+        raise ValueError(f"{name} is missing; {hint}")
+    return value
+
+
+def _domain(path: Path | None, file: Path) -> Any:
+    from mercer.columns.table import TableDomain
+
+    hint = (
+        "columns with their bounds and levels are public and cannot be read from the data; start "
+        f"with mercer synthesize {file} --example-domain > domain.yaml"
+    )
+    return TableDomain.read(_given("domain", path, hint))
+
+
+def _scale(words: list[str] | None) -> Any:
+    """A word, a number, or numbers by column."""
+    if not words:
+        return "auto"
+    if len(words) == 1 and "=" not in words[0]:
+        return terminal.number_or_word(words[0])
+    out = {}
+    for word in words:
+        name, _, number = word.rpartition("=")
+        if not name or not terminal.is_number(number):
+            raise ValueError(
+                "scale must be auto, private, public, one number, or NAME=NUMBER for every column "
+                f"(repeat --scale); got {word!r}"
+            )
+        out[name] = float(number)
+    return out
+
+
+def _public(path: Path, domain: Any, size: int | None) -> Any:
+    """Public rows, read as the table is; those that do not fit are left out."""
+    import numpy as np
+
+    from mercer.sensitive.records import open_records
+    from mercer.spaces.record_spans import MOST_LANDMARKS
+
+    most = MOST_LANDMARKS + 1 if size is None else size
+    parts: list[Any] = []
+    try:
+        for chunk in open_records(path, domain=domain, unit=None).chunks():
+            parts.append(chunk[np.all(np.isfinite(chunk), axis=1)])
+            if sum(map(len, parts)) >= most:
+                break
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"public: {error}") from None
+    rows = np.concatenate(parts) if parts else np.empty((0, domain.dimension))
+    if not len(rows):
+        raise ValueError(f"public: {path.name} has no row that fits the domain")
+    return domain.table(rows[:most])
+
+
+def _check_sample(sample: int | None, csv: Path | None, parquet: Path | None) -> None:
+    if sample is None:
+        return
+    if csv is None and parquet is None:
+        raise ValueError("sample needs a file to write to: --csv rows.csv or --parquet …")
+    if not 1 <= sample <= 10_000_000:
+        raise ValueError(f"sample must be 1 to 10000000 rows, got {sample}")
+
+
+def _write(
+    release: Any, places: dict[str, Path], sample: int | None, seed: int | None,
+    ledger: str | None, as_json: bool,
+) -> terminal_places.Written:  # fmt: skip
+    """The release first; all else can be made again from it."""
+    from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
+
+    def rows() -> Any:
+        return with_weights(release) if sample is None else release.sample(sample, rng=seed)
+
+    return terminal_places.write(
+        release, places, ledger=ledger, as_json=as_json,
+        csv=lambda path: write_csv(rows(), path),
+        parquet=lambda path: write_parquet(rows(), path, release.privacy),
+        plot=release.plot,
+    )  # fmt: skip

@@ -1,0 +1,272 @@
+"""The public domain: names and bounds of the columns.
+
+Everything here is public, on both sides of the door: the sensitive side clips to it, the
+release is a function on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.base import Column
+from mercer.columns.kinds import Date, Numeric
+from mercer.common.checks import Floats
+
+__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of"]
+
+MAX_DIMENSION = 3
+MOST_COLUMNS = 1024  # of a kernel machine
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A box: column `names` and their `bounds`, one (lower, upper) pair each.
+
+    `dates` are the names of columns of dates, whose bounds are days since 1970-01-01.
+    """
+
+    names: tuple[str, ...]
+    bounds: tuple[tuple[float, float], ...]
+    dates: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, bounds: object, names: Sequence[str], most: int = MAX_DIMENSION) -> Domain:
+        """Check what a caller gave: (lo, hi) for one column, a pair for each of several."""
+        dimension = len(names)
+        if dimension > most:
+            raise ValueError(
+                f"columns must be at most {most}, got {dimension}: noise grows with the "
+                "power of the dimension; release the columns of interest two or three at a time"
+            )
+        if bounds is None:
+            raise ValueError(
+                "bounds is missing: the domain is public and cannot be read from the data; give "
+                "(lower, upper), or one such pair for each column"
+            )
+        given = bounds_by_name(bounds, names)
+        pairs = _pairs_of(given, dimension)
+        dates = tuple(name for name, pair in zip(names, pairs, strict=False) if _is_dates(pair))
+        if dates:
+            found = [_day_ends(name, pair) if name in dates else pair for name, pair in zip(names, pairs, strict=True)]  # fmt: skip  # noqa: E501
+            given = found
+        try:
+            array = np.asarray(given, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(
+                "bounds must be (lower, upper) numbers or dates, or one such pair for each column; "
+                f"got {type(bounds).__name__}"
+            ) from None
+        if array.ndim == 0:
+            raise ValueError(
+                f"bounds must be two numbers, (lower, upper), got the one number {array:g}; both "
+                "are public, for example (0, 100)"
+            )
+        if array.shape == (2,) and dimension == 1:
+            array = array[None, :]
+        if array.shape != (dimension, 2):
+            raise ValueError(
+                f"bounds must be one (lower, upper) pair for each of the {dimension} column(s) "
+                f"{', '.join(names)}; got shape {array.shape}"
+            )
+        if not np.all(np.isfinite(array)) or np.any(np.abs(array) > 1e100):
+            raise ValueError(f"bounds must be finite, got {array.tolist()}; choose a public range")
+        if not np.all(array[:, 0] < array[:, 1]):
+            raise ValueError(
+                f"bounds must have lower < upper, got {array.tolist()}; exchange the two numbers"
+            )
+        if np.any(array[:, 1] - array[:, 0] < 1e-12 * np.abs(array).max(axis=1) + 1e-100):
+            raise ValueError(
+                f"bounds must be further apart than rounding, got {array.tolist()}; shift the data"
+            )
+        return cls(tuple(names), tuple((float(lo), float(hi)) for lo, hi in array), dates)
+
+    @staticmethod
+    def columns_of(bounds: object, names: Sequence[str], *, drops: bool) -> list[Column | None]:
+        """The columns by which cells are read where bounds matter to reading.
+
+        Those of dates; and with `drops` all, since values beyond their bounds count as missing.
+        None for the others, and where the bounds are not as they should be, which `of` says.
+        """
+        if bounds is None:
+            return [None] * len(names)
+        pairs = _pairs_of(bounds_by_name(bounds, names), len(names))
+        found: list[Column | None] = []
+        for place, name in enumerate(names):
+            pair = pairs[place] if place < len(pairs) else None
+            if _is_dates(pair):
+                assert pair is not None
+                ends = [day_of(end) for end in _day_ends(name, pair)]
+                found.append(Date(name, *ends))
+            elif drops and pair is not None and _is_numbers(pair):
+                found.append(Numeric(name, *map(float, pair)))
+            else:
+                found.append(None)
+        return found
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @cached_property
+    def lower(self) -> Floats:
+        """Lower bounds."""
+        return _fixed([lo for lo, _ in self.bounds])
+
+    @cached_property
+    def upper(self) -> Floats:
+        """Upper bounds."""
+        return _fixed([hi for _, hi in self.bounds])
+
+    @cached_property
+    def widths(self) -> Floats:
+        """Upper minus lower bounds."""
+        return _fixed([hi - lo for lo, hi in self.bounds])
+
+    @property
+    def volume(self) -> float:
+        """Volume of the box."""
+        volume = 1.0
+        for lo, hi in self.bounds:
+            volume *= hi - lo
+        return volume
+
+    def points(self, x: object) -> Floats:
+        """Public points of evaluation as rows, inside the domain or an error."""
+        if self.dates:
+            x = self._numbered(x)
+        try:
+            array = np.asarray(x, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(f"x must be numbers, got {type(x).__name__}") from None
+        d = self.dimension
+        if d == 1 and (array.ndim < 2 or array.shape[-1] != 1):
+            array = array[..., None]
+        if array.ndim == 0 or array.shape[-1] != d:
+            raise ValueError(
+                f"x must have {d} numbers a point ({', '.join(self.names)}), got an array of "
+                f"shape {array.shape}"
+            )
+        rows = array.reshape(-1, d)
+        inside = np.all((rows >= self.lower) & (rows <= self.upper), axis=1)
+        if not np.all(inside):
+            bad = self.shown(rows[np.argmin(inside)].tolist())
+            raise ValueError(
+                f"x must lie in the domain {self.describe()}, got {bad[0] if d == 1 else bad}; "
+                "a release says nothing outside its bounds"
+            )
+        return rows
+
+    def shape(self, x: object) -> tuple[int, ...]:
+        """Shape of the values at `x`: its own, less the axis of coordinates."""
+        array = np.asarray(self._numbered(x) if self.dates else x, dtype=float)
+        if self.dimension == 1 and (array.ndim < 2 or array.shape[-1] != 1):
+            return array.shape
+        return array.shape[:-1]
+
+    def to_unit(self, rows: Floats) -> Floats:
+        """Rows of the domain in the unit cube."""
+        return np.clip((rows - self.lower) / self.widths, 0.0, 1.0)
+
+    def from_unit(self, rows: Floats) -> Floats:
+        """Rows of the unit cube in the domain."""
+        return np.clip(self.lower + rows * self.widths, self.lower, self.upper)
+
+    def describe(self) -> str:
+        """`age in [0, 100], weight in [20, 200]`."""
+        lows = self.shown([lo for lo, _ in self.bounds])
+        highs = self.shown([hi for _, hi in self.bounds])
+        return ", ".join(
+            f"{name} in [{_word(lo)}, {_word(hi)}]"
+            for name, lo, hi in zip(self.names, lows, highs, strict=True)
+        )
+
+    def shown(self, point: Sequence[float]) -> list[Any]:
+        """The coordinates of a point as people write them: a date where they are days."""
+        return [
+            day_of(value) if name in self.dates else value
+            for name, value in zip(self.names, point, strict=True)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file."""
+        fields = {"columns": list(self.names), "bounds": [list(pair) for pair in self.bounds]}
+        return fields | ({"dates": list(self.dates)} if self.dates else {})
+
+    def _numbered(self, x: object) -> object:
+        """Points with dates as days since 1970-01-01; numbers stay."""
+        if isinstance(x, np.ndarray) and x.dtype.kind == "M":
+            return x.astype("datetime64[D]").astype(np.int64).astype(float)
+        if isinstance(x, np.ndarray) and x.dtype.kind in "OU":
+            x = x.tolist()
+        if isinstance(x, (list, tuple)):
+            return [self._numbered(item) for item in x]
+        if isinstance(x, np.datetime64):
+            x = x.astype("datetime64[D]").item()
+        if isinstance(x, (str, date)):
+            return Date("x", x, x).ends[0]  # type: ignore[arg-type]
+        return x
+
+
+def bounds_by_name(bounds: object, names: Sequence[str]) -> object:
+    """Bounds that were given by names of columns, in the order of `names`; others as they are."""
+    if not isinstance(bounds, Mapping):
+        return bounds
+    odd = [name for name in bounds if name not in names]
+    gone = [name for name in names if name not in bounds]
+    if odd or gone:
+        what = f"{odd[0]!r} is not among them" if odd else f"those of {gone[0]!r} are missing"
+        raise ValueError(
+            f"bounds must be by the names of the columns to release, {', '.join(names)}; {what}"
+        )
+    return [bounds[name] for name in names]
+
+
+def _pairs_of(bounds: object, dimension: int) -> list[Any]:
+    """One pair for each column, where it can be told."""
+    if isinstance(bounds, np.ndarray):
+        bounds = bounds.tolist()
+    if not isinstance(bounds, (list, tuple)):
+        return []
+    lone = dimension == 1 and not any(isinstance(b, (list, tuple, np.ndarray)) for b in bounds)
+    return [bounds] if lone else list(bounds)
+
+
+def _is_dates(pair: object) -> bool:
+    """Whether bounds are dates, or text, which can be nothing else."""
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        return False
+    return all(isinstance(end, (str, date, np.datetime64)) for end in pair)
+
+
+def _is_numbers(pair: object) -> bool:
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        return False
+    low, high = pair
+    plain = all(isinstance(end, (int, float, np.integer, np.floating)) for end in (low, high))
+    return plain and max(abs(low), abs(high)) <= 1e100 and bool(low < high)
+
+
+def _day_ends(name: str, pair: Any) -> tuple[float, float]:
+    return Date(name, *(e.item() if isinstance(e, np.datetime64) else e for e in pair)).ends
+
+
+def day_of(value: float) -> date:
+    """The calendar day of a number of days since 1970-01-01."""
+    return date.fromordinal(int(np.floor(value)) + date(1970, 1, 1).toordinal())
+
+
+def _word(end: Any) -> str:
+    return f"{end:g}" if isinstance(end, float) else str(end)
+
+
+def _fixed(values: list[float]) -> Floats:
+    array = np.array(values)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,163 @@
+"""What a column may be declared by: names, bounds and levels.  Imports `checks`.
+
+Declarations are public, so errors show them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mercer.common.checks import Bools, Floats
+
+__all__ = [
+    "FAR",
+    "MOST_LEVELS",
+    "Level",
+    "arrow_levels",
+    "check_bound",
+    "check_day",
+    "check_levels",
+    "check_name",
+    "check_order",
+    "check_whole",
+    "show_levels",
+]
+
+Level: TypeAlias = str | int | bool
+
+MOST_LEVELS = 1000  # of a column
+FAR = 1e100  # bounds are no larger
+_MOST_WHOLE = 2**53 - 1  # whole numbers that doubles tell apart
+_SHOWN = 8  # levels in a description
+
+
+def check_name(name: object) -> str:
+    """A column's name."""
+    if not isinstance(name, str):
+        raise TypeError(f"a column's name must be text, got {name!r}; put it in quotes")
+    if not name:
+        raise ValueError("a column's name must not be empty; give the name it has in the table")
+    return name
+
+
+def check_order(name: str, low: Any, high: Any, *, one: bool = False) -> None:
+    """Bounds in their order; `one`: they may be one and the same."""
+    if not (low <= high if one else low < high):
+        rule = "lower <= upper" if one else "lower < upper"
+        raise ValueError(
+            f"column {name!r}: bounds must have {rule}, got [{low}, {high}]; exchange the two"
+        )
+    if not one and high - low < 1e-12 * max(abs(low), abs(high)) + 1e-100:
+        raise ValueError(
+            f"column {name!r}: bounds must be further apart than rounding, got [{low}, {high}]; "
+            "shift the data"
+        )
+
+
+def check_bound(name: str, value: object) -> float:
+    """A finite number."""
+    whole = isinstance(value, (int, float, np.integer, np.floating))
+    if isinstance(value, (bool, np.bool_)) or not whole:
+        raise TypeError(f"column {name!r}: bounds must be numbers, got {value!r}")
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not abs(number) <= FAR:
+        raise ValueError(
+            f"column {name!r}: bounds must be finite, got {value!r}; choose a public range"
+        )
+    return number
+
+
+def check_whole(name: str, value: object) -> int:
+    """A whole number that a double holds."""
+    number = check_bound(name, value)
+    if number != math.floor(number) or abs(number) > _MOST_WHOLE:
+        raise ValueError(
+            f"column {name!r}: bounds must be whole numbers below 2^53, got {value!r}; or declare "
+            "it numeric"
+        )
+    return int(number)
+
+
+def check_day(name: str, value: object) -> date:
+    """A date, or its text."""
+    if isinstance(value, datetime):
+        return value.date()
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"column {name!r}: bounds of dates must be dates or text like '2020-12-31', got "
+            f"{value!r}"
+        ) from None
+
+
+def check_levels(name: str, levels: object) -> tuple[Level, ...]:
+    """Different levels, at most so many."""
+    if not isinstance(levels, (list, tuple)):
+        raise TypeError(
+            f"column {name!r}: levels must be a list, got {type(levels).__name__}; write them in "
+            "a fixed order, for example ['f', 'm']"
+        )
+    plain: Sequence[Any] = [v.item() if isinstance(v, np.generic) else v for v in levels]
+    if not 1 <= len(plain) <= MOST_LEVELS:
+        raise ValueError(
+            f"column {name!r}: levels must be 1 to {MOST_LEVELS}, got {len(plain)}; declare the "
+            "frequent ones and 'other', or bounds"
+        )
+    for level in plain:
+        if not isinstance(level, (str, int)):
+            raise TypeError(
+                f"column {name!r}: levels must be text, whole numbers or booleans, got {level!r}; "
+                "for numbers in a range give bounds"
+            )
+        if isinstance(level, str) and not _is_plain(level):
+            raise ValueError(
+                f"column {name!r}: levels must be text without white space at its ends, got "
+                f"{level!r}; an empty cell is a missing one"
+            )
+        if isinstance(level, int) and abs(level) > _MOST_WHOLE:
+            raise ValueError(f"column {name!r}: levels must be below 2^53, got {level!r}")
+    if 0 < sum(isinstance(level, bool) for level in plain) < len(plain):
+        raise ValueError(
+            f"column {name!r}: levels must be all booleans or none, got "
+            f"{show_levels(plain, ', ')}; put words such as 'no' in quotes: without them YAML "
+            "reads a boolean"
+        )
+    if len({str(level) for level in plain}) < len(plain):
+        raise ValueError(
+            f"column {name!r}: levels must be different, got {show_levels(plain, ', ')}"
+        )
+    return tuple(plain)
+
+
+def _is_plain(text: str) -> bool:
+    """Not empty, nothing to trim, and no half of a character."""
+    halves = any("\ud800" <= letter <= "\udfff" for letter in text)
+    return bool(text) and text == text.strip() and not halves
+
+
+def show_levels(levels: Sequence[Level], between: str) -> str:
+    """The first few of them."""
+    shown = between.join(map(str, levels[:_SHOWN]))
+    more = len(levels) - _SHOWN
+    return shown + (f"{between}… {more} more" if more > 0 else "")
+
+
+def arrow_levels(levels: Sequence[Level], codes: Floats, missing: Bools, *, ordered: bool) -> Any:
+    """Places of levels as an Arrow array: whole numbers, booleans, or text by a dictionary."""
+    import pyarrow as pa
+
+    places = pa.array(codes.astype(np.int32), mask=missing)
+    if all(isinstance(level, int) for level in levels):  # booleans are, too
+        return pa.DictionaryArray.from_arrays(places, pa.array(levels)).dictionary_decode()
+    return pa.DictionaryArray.from_arrays(places, pa.array(list(map(str, levels))), ordered=ordered)

@@ -1,0 +1,1 @@
+"""Checks, fields, files on disk, silence: what every package may use."""

@@ -1,0 +1,1 @@
+"""Where records meet noise: the only package that sees both."""

@@ -1,0 +1,321 @@
+"""Classifiers and regressions as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.api.machine.call import classifier, regression
+from mercer.columns.reading import PLAIN
+from mercer.common.checks import Floats
+from mercer.estimators.density import numeric_rows, pairs_for, seed_of
+from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
+from mercer.sensitive.answers import Answer, answers_of
+from mercer.sources.labels import labels_of
+from mercer.sources.targets import Classes
+
+__all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
+
+_SHARED = (
+    "epsilon", "delta", "bounds", "loss", "penalty", "kernel", "bandwidth", "features", "size",
+    "constant", "method", "width", "missing", "ledger", "dataset", "insist",
+)  # fmt: skip
+
+
+class _Named(np.ndarray):
+    """Answers that keep the name of the series they were."""
+
+    name: str
+
+
+class _Machine(BaseEstimator):  # type: ignore[misc]
+    """What both estimators do alike."""
+
+    release_: Any
+    bounds: Any
+    random_state: Any
+    _numeric: ClassVar[bool]  # whether answers are numbers
+
+    def _learn(self, make: Any, X: Any, y: Any, **own: Any) -> Any:
+        rows = numeric_rows(self, X, width=pairs_for(self.bounds), least=(2, 1))
+        answers = self._answers(y, len(rows))
+        names = getattr(self, "feature_names_in_", None)
+        self.release_ = make(
+            rows,
+            answers,
+            columns=None if names is None else [str(name) for name in names],
+            rng=seed_of(self.random_state),
+            **{name: getattr(self, name) for name in _SHARED},
+            **own,
+        )
+        return self
+
+    def _answers(self, y: Any, rows: int) -> Any:
+        """One answer for each row, with the name of a series; messages show axes and types only."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None."
+            )
+        answers = labels_of(y, numeric=self._numeric)
+        if answers.ndim == 2 and answers.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; y.ravel() is one",
+                DataConversionWarning,
+                stacklevel=3,
+            )
+            answers = answers[:, 0]
+        if answers.shape != (rows,):
+            raise ValueError(
+                f"y must be one answer for each of the {rows} rows of X, got shape {answers.shape}"
+            )
+        given = getattr(y, "name", None)
+        if not isinstance(given, str):
+            return answers
+        named = answers.view(_Named)
+        named.name = given
+        return named
+
+    def _fitted(self, X: Any) -> tuple[Any, Floats]:
+        """The release, and points to ask it at."""
+        check_is_fitted(self, "release_")
+        return self.release_, numeric_rows(self, X)
+
+    def _weights(self, given: Any, rows: int) -> Floats | None:
+        """One weight for each row."""
+        if given is None:
+            return None
+        weights = labels_of(given, numeric=True, name="sample_weight")
+        if weights.shape != (rows,):
+            raise ValueError(
+                f"sample_weight must be one number for each of the {rows} rows of X, got shape "
+                f"{weights.shape}"
+            )
+        return np.asarray(weights, dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
+    """A kernel classifier with differential privacy: `mercer.classifier` as an estimator.
+
+    The fitted decision function is the public `release_`.  Fitting spends the budget: every fit on
+    private data is one more release, those of a grid search or a cross-validation too; search on
+    public data.  What a step before this one learns from the records is not private either: a
+    fitted `StandardScaler` in a pipeline gives away their means.  Bounds do the scaling here; for
+    a fixed change of variables use `FunctionTransformer`.
+
+    Parameters
+    ----------
+    epsilon, delta, bounds, classes
+        As for `mercer.classifier`.  Classes are public and must be declared; `classes_` has them
+        sorted.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
+        each, since it does not say how many columns it has.
+    loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
+        As for `mercer.classifier`.
+    random_state
+        None: secure noise.  A seed: reproducible and not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import PrivateKernelClassifier
+    >>> X = np.linspace(0, 1, 1000)[:, None]
+    >>> model = PrivateKernelClassifier(1.0, 1e-6, (0, 1), ("low", "high"), random_state=0)
+    >>> model.fit(X, np.where(X[:, 0] > 0.5, "high", "low")).predict([[0.1], [0.9]]).tolist()
+    ['low', 'high']
+
+    """  # noqa: E501
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        bounds: Any = None,
+        classes: Any = None,
+        *,
+        loss: str = "hinge",
+        penalty: Any = "rule",
+        kernel: str = "gaussian",
+        bandwidth: Any = None,
+        features: str | None = None,
+        size: int | None = None,
+        constant: float | None = None,
+        method: str | None = None,
+        width: float = 0.5,
+        missing: str = "zero",
+        ledger: Any = None,
+        dataset: str | None = None,
+        insist: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.classes = classes
+        self.loss = loss
+        self.penalty = penalty
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.features = features
+        self.size = size
+        self.constant = constant
+        self.method = method
+        self.width = width
+        self.missing = missing
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insist = insist
+        self.random_state = random_state
+
+    release_: ClassifierRelease
+    classes_: Any
+    _numeric = False
+
+    def fit(self, X: Any, y: Any) -> PrivateKernelClassifier:
+        """Release a classifier of the rows of X; rows of undeclared classes add nothing."""
+        self._learn(classifier, X, y, classes=_sorted(self.classes))
+        self.classes_ = np.array(self.release_.classes)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+        release, points = self._fitted(X)
+        return release.predict(points)
+
+    def decision_function(self, X: Any) -> Floats:
+        """Above 0 is the second of two classes; of several, one value a class."""
+        release, points = self._fitted(X)
+        return release(points)
+
+    @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class, in the order of `classes_`; with loss="logistic"."""
+        release, points = self._fitted(X)
+        return release.probability(points)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is predicted; a label of no declared class never is."""
+        release, points = self._fitted(X)
+        declared, rows = Classes.declared(release.classes), len(points)
+        given, guessed = (
+            answers_of(Answer(answers, declared), rows, PLAIN)
+            for answers in (self._answers(y, rows), np.asarray(release.predict(points)))
+        )
+        return float(np.average(given == guessed, weights=self._weights(sample_weight, rows)))
+
+
+class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
+    """Kernel regression with differential privacy: `mercer.regression` as an estimator.
+
+    The fitted function is the public `release_`.  What `PrivateKernelClassifier` says of budgets,
+    searches and scalers holds here too.
+
+    Parameters
+    ----------
+    epsilon, delta, bounds, y_bounds
+        As for `mercer.regression`; bounds as for `PrivateKernelClassifier`.
+    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
+        As for `mercer.regression`.
+    random_state
+        None: secure noise.  A seed: reproducible and not private.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import PrivateKernelRegressor
+    >>> X = np.linspace(0, 1, 1000)[:, None]
+    >>> model = PrivateKernelRegressor(1.0, 1e-6, (0, 1), (0, 1), random_state=0)
+    >>> model.fit(X, X[:, 0]).predict([[0.5]]).shape
+    (1,)
+
+    """  # noqa: E501
+
+    def __init__(
+        self,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        bounds: Any = None,
+        y_bounds: Any = None,
+        *,
+        loss: str = "huber",
+        quantiles: Any = None,
+        threshold: float | None = None,
+        tube: float | None = None,
+        penalty: Any = "rule",
+        kernel: str = "gaussian",
+        bandwidth: Any = None,
+        features: str | None = None,
+        size: int | None = None,
+        constant: float | None = None,
+        method: str | None = None,
+        width: float = 0.05,
+        missing: str = "zero",
+        ledger: Any = None,
+        dataset: str | None = None,
+        insist: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bounds = bounds
+        self.y_bounds = y_bounds
+        self.loss = loss
+        self.quantiles = quantiles
+        self.threshold = threshold
+        self.tube = tube
+        self.penalty = penalty
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.features = features
+        self.size = size
+        self.constant = constant
+        self.method = method
+        self.width = width
+        self.missing = missing
+        self.ledger = ledger
+        self.dataset = dataset
+        self.insist = insist
+        self.random_state = random_state
+
+    release_: RegressionRelease
+    _numeric = True
+
+    def fit(self, X: Any, y: Any) -> PrivateKernelRegressor:
+        """Release a regression of y on the rows of X; y outside its bounds is clipped."""
+        return self._learn(
+            regression, X, y, y_bounds=self.y_bounds, quantiles=self.quantiles,
+            threshold=self.threshold, tube=self.tube,
+        )  # fmt: skip
+
+    def predict(self, X: Any) -> Floats:
+        """The response at each row; with several quantiles, one column for each."""
+        release, points = self._fitted(X)
+        return release(points)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination on rows of the recipient's."""
+        guesses = self.predict(X)
+        answers = self._answers(y, len(guesses))
+        weights = self._weights(sample_weight, len(guesses))
+        return float(r2_score(answers, guesses, sample_weight=weights))
+
+
+def _sorted(classes: Any) -> Any:
+    """Declared classes in order, where they have one."""
+    if not isinstance(classes, (list, tuple, np.ndarray)):
+        return classes
+    try:
+        return sorted(np.asarray(classes, dtype=object).tolist())
+    except TypeError:
+        return classes

@@ -1,0 +1,1 @@
+"""Exact randomness, the laws of noise, and mechanisms that know how much is enough."""

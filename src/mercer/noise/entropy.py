@@ -1,0 +1,214 @@
+"""The only source of randomness.  Imports nothing of Mercer.
+
+Three kinds, kept apart by type:
+
+- `Secure`: noise that a promise rests on.  Exact discrete Gaussian and Laplace draws by OpenDP
+  (M3.5), and uniform numbers with as many bits as anyone asks for (M3.6), from the operating
+  system's entropy.
+- `Seeded`: the same law from a seed the caller gave, for studies.  Whoever knows the seed can
+  subtract the noise, so every release made with it says that it is not private.
+- `simulation` and `fresh`: floating-point generators for work on public values only (error
+  bands, synthetic samples).  They never touch records.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "MAX_SCALE",
+    "Entropy",
+    "Lots",
+    "Secure",
+    "Seeded",
+    "Uniforms",
+    "fresh",
+    "resolve",
+    "simulation",
+]
+
+MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
+
+
+class Entropy(ABC):
+    """A source of noise for releases."""
+
+    secure: bool
+
+    @abstractmethod
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        """`size` independent draws k with P(k) proportional to exp(-k^2 / 2 scale^2)."""
+
+    @abstractmethod
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        """`size` independent draws k with P(k) proportional to exp(-|k| / scale)."""
+
+    @abstractmethod
+    def octets(self, count: int) -> bytes:
+        """Independent uniform bytes."""
+
+    def witness(self, what: str, value: Any, sensitivity: Any) -> None:  # noqa: B027
+        """The door shows what it adds noise to, and its declared bound.
+
+        Nothing is kept, but by the `mercer.replay` of somebody who holds the data anyway.
+        """
+
+    def parameters(self, *public: Any) -> None:  # noqa: B027
+        """The door shows what is public of a summary: a replay sees where it follows the data."""
+
+    def lots(self) -> Lots:
+        """Lots for the rows of persons, all from one key: how many rows there are is not asked."""
+        return Lots(self.octets(32))
+
+    def uniforms(self, size: int) -> Uniforms:
+        """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
+        return Uniforms(self.octets, size)
+
+
+class Uniforms:
+    """Uniform numbers in [0, 1), read bit by bit: more bits of the same numbers can follow."""
+
+    def __init__(self, octets: Callable[[int], bytes], size: int) -> None:
+        self._octets, self._heads, self._bits = octets, [0] * size, 0
+
+    def __len__(self) -> int:
+        return len(self._heads)
+
+    def heads(self, bits: int) -> list[int]:
+        """floor(2^bits U) for each; `bits` is a multiple of 8.  Later calls agree with earlier."""
+        more = bits - self._bits
+        if more > 0:
+            width = more // 8
+            fresh_bits = self._octets(width * len(self._heads))
+            self._heads = [
+                (head << more) | int.from_bytes(fresh_bits[i * width : (i + 1) * width], "big")
+                for i, head in enumerate(self._heads)
+            ]
+            self._bits = bits
+        shift = self._bits - bits
+        return [head >> shift for head in self._heads] if shift else self._heads
+
+
+class Lots:
+    """Uniform numbers of 64 bits for the rows of named persons, whoever else there is.
+
+    The lot of a row follows from the key, the person's name and the place of the row among the
+    person's own: no other person's rows have a say in it (docs/proofs/counts.md, 1).
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def seeds(self, names: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+        """One number for each name."""
+        digests = [blake2b(name, digest_size=8, key=self._key).digest() for name in names]
+        return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
+
+    @staticmethod
+    def tickets(
+        seeds: npt.NDArray[np.uint64], places: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.uint64]:
+        """The lot of each row: SplitMix64, which gives no two rows of a person the same.
+
+        [Steele, Lea, Flood, OOPSLA 2014], Figure 19.
+        """
+        with np.errstate(over="ignore"):
+            z = seeds + (places.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return z ^ (z >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Secure(Entropy):
+    """OpenDP's exact sampler on the operating system's entropy."""
+
+    secure = True
+
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        return list(_opendp("make_gaussian", scale)(np.zeros(size, dtype=np.int64)))
+
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        return list(_opendp("make_laplace", scale)(np.zeros(size, dtype=np.int64)))
+
+    def octets(self, count: int) -> bytes:
+        return os.urandom(count)
+
+
+class Seeded(Entropy):
+    """Reproducible and therefore not private: rounded normals, a law within 1/(40 s^2)."""
+
+    secure = False
+
+    def __init__(self, seed: int | np.random.Generator) -> None:
+        self._rng = np.random.default_rng(seed)
+
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        draws: list[int] = np.rint(self._rng.standard_normal(size) * scale).astype(int).tolist()
+        return draws
+
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        _check_scale(scale)
+        pair = self._rng.geometric(-np.expm1(-1 / scale), (2, size))  # two-sided: a difference
+        draws: list[int] = (pair[0] - pair[1]).tolist()
+        return draws
+
+    def octets(self, count: int) -> bytes:
+        return self._rng.bytes(count)
+
+
+def resolve(rng: object) -> Entropy:
+    """`None` is secure; a whole number or a NumPy generator is a seed, marked not private."""
+    if rng is None:
+        return Secure()
+    if isinstance(rng, Entropy):
+        return rng
+    if isinstance(rng, np.random.Generator):
+        return Seeded(rng)
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return Seeded(int(rng))
+    raise TypeError(
+        "rng must be None (secure noise), a whole number >= 0 or a numpy Generator "
+        f"(reproducible and not private); got {type(rng).__name__}"
+    )
+
+
+def simulation(label: int) -> np.random.Generator:
+    """A fixed stream for simulating public laws, so that a band is the same at every call."""
+    return np.random.default_rng([0x4D65_7263_6572, label])
+
+
+def fresh(rng: int | np.random.Generator | None) -> np.random.Generator:
+    """A generator for post-processing: new from the operating system unless a seed is given."""
+    return np.random.default_rng(rng)
+
+
+@lru_cache(maxsize=16)
+def _opendp(maker: str, scale: float) -> Any:
+    # loaded only when noise is drawn; the prelude would load scikit-learn and more
+    from opendp import measurements
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.metrics import l1_distance, l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    metric = l2_distance(T="f64") if maker == "make_gaussian" else l1_distance(T="i64")
+    make = getattr(measurements, maker)
+    return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)
+
+
+def _check_scale(scale: float) -> None:
+    if not 0 < scale <= MAX_SCALE:
+        raise ValueError(f"scale must be above 0 and at most 2^56 lattice steps, got {scale!r}")

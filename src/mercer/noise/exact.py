@@ -1,0 +1,89 @@
+"""Real numbers known to within a ball: noise refined until its rounding is certain.
+
+M3.6.  A draw of a continuous law is a function of uniform numbers with endless bits.  Computed
+from their first bits in ball arithmetic (FLINT's Arb: every operation returns a ball that holds
+the true result), it is known to within a ball; if the ball does not tell how the number rounds
+to the lattice, more bits of the same numbers are read and the same function is computed again.
+So what is printed is the rounding of the real draw itself, not of an approximation to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mercer.noise.entropy import Uniforms
+
+__all__ = ["balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
+
+_FIRST, _MOST = 192, 1 << 16  # bits
+
+
+def working(bits: int) -> Any:
+    """A context in which balls are computed with this many bits."""
+    from flint import ctx
+
+    return ctx.workprec(bits)
+
+
+def balls(uniforms: Uniforms, bits: int) -> list[Any]:
+    """Each uniform number as a ball that holds it: [k, k + 1] / 2^bits."""
+    from flint import arb
+
+    half = arb(0.5)  # k + 1/2 has bits + 1 binary digits: exact at two digits more
+    scale = arb(2) ** -bits
+    with working(bits + 2):
+        return [(arb(head) + arb(half, half)) * scale for head in uniforms.heads(bits)]
+
+
+def gamma(uniforms: Sequence[Any]) -> Any:
+    """A Gamma(k) number from k uniform ones: the sum of their exponentials -log U."""
+    product = uniforms[0]
+    for uniform in uniforms[1:]:
+        product = product * uniform
+    return -product.log()
+
+
+def powered(uniform: Any, power: Any) -> Any:
+    """U^power."""
+    return (uniform.log() * power).exp()
+
+
+def phases(uniforms: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Cosine and sine of 2 pi U for each."""
+    return [((2 * uniform).cos_pi(), (2 * uniform).sin_pi()) for uniform in uniforms]
+
+
+def settle(compute: Callable[[int], Sequence[Any]]) -> list[int]:
+    """The nearest whole number of each ball of `compute(bits)`, with bits added until certain.
+
+    A number halfway between two is rounded up; it has probability zero.
+    """
+    from flint import arb
+
+    bits = _FIRST
+    while True:
+        with working(bits):
+            rounded = [(value + arb(0.5)).floor().unique_fmpz() for value in compute(bits)]
+        if all(value is not None for value in rounded):
+            return [int(value) for value in rounded]
+        bits = _more(bits)
+
+
+def settled_index(compute: Callable[[int], tuple[Any, Sequence[Any]]]) -> int:
+    """Index i of the first edge above the point, for (point, rising edges) of `compute(bits)`."""
+    bits = _FIRST
+    while True:
+        with working(bits):
+            point, edges = compute(bits)
+            # edges[:place] are certainly at or below the point
+            place = next((i for i, edge in enumerate(edges) if not edge <= point), len(edges))
+            if place < len(edges) and edges[place] > point:
+                return place
+        bits = _more(bits)
+
+
+def _more(bits: int) -> int:
+    if bits >= _MOST:  # probability below 2^-60000 for every law here: a law that is broken
+        raise ArithmeticError("a draw could not be rounded with certainty; nothing was released")
+    return 2 * bits

@@ -1,0 +1,1 @@
+"""The best mechanism for a count, and how good any mechanism can be."""

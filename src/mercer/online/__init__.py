@@ -1,0 +1,1 @@
+"""Releases that answer as they are asked, and the stores that keep their answers."""

@@ -1,0 +1,216 @@
+"""Live releases: any point, any time, the same answer for ever.  M7; Hall 2013, Sec. 5.
+
+`ask` answers the released path f_D + sigma Delta G, before any repair, by one of three routes:
+
+- coordinates: the path of a smooth kernel is its released coordinates (M2), and nothing grows;
+- `live_markov`: the exponential and Matern kernels on a line, between released states;
+- `live_cholesky`: any kernel, drawn from f_D itself.
+
+The first two stand on an ordinary release, made once at the door, and touch no record afterwards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats, Ints, check_level
+from mercer.online.store import LiveError, Record, Store
+from mercer.promise.statement import Statement
+from mercer.releases.base import Accuracy, Band
+from mercer.releases.density.release import DensityRelease
+from mercer.releases.file import FORMAT, VERSION, from_dict
+from mercer.releases.machine.release import MachineAccuracy
+
+__all__ = ["ROUTES", "CoordinatesLive", "LiveRelease", "LiveUnkept", "Standing", "reopened"]
+
+
+class LiveUnkept(LiveError):  # noqa: N818
+    """A store that did not take what was made and paid for: it is `release`, to be saved."""
+
+    def __init__(self, message: str, release: DensityRelease) -> None:
+        super().__init__(message)
+        self.release = release
+
+
+ROUTES: dict[str, type[LiveRelease]] = {}
+_MOST = 10**6  # points of one question
+
+
+class LiveRelease(ABC):
+    """A private function that answers at points as they are asked, for ever."""
+
+    route: ClassVar[str]
+    sensitive: ClassVar[bool]  # whether the store holds what records say
+    _single = False  # whether `_answer_one` is there for questions on a line
+    domain: Domain
+    privacy: Statement
+
+    def __init_subclass__(cls) -> None:
+        if "route" in cls.__dict__:
+            ROUTES[cls.route] = cls
+
+    def __init__(self, store: Store, record: Record) -> None:
+        self._store, self.name = store, record.name
+
+    @classmethod
+    @abstractmethod
+    def resume(cls, store: Store, record: Record) -> LiveRelease:
+        """Go on with what a store holds."""
+
+    @property
+    def store(self) -> str:
+        """Where the answers are kept."""
+        return self._store.where
+
+    @property
+    def count(self) -> int:
+        """Points answered so far."""
+        return self._store.count(self.name)
+
+    @property
+    def kind(self) -> str:
+        """What is released: a density, or what a machine predicts."""
+        return "density"
+
+    @property
+    @abstractmethod
+    def accuracy(self) -> Accuracy | MachineAccuracy:
+        """Expected error due to privacy."""
+
+    @abstractmethod
+    def standard_error(self, points: object) -> Floats:
+        """Standard deviation of the noise at each point."""
+
+    @abstractmethod
+    def _answer(self, rows: Floats) -> Floats:
+        """Values at distinct increasing rows of the domain."""
+
+    def _answer_one(self, x: float) -> float:
+        """The value at one point of the only column."""
+        return float(self._answer(np.array([[x]]))[0])
+
+    def ask(self, points: object) -> Floats:
+        """The released function at these points; what was answered before is answered again.
+
+        Raw values of the path: near zero they may be negative.
+        """
+        if isinstance(points, float) and self._single:
+            (low, high), x = self.domain.bounds[0], float(points) + 0.0
+            if low <= x <= high:
+                return np.asarray(self._answer_one(x))
+        rows = self.domain.points(points)
+        if len(rows) > _MOST:
+            raise LiveError(f"points must be at most {_MOST} a question, got {len(rows)}")
+        if not len(rows):
+            return np.zeros(self.domain.shape(points))
+        distinct, place = _distinct(rows + 0.0)  # -0.0 is 0.0
+        answers = self._answer(distinct)[place]
+        return answers.reshape((*self.domain.shape(points), *answers.shape[1:]))
+
+    __call__ = ask
+
+    def band(self, points: object, level: float = 0.95) -> Band:
+        """At each point, an interval that covers the same estimate without noise (M15)."""
+        check_level(level)
+        centre = self.ask(points)
+        width = float(ndtri((1 + level) / 2)) * self.standard_error(points)
+        return Band(centre - width, centre + width, level)
+
+    def close(self) -> None:
+        """Let go of the store; its answers stay."""
+        self._store.close()
+
+    def __enter__(self) -> LiveRelease:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        kept = "holds counts of records: sensitive" if self.sensitive else "holds no records"
+        return (
+            f"<{type(self).__name__} {self.name!r} of {self.domain.describe()}: "
+            f"{self.privacy.short}; store {self.store!r} {kept}>"
+        )
+
+
+def _distinct(rows: Floats) -> tuple[Floats, Ints]:
+    """The different rows in increasing order, and where each row is among them."""
+    if rows.shape[1] == 1:  # numbers sort faster than rows do
+        column, place = np.unique(rows[:, 0], return_inverse=True)
+        return column[:, None], place
+    distinct, place = np.unique(rows, axis=0, return_inverse=True)
+    return distinct, place.reshape(-1)
+
+
+def reopened(store: Store, name: str) -> LiveRelease:
+    """The live release of this name."""
+    record = store.load(name)
+    if record.route not in ROUTES:
+        raise LiveError(
+            f"live release {name!r} works by {record.route!r}, which this version does not know; "
+            "upgrade mercer"
+        )
+    return ROUTES[record.route].resume(store, record)
+
+
+class Standing(LiveRelease):
+    """Stands on a release that is kept whole in the store: no record is needed any more."""
+
+    sensitive = False
+
+    def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
+        super().__init__(store, record)
+        self.release, self.domain, self.privacy = release, release.domain, release.privacy
+
+    @classmethod
+    def start(cls, store: Store, name: str, release: DensityRelease, *, error: float = 0.0) -> Self:
+        """Keep a release that was just made.
+
+        `error` bounds, in the unit cube, how far the estimate is from what the release can show.
+        """
+        fields = {"format": FORMAT, "version": VERSION, **release.to_dict()}
+        record = Record(name, cls.route, {"release": fields, "error": error})
+        try:
+            store.create(record)
+        except (LiveError, OSError) as error:
+            raise LiveUnkept(
+                f"{error}; the release that was made and paid for is not lost: it is the "
+                "`release` of this error, to be saved", release,
+            ) from error  # fmt: skip
+        return cls.resume(store, record)
+
+    @classmethod
+    def resume(cls, store: Store, record: Record) -> Self:
+        release = from_dict(record.fields["release"])
+        if not isinstance(release, DensityRelease):
+            raise LiveError(f"live release {record.name!r} does not stand on a density")
+        return cls(store, record, release)
+
+
+class CoordinatesLive(Standing):
+    """Answers from released coordinates: nothing is drawn and nothing grows (M2)."""
+
+    route = "coordinates"
+
+    @property
+    def count(self) -> int:
+        return 0
+
+    @property
+    def accuracy(self) -> Accuracy:
+        return self.release.accuracy
+
+    def standard_error(self, points: object) -> Floats:
+        return self.release.standard_error(points)
+
+    def band(self, points: object, level: float = 0.95) -> Band:
+        return self.release.band(points, level, simultaneous=False, raw=True)
+
+    def _answer(self, rows: Floats) -> Floats:
+        return self.release.raw(rows)

@@ -1,0 +1,248 @@
+"""Live releases for any kernel in one to three dimensions.  M7, M3.1; Hall 2013, Sec. 5.
+
+Each new point appends a row to the Cholesky factor L of K + jitter.  Its coordinate
+c = (f_D(x) - l'c_before) / l_ii gets noise, and the answer is the row times the noisy coordinates.
+The factor is kept as it was computed: L L' dominates the kernel matrix whatever the rounding, so
+the coordinates of all points together move no further than f_D does in the kernel's space
+(docs/proofs/live.md).  Question number i takes time and memory of order i^2, up to LIMIT knots;
+points that the others determine are answered too and are no knots.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dtpsv
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats
+from mercer.noise.entropy import Entropy, Secure
+from mercer.noise.laws import Normal
+from mercer.noise.mechanisms.gaussian import GaussianNoise
+from mercer.online.base import LiveRelease
+from mercer.online.store import Factor, LiveError, LiveFull, Pen, Record, Store
+from mercer.promise.accountants import replace_one
+from mercer.promise.events import GaussianEvent, Sensitivity, event_from_dict, event_to_dict
+from mercer.promise.statement import Statement
+from mercer.releases.base import Accuracy
+from mercer.releases.file import statement_from
+from mercer.sensitive.summaries import PointValues
+from mercer.spaces.bases.base import kernel_from_dict, kernel_to_dict
+from mercer.spaces.kernels import Kernel, norms
+
+__all__ = ["LIMIT", "CholeskyLive", "point_sensitivity"]
+
+LIMIT = 1 << 13
+JITTER = 2.0**-24  # at least eight times what the factor's rounding can take away
+_FIXED = 160  # bits after the point of exact coordinates
+
+
+def point_sensitivity(values: PointValues, smoother: Kernel, noise: Kernel, n: int) -> Sensitivity:
+    """What one of n records can do to the coordinates of LIMIT points: public.
+
+    The change of f_D in the kernel's space; rounded rows, which L^-1 can stretch by no more than
+    one over the root of the jitter that is left; and the last rounding to a double.
+    """
+    bound = norms(smoother, noise)
+    stretch = math.sqrt(LIMIT / (0.85 * JITTER))
+    change = (bound.diameter * (1 + 1e-9) + 2 * values.rounding * stretch) / n
+    return replace_one(change + 2.0**-50 * bound.norm)
+
+
+class CholeskyLive(LiveRelease):
+    """Draws from f_D where it is asked; the store holds counts of the records."""
+
+    route = "cholesky"
+    sensitive = True
+
+    def __init__(
+        self,
+        store: Store,
+        record: Record,
+        *,
+        kernel: Kernel,
+        values: PointValues,
+        noise: GaussianNoise,
+        entropy: Entropy,
+    ) -> None:
+        super().__init__(store, record)
+        self.domain = Domain.of(record.fields["bounds"], record.fields["columns"])
+        self.privacy = statement_from(record.fields["privacy"])
+        self._kernel, self._values, self._noise, self._entropy = kernel, values, noise, entropy
+        self._sensitivity = replace_one(noise.law.scale * noise.event.mu)
+        self._knots = _Knots(self.domain.dimension)
+        self._kept = 0  # of the knots, how many are in the store for sure
+
+    @classmethod
+    def start(
+        cls,
+        store: Store,
+        name: str,
+        *,
+        domain: Domain,
+        kernel: Kernel,
+        smoother: Kernel,
+        values: PointValues,
+        noise: GaussianNoise,
+        statement: Statement,
+        entropy: Entropy,
+    ) -> CholeskyLive:
+        """Keep f_D and the noise that was paid for."""
+        fields: dict[str, Any] = {
+            "columns": list(domain.names), "bounds": [list(pair) for pair in domain.bounds],
+            "kernel": kernel_to_dict(kernel), "smoother": kernel_to_dict(smoother),
+            "shape": list(values.shape), "weight": values.weight,
+            "noise": {"law": noise.law.to_dict(), "scale": noise.scale},
+            "event": event_to_dict(noise.event), "privacy": statement.to_dict(),
+        }  # fmt: skip
+        record = Record(name, cls.route, fields, values.to_bytes())
+        store.create(record)
+        return cls(store, record, kernel=kernel, values=values, noise=noise, entropy=entropy)
+
+    @classmethod
+    def resume(cls, store: Store, record: Record) -> CholeskyLive:
+        fields, secret = record.fields, record.secret
+        event = event_from_dict(fields["event"])
+        if secret is None or not isinstance(event, GaussianEvent):
+            raise LiveError(f"live release {record.name!r} is incomplete; restore the store")
+        smoother, law = kernel_from_dict(fields["smoother"]), fields["noise"]["law"]
+        values = PointValues.from_bytes(secret, fields["shape"], fields["weight"], smoother)
+        noise = GaussianNoise(Normal(law["scale"], law["step"]), fields["noise"]["scale"], event)
+        kernel = kernel_from_dict(fields["kernel"])
+        return cls(store, record, kernel=kernel, values=values, noise=noise, entropy=Secure())
+
+    @property
+    def accuracy(self) -> Accuracy:
+        spread = float(self.standard_error(self.domain.lower[None]).reshape(-1)[0])
+        return Accuracy(
+            integrated=spread**2 * self.domain.volume, pointwise=spread, coordinates=LIMIT,
+            truncation=0.0, resolution=float(self._kernel.lengths.min()),
+        )  # fmt: skip
+
+    def standard_error(self, points: object) -> Floats:
+        spread = self._noise.law.scale * math.sqrt(1 + JITTER) / self.domain.volume
+        return np.full(self.domain.shape(points), spread)
+
+    def _answer(self, rows: Floats) -> Floats:
+        with self._store.reading(self.name) as pen:
+            known, values = pen.find(rows)
+        if not known.all():
+            with self._store.writing(self.name) as pen:
+                values[~known], drawn = self._draw(pen, rows[~known])
+            self._kept = drawn  # not before: what was not kept was never drawn
+        return values / self.domain.volume
+
+    def _draw(self, pen: Pen, rows: Floats) -> tuple[Floats, int]:
+        """Answers, and the number of knots that they stand on."""
+        known, values = pen.find(rows)
+        if known.all():
+            return values, self._kept
+        self._catch_up(pen)
+        new = rows[~known]
+        drawn = [self._next(pen, unit) for unit in self.domain.to_unit(new)]
+        answers, knots = (np.array(column) for column in zip(*drawn, strict=True))
+        pen.add(new, answers[:, None], knots)
+        values[~known] = answers
+        return values, len(self._knots)
+
+    def _catch_up(self, pen: Pen) -> None:
+        """The knots as the store has them, whatever failed here and was drawn elsewhere."""
+        kept = min(self._kept, len(self._knots))
+        self._knots.cut(kept)
+        factors = pen.factors(max(kept - 1, 0))
+        if kept and not (factors and self._knots.ends_with(factors.pop(0))):
+            raise LiveError(
+                f"live release {self.name!r}: store {self.store!r} lacks answers that were given: "
+                "it is an older copy, or another one. Drawing them anew would break the promise; "
+                "bring the newest store back"
+            )
+        for factor in factors:
+            self._knots.keep(factor)
+        self._kept = len(self._knots)
+
+    def _next(self, pen: Pen, unit: Floats) -> tuple[float, bool]:
+        """Answer at one new point of the unit cube, and whether it is a knot."""
+        knots = self._knots
+        head = knots.solve(self._kernel(unit[None], knots.points)[0])
+        square = 1 + JITTER - float(head @ head)
+        if square <= 2 * JITTER:  # the others determine it: nothing of f_D goes out (M7)
+            return float(head @ knots.noisy), False
+        if len(knots) >= LIMIT:
+            raise LiveFull(
+                f"live release {self.name!r} holds {LIMIT} points at most, and this question would "
+                f"go beyond: there was room for {LIMIT - self._kept} more. What was answered stays "
+                "answered; a Markov kernel on one column has no limit"
+            )
+        line = np.append(head, math.sqrt(square))
+        exact = self._coordinate(line, unit)
+        value = math.ldexp(float(exact), -_FIXED) * self._values.step
+        self._entropy.witness("coordinates", np.array([value]), self._sensitivity)
+        noisy = float(self._noise.add(np.array([value]), self._entropy)[0])
+        point = tuple(unit.tolist())
+        factor = Factor(point, line.astype("<f8").tobytes(), noisy, exact)
+        pen.add_factor(len(knots), factor)
+        knots.keep(factor)
+        return float(line @ knots.noisy), True
+
+    def _coordinate(self, line: Floats, unit: Floats) -> int:
+        """(f_D - line . coordinates) / last, in steps times 2^_FIXED: exact but for its floor."""
+        whole = [int(v) for v in np.ldexp(line, 100)]
+        total = (self._values.at(unit) << (_FIXED + 100)) // self._values.weight
+        total -= sum(a * b for a, b in zip(whole, self._knots.exact, strict=False))
+        return total // whole[-1]
+
+
+class _Knots:
+    """The factor, row after row, with points and coordinates: what all draws stand on."""
+
+    def __init__(self, dimension: int) -> None:
+        self.exact: list[int] = []  # sensitive
+        self._rows, self._noisy = np.empty(1024), np.empty(64)
+        self._points = np.empty((64, dimension))
+
+    def __len__(self) -> int:
+        return len(self.exact)
+
+    @property
+    def points(self) -> Floats:
+        return self._points[: len(self)]
+
+    @property
+    def noisy(self) -> Floats:
+        return self._noisy[: len(self)]
+
+    def solve(self, right: Floats) -> Floats:
+        """L^-1 right."""
+        count = len(self)
+        if not count:
+            return right
+        rows = self._rows[: count * (count + 1) // 2]
+        return np.asarray(dtpsv(count, rows, right, lower=0, trans=1))  # packed U = L'
+
+    def cut(self, count: int) -> None:
+        """Forget all but the first."""
+        del self.exact[count:]
+
+    def ends_with(self, factor: Factor) -> bool:
+        """Whether this is the last one."""
+        last, d = len(self) - 1, self._points.shape[1]
+        return (
+            self._noisy[last] == factor.noisy
+            and self.exact[last] == factor.exact
+            and tuple(self._points[last].tolist()) == factor.point[:d]
+        )
+
+    def keep(self, factor: Factor) -> None:
+        count = len(self)
+        start = count * (count + 1) // 2
+        if start + count + 1 > self._rows.size:
+            self._rows = np.concatenate([self._rows, np.empty(self._rows.size)])
+        if count == len(self._noisy):
+            self._noisy = np.concatenate([self._noisy, np.empty(count)])
+            self._points = np.concatenate([self._points, np.empty_like(self._points)])
+        self._rows[start : start + count + 1] = np.frombuffer(factor.row, dtype="<f8")
+        self._noisy[count] = factor.noisy
+        self._points[count] = factor.point[: self._points.shape[1]]
+        self.exact.append(factor.exact)

@@ -1,0 +1,239 @@
+"""Live releases in a SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+from contextlib import closing, suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from weakref import WeakSet
+
+import sqlalchemy as sa
+from sqlalchemy.pool import QueuePool
+
+from mercer.common.checks import Floats
+from mercer.online.pens import METADATA, padded
+from mercer.online.store import LiveError, LiveUnavailable
+from mercer.online.tables import NAMES, WAIT, Tables
+
+__all__ = ["SQLite"]
+
+
+class SQLite(Tables):
+    """A file that only its owner may read.
+
+    Its locks belong to the process: they are lost once the process closes the file by any other
+    way than SQLite, and a fork does not have them though SQLite's own notes, copied, say so.
+    Without them somebody else who closes the store takes the log away, with all that is written
+    to it later.  So the file is never opened here by hand, and is let go of before a fork.
+    """
+
+    mark, asked = "?", "temp.mercer_asked a"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path, self.where = path.absolute(), str(path)
+        self._file: tuple[int, int] | None = None  # device and number of the file in use
+        self.engine = sa.create_engine(
+            "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=8, max_overflow=64
+        )
+        sa.event.listen(self.engine, "begin", _begin)
+        _OPEN.add(self)
+
+    def _connect(self) -> _Connection:
+        connection = sqlite3.connect(
+            f"{self._path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=WAIT,
+            check_same_thread=False, factory=_Connection,
+        )  # fmt: skip
+        try:
+            for setting in (
+                "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY",
+                "recursive_triggers = ON",
+            ):  # fmt: skip
+                connection.execute(f"PRAGMA {setting}")
+            connection.execute(
+                "CREATE TEMP TABLE mercer_asked (x DOUBLE, y DOUBLE, z DOUBLE, "
+                "PRIMARY KEY (x, y, z)) WITHOUT ROWID"
+            )
+            connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()  # opens the log
+            connection.log = self._log()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def prepare(self) -> None:
+        if not self._path.parent.is_dir():
+            raise LiveError(
+                f"store: there is no folder {str(self._path.parent)!r}; create it first"
+            )
+        if self._path.is_dir():
+            raise LiveError(f"store {self.where!r} is a folder; name a file in it")
+        try:
+            if not self._path.exists():
+                self._make()
+            elif self._path.stat().st_size == 0:
+                self._path.chmod(0o600)
+                self._begin_log(self._path)
+        except OSError as error:
+            raise LiveUnavailable(f"store {self.where!r}: {error.strerror}") from error
+        with self.connected(write=True) as connection:
+            METADATA.create_all(connection)
+            for statement in _sqlite_triggers():
+                connection.execute(sa.text(statement))
+
+    def _make(self) -> None:
+        """A new file, complete when it gets its name."""
+        handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
+        try:
+            os.fchmod(handle, 0o600)  # whatever the umask is
+            os.close(handle)
+            self._begin_log(Path(name))
+            with suppress(FileExistsError):  # somebody else was quicker: theirs counts
+                os.link(name, self._path)
+        finally:
+            for end in ("", "-wal", "-shm"):
+                Path(name + end).unlink(missing_ok=True)
+
+    def _begin_log(self, path: Path) -> None:
+        with self.explained(), closing(sqlite3.connect(path, timeout=WAIT)) as plain:
+            plain.execute("PRAGMA journal_mode = WAL")
+
+    def leave_parent(self) -> None:
+        if self._using:
+            raise LiveUnavailable(
+                f"store {self.where!r} was in use when this process was forked; nothing was "
+                "answered. Start processes by 'spawn', or fork when no thread asks"
+            )
+        self.engine.dispose()
+
+    def _log(self) -> int | None:
+        """The number of the file to which a connection writes first."""
+        try:
+            return os.stat(f"{self._path}-wal").st_ino  # noqa: PTH116 - a path object takes longer
+        except OSError:
+            return None
+
+    def still_there(self) -> object:
+        try:
+            status = self._path.stat()
+        except OSError as error:
+            self.engine.dispose()
+            raise LiveUnavailable(
+                f"store {self.where!r} is not there ({error.strerror}); nothing new was answered. "
+                "Bring the same file back: a copy that is older would answer points anew"
+            ) from error
+        if status.st_mode & 0o077:
+            raise LiveError(
+                f"store {self.where!r} can be read by others, and a live release may hold counts "
+                f"of records: chmod 600 {self.where}"
+            )
+        file = (status.st_dev, status.st_ino)
+        if self._file not in (None, file):
+            self.engine.dispose()
+            self.forget()
+            self._file = file
+            raise LiveUnavailable(
+                f"store {self.where!r}: another file took its place; nothing new was answered. "
+                "If it is the right one, ask again"
+            )
+        self._file = file
+        return file
+
+    def check_written(self, connection: sa.Connection, before: object) -> None:
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, _Connection)
+        try:
+            if self.still_there() == before and self._log() == raw.log:
+                return
+            raise LiveUnavailable(
+                f"store {self.where!r}: the file or its log was taken away while a question was "
+                "answered, and the answer with it; nothing new was answered"
+            )
+        except LiveError:
+            connection.invalidate()  # it writes to nowhere
+            self.engine.dispose()
+            raise
+
+    def lock(self, connection: sa.Connection, number: int) -> tuple[str, str] | None:
+        cursor = connection.connection.cursor()  # BEGIN IMMEDIATE has waited
+        cursor.execute("SELECT digest, time FROM mercer_live WHERE id = ?", (number,))
+        return cursor.fetchone()
+
+    def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
+        cursor.execute("DELETE FROM temp.mercer_asked")
+        cursor.executemany(
+            "INSERT INTO temp.mercer_asked VALUES (?, ?, ?)", padded(points).tolist()
+        )
+        return ()
+
+    def words(self, error: BaseException) -> str:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return _SQLITE_WORDS.get(code, "the database failed")
+
+
+class _Connection(sqlite3.Connection):
+    """Knows its log."""
+
+    log: int | None = None
+
+
+_OPEN: WeakSet[SQLite] = WeakSet()
+
+
+def _before_fork() -> None:
+    for store in list(_OPEN):
+        store.close()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_before_fork)
+
+
+def _begin(connection: sa.Connection) -> None:
+    """Wait for the pen; a single read needs no transaction.
+
+    SQLite looks ever less often whether it is free, and among many writers might never find it so:
+    it is made to look often.
+    """
+    if not connection.get_execution_options().get("mercer_write", False):
+        return
+    run, end = connection.connection.cursor().execute, monotonic() + WAIT
+    run(f"PRAGMA busy_timeout = {_TURN}")
+    try:
+        while True:
+            try:
+                run("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > end:
+                    raise
+    finally:
+        run(f"PRAGMA busy_timeout = {int(1000 * WAIT)}")
+
+
+_TURN = 30  # milliseconds
+_SQLITE_WORDS = {
+    1: "it holds no live releases",
+    5: f"another process held it for more than {WAIT} seconds; try again",
+    6: "another process holds it; try again",
+    8: "it is read-only; make the file and its folder writable",
+    10: "it could not be written or read: the disk failed or a limit on file sizes was met",
+    11: "it is damaged: its pages do not fit together; restore it from a copy",
+    13: "the disk is full; make room and try again",
+    14: "it cannot be opened; check that the file and its folder may be read and written",
+    26: "it is not a SQLite database",
+}
+
+
+def _sqlite_triggers() -> list[str]:
+    return [
+        f"CREATE TRIGGER IF NOT EXISTS {name}_{action.lower()} BEFORE {action} ON {name} BEGIN "
+        f"SELECT RAISE(ABORT, '{name}: rows are never changed or removed'); END"
+        for name in NAMES
+        for action in ("UPDATE", "DELETE")
+    ]

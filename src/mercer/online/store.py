@@ -1,0 +1,212 @@
+"""What a live release remembers, and the order in which it may be written. M7.
+
+A point is answered once.  Whoever draws holds the pen of that release: draws are serialised, so
+two questions never draw from the same gap at once, and what was drawn is on the disk before
+anybody sees it.  This module says what a store does; `live_memory` keeps one in memory,
+`live_databases` in SQLite and PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from mercer.common.checks import Bools, Floats
+
+__all__ = [
+    "NAME",
+    "Factor",
+    "Knot",
+    "LiveError",
+    "LiveFull",
+    "LiveUnavailable",
+    "Neighbours",
+    "Pen",
+    "Record",
+    "Store",
+    "check_name",
+    "is_name",
+    "missing",
+    "store_of",
+    "taken",
+]
+
+NAME = r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,63}$"  # of a release: harmless in a path
+STATES = 3  # numbers kept with an answer: the value, and what else its neighbours need
+
+
+class LiveError(ValueError):
+    """A live release that cannot be made, opened or asked so."""
+
+
+class LiveUnavailable(LiveError):  # noqa: N818
+    """The store cannot be used now: nothing new was answered; try again."""
+
+
+class LiveFull(LiveError):  # noqa: N818
+    """A live release that can take no more new points; those it answered stay answered."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A live release as it is stored.  `secret` holds counts of records: sensitive."""
+
+    name: str
+    route: str
+    fields: dict[str, Any]
+    secret: bytes | None = field(default=None, repr=False)
+
+    @property
+    def digest(self) -> str:
+        """Of all that the path depends on: a store whose f_D or parameters changed is refused."""
+        text = json.dumps([self.name, self.route, self.fields], sort_keys=True, allow_nan=False)
+        return hashlib.sha256(text.encode() + b"\0" + (self.secret or b"")).hexdigest()
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Nearest knots at or beside points: where they are (NaN: there is none) and their states."""
+
+    left: Floats
+    left_states: Floats
+    right: Floats
+    right_states: Floats
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One knot of a Cholesky live release: its row of the factor, and its coordinate."""
+
+    point: tuple[float, ...]
+    row: bytes = field(repr=False)
+    noisy: float
+    exact: int = field(repr=False)  # sensitive
+
+
+Knot: TypeAlias = tuple[float, Sequence[float]]  # a place on a line, and the state there
+
+
+class Pen(ABC):
+    """Held by one writer of a live release at a time; points are rows of the domain."""
+
+    @abstractmethod
+    def find(self, points: Floats) -> tuple[Bools, Floats]:
+        """Which points are answered, and their values (NaN where not)."""
+
+    @abstractmethod
+    def look(self, x: float) -> float | None:
+        """The answer at one point on a line, if there is one."""
+
+    @abstractmethod
+    def around(self, x: Floats) -> Neighbours:
+        """The nearest knots on each side of increasing points on a line."""
+
+    @abstractmethod
+    def beside(self, x: float) -> tuple[Knot | None, Knot | None]:
+        """The nearest knots on each side of one point on a line."""
+
+    @abstractmethod
+    def add(self, points: Floats, states: Floats, knots: Bools) -> None:
+        """New answers: states (points, at most STATES), the first of which is the value."""
+
+    @abstractmethod
+    def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
+        """One new answer on a line."""
+
+    @abstractmethod
+    def factors(self, after: int) -> list[Factor]:
+        """Knots of a Cholesky release in the order of their drawing, from number `after` on."""
+
+    @abstractmethod
+    def add_factor(self, number: int, factor: Factor) -> None:
+        """One more knot."""
+
+
+class Store(ABC):
+    """Live releases and their answers."""
+
+    where: str  # for messages: without a password
+
+    def prepare(self) -> None:  # noqa: B027
+        """Make the store where there is none."""
+
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Live releases in the store."""
+
+    @abstractmethod
+    def create(self, record: Record) -> None:
+        """Add a live release; LiveError if there is one of that name."""
+
+    @abstractmethod
+    def load(self, name: str) -> Record:
+        """What was created; LiveError if its digest does not fit."""
+
+    @abstractmethod
+    def count(self, name: str) -> int:
+        """Points answered."""
+
+    @abstractmethod
+    def reading(self, name: str) -> AbstractContextManager[Pen]:
+        """For `find` alone: waits for nobody."""
+
+    @abstractmethod
+    def writing(self, name: str) -> AbstractContextManager[Pen]:
+        """All that is added is durable when this ends, or nothing is."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections; the store may be used again."""
+
+
+def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
+    """The store for a path or a PostgreSQL URL; None is memory."""
+    if place is None:
+        from mercer.online.memory import Memory
+
+        return Memory()
+    if isinstance(place, Store):
+        return place
+    try:
+        from mercer.online.postgres import tables_of
+    except ImportError:
+        raise LiveError(
+            "a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'"
+        ) from None
+    return tables_of(place)
+
+
+def is_name(name: object) -> bool:
+    """Whether it can be a file name and a part of a URL everywhere."""
+    return isinstance(name, str) and re.fullmatch(NAME, name) is not None
+
+
+def check_name(name: object) -> str:
+    """A name that is a file name and a part of a URL everywhere."""
+    if not isinstance(name, str) or not is_name(name):
+        raise LiveError(
+            "name must be 1 to 64 letters, digits, dots (not two together), dashes or underscores, "
+            f"the first a letter or a digit; got {name!r}"
+        )
+    return name
+
+
+def taken(name: str, where: str) -> str:
+    """For an error."""
+    return (
+        f"store {where!r} has a live release {name!r} already: go on with it by mercer.open_live, "
+        "or choose another name; nothing was spent"
+    )
+
+
+def missing(name: str, names: tuple[str, ...], where: str) -> str:
+    """For an error."""
+    known = f"it has {', '.join(map(repr, names))}" if names else "it has none yet"
+    return f"store {where!r} has no live release {name!r}; {known}"

@@ -1,0 +1,1 @@
+"""What is promised, and what promises add up to."""

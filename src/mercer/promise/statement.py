@@ -1,0 +1,106 @@
+"""What was promised, in words and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mercer.promise.accountants import power
+from mercer.promise.events import ApproximateEvent, Event, Neighbours, event_to_dict
+
+__all__ = ["Statement", "rows_words"]
+
+
+def rows_words(unit: str, most: int) -> str:
+    """How many rows of a person count, in words; nothing where every row is one's own."""
+    if unit == "row":
+        return ""
+    if most == 1:
+        return f"each {unit!r} counts once, in one of their rows, drawn at random"
+    return f"each {unit!r} counts in at most {most} of their rows, drawn at random"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What was promised, in numbers and (`str`) as a sentence."""
+
+    epsilon: float
+    delta: float
+    neighbours: Neighbours
+    unit: str  # whose presence is hidden: "one row", or the column that names a person
+    n: int  # rows or persons; public under replace-one
+    mechanism: str
+    calibration: str
+    secure: bool  # False: the noise came from a seed and the release is not private
+    version: str
+    events: tuple[Event, ...]  # what the release is made of, for accounting
+
+    @property
+    def sentence(self) -> str:
+        """The promise in words."""
+        who = "one row" if self.unit == "row" else f"all rows of one {self.unit!r}"
+        count = f"{self.n} rows" if self.unit == "row" else f"{self.n} different {self.unit!r}"
+        kind = "pure, no delta" if self.delta == 0 else f"delta = {self.delta:g}"
+        promise = (
+            f"Differentially private with epsilon = {self.epsilon:g} ({kind}): replacing {who} "
+            f"by any other changes the probability of any outcome at most by the factor "
+            f"exp({self.epsilon:g})"
+            + ("" if self.delta == 0 else f", but for a probability of {self.delta:g}")
+            + f". The number of records, {count}, and the bounds are public. "
+            f"Noise: {self.mechanism} ({self.calibration} calibration)"
+        )
+        if self.secure:
+            return promise + ", drawn from the operating system's entropy."
+        return "NOT PRIVATE: the noise came from a seed. It would read: " + promise + "."
+
+    def power(self, alpha: float = 0.05) -> float:
+        """The most often that a test finds the truth that is wrong with probability alpha.
+
+        See `mercer.promise.accountants.power`.
+        """
+        if not self.secure:
+            return 1.0  # whoever knows the seed subtracts the noise
+        return min(
+            power(self.events, alpha),
+            power((ApproximateEvent(self.epsilon, self.delta),), alpha),
+        )
+
+    @property
+    def attack(self) -> str:
+        """What the promise means to somebody who knows everybody else."""
+        if not self.secure:
+            return "Whoever knows or guesses the seed can subtract the noise and see everything."
+        whose = "row" if self.unit == "row" else self.unit
+        return (
+            f"Somebody who knows every other {whose} and tests whether the last is A or B, wrongly "
+            f"saying B in 5 % of the cases of A, says B rightly in at most "
+            f"{100 * self.power():.1f} % of the cases of B (without the release: 5 %)."
+        )
+
+    @property
+    def short(self) -> str:
+        """The promise in one line, for pictures and tables."""
+        unit = "row" if self.unit == "row" else self.unit
+        delta = "pure" if self.delta == 0 else f"delta = {self.delta:g}"
+        mark = "" if self.secure else "NOT PRIVATE (seeded): "
+        return f"{mark}epsilon = {self.epsilon:g}, {delta}, one {unit}"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Numbers and words for a file."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "n": self.n,
+            "mechanism": self.mechanism,
+            "calibration": self.calibration,
+            "secure": self.secure,
+            "version": self.version,
+            "events": [event_to_dict(event) for event in self.events],
+            "sentence": self.sentence,
+            "attack": self.attack,
+        }

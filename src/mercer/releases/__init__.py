@@ -1,0 +1,1 @@
+"""What is public for ever: releases, their files, and everything that follows from them."""

@@ -1,0 +1,1 @@
+"""Released counts, histograms, tables and margins."""

@@ -1,0 +1,217 @@
+"""Parts of pictures of counts: bars, bins to scale, maps, lists of cells.
+
+Everything drawn is public: counts of public cells and the ends of their intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.cells import Axes, Axis
+from mercer.common.checks import Bools, Floats
+from mercer.releases.counts.histogram import Margin
+from mercer.releases.synthetic.marginals import labels_of
+
+__all__ = ["MOST_BARS", "Cells", "bars", "bins", "heat", "in_words", "names", "upright"]
+
+MOST_BARS = 30  # in a list of cells
+MOST_STEPS = 60  # bins that have a bar each
+MOST_WRITTEN = 150  # cells of a map with their counts in them
+_INK, _FILL, _GREY, _MAP = "#1b3a5c", "#b9cde0", "#555555", "cividis"
+_MOST_LONG = 44  # letters of a label
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Counts of cells in a row, with the ends of their intervals if they are to be drawn."""
+
+    counts: Floats
+    ends: tuple[Floats, Floats] | None
+    held: Bools | None = None  # of a sparse release: cells that are not left out
+
+    @classmethod
+    def of(cls, margin: Margin, *, level: float | None, held: Bools | None = None) -> Cells:
+        """From a margin of one column."""
+        ends = (margin.lower, margin.upper) if level is not None else None
+        return cls(margin.counts, ends, held)
+
+    def largest(self, most: int) -> tuple[Cells, Any]:
+        """The largest ones in their order, and their places."""
+        places = np.sort(np.argsort(-self.counts, kind="stable")[:most])
+        ends = None if self.ends is None else (self.ends[0][places], self.ends[1][places])
+        held = None if self.held is None else self.held[places]
+        return Cells(self.counts[places], ends, held), places
+
+    def reach(self, scale: Floats | float = 1.0) -> Floats | None:
+        """Lengths of error bars, downwards and upwards; none of a cell that was left out."""
+        if self.ends is None:
+            return None
+        low, high = self.ends
+        both = np.maximum(np.stack([self.counts - low, high - self.counts]), 0.0) / scale
+        if self.held is not None:
+            both[:, ~self.held] = np.nan
+        return both
+
+
+def names(axis: Axis) -> list[str]:
+    """Cells of a column in words."""
+    return (
+        labels_of(axis.column) if axis.edges is None and labels_of(axis.column) else axis.labels()
+    )
+
+
+def in_words(axes: Axes, labels: Sequence[str]) -> str:
+    """A cell: booleans are named where they are true, other columns with their value."""
+    parts = []
+    for axis, label in zip(axes.columns, labels, strict=True):
+        if axis.column.kind != "boolean":
+            parts.append(f"{axis.name} {label}")
+        elif label == "true":
+            parts.append(axis.name)
+    return ", ".join(parts) or "all false"
+
+
+def upright(axis: Axis) -> bool:
+    """Whether the bars of a column stand: its cells lie on a scale, or are few with short names."""
+    words = [] if axis.edges is not None or not labels_of(axis.column) else names(axis)
+    return len(words) <= 12 and sum(map(len, words)) <= 60 and max(map(len, words), default=0) <= 12
+
+
+def spans(axis: Axis) -> Floats:
+    """Where cells on a scale end: edges, or half a step around whole numbers and days."""
+    if axis.edges is not None:
+        return np.array(axis.edges)
+    low, high = axis.ends
+    return np.arange(low, high + 2) - 0.5
+
+
+def bins(axes: Any, axis: Axis, cells: Cells, *, small: bool = False) -> None:
+    """Bins to scale: area is count, so that unequal bins can be compared."""
+    edges = spans(axis)
+    widths = np.diff(edges)
+    equal = bool(np.ptp(widths) <= 1e-9 * np.max(widths))
+    scale: Any = 1.0 if equal else widths
+    heights, reach = cells.counts / scale, cells.reach(scale)
+    middle = (edges[:-1] + edges[1:]) / 2
+    if len(heights) <= MOST_STEPS:
+        axes.bar(edges[:-1], heights, widths, align="edge", color=_FILL, edgecolor=_INK, linewidth=0.7)  # fmt: skip  # noqa: E501
+        if reach is not None:
+            axes.errorbar(middle, heights, reach, fmt="none", ecolor=_INK, elinewidth=1.1, capsize=0 if len(heights) > 30 else 2)  # fmt: skip  # noqa: E501
+    elif cells.held is not None:  # few of many
+        some = np.flatnonzero(cells.held)
+        axes.vlines(middle[some], 0, heights[some], color=_FILL, linewidth=1.2)
+        axes.plot(middle[some], heights[some], "o", color=_INK, markersize=2)
+        if reach is not None:
+            axes.errorbar(middle[some], heights[some], reach[:, some], fmt="none", ecolor=_INK, elinewidth=1)  # fmt: skip  # noqa: E501
+    else:
+        if reach is not None:
+            low, high = heights - reach[0], heights + reach[1]
+            axes.stairs(high, edges, baseline=low, fill=True, color=_FILL, linewidth=0)
+        axes.stairs(heights, edges, color=_INK, linewidth=0.9)
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_ylim(bottom=0)
+    _clean(axes)
+    axes.set_xlabel(axis.name)
+    unit = "day" if axis.column.kind == "date" else f"unit of {axis.name}"
+    if equal and axis.edges is not None and axis.column.continuous:
+        axes.set_ylabel("count" if small else f"count in each bin of {widths[0]:.4g}")
+    else:
+        axes.set_ylabel("count" if equal else f"count per {unit}")
+    _scale(axes, axis)
+
+
+def bars(axes: Any, words: list[str], cells: Cells, *, standing: bool) -> None:
+    """A bar for each level; lying ones from the top downwards."""
+    places = np.arange(len(words), dtype=float)
+    reach = cells.reach()
+    style = {"color": _FILL, "edgecolor": _INK, "linewidth": 0.7}
+    line = {"fmt": "none", "ecolor": _INK, "elinewidth": 1.2, "capsize": 2}
+    short = [word if len(word) <= _MOST_LONG else f"{word[:28]}…{word[-14:]}" for word in words]
+    if standing:
+        axes.bar(places, cells.counts, 0.72, **style)
+        if reach is not None:
+            axes.errorbar(places, cells.counts, yerr=reach, **line)
+        axes.set_xticks(places, short)
+        axes.tick_params(axis="x", length=0)
+        axes.set(xlim=(-0.6, len(words) - 0.4), ylabel="count")
+        axes.set_ylim(bottom=0)
+    else:
+        axes.barh(places[::-1], cells.counts, 0.72, **style)
+        if reach is not None:
+            axes.errorbar(cells.counts, places[::-1], xerr=reach, **line)
+        axes.set_yticks(places[::-1], short)
+        axes.tick_params(axis="y", length=0)
+        axes.set(ylim=(-0.7, len(words) - 0.3), xlabel="count")
+        axes.set_xlim(left=0)
+    _clean(axes)
+    if not standing:
+        axes.spines["left"].set_visible(False)
+
+
+def heat(axes: Any, figure: Any, margin: Margin, held: Bools | None) -> None:
+    """Counts of two columns as a map, the first one across; written in where they are few."""
+    across, up = margin.axes.columns
+    counts = margin.counts.T
+    shown = counts if held is None else np.ma.masked_where(~held.T, counts)
+    axes.set_facecolor("#ececec")  # cells that were left out
+    image = axes.pcolormesh(
+        np.arange(across.size + 1), np.arange(up.size + 1), shown, cmap=_MAP, vmin=0,
+        vmax=max(float(counts.max()), 1.0), edgecolors="white",
+        linewidth=0.6 if counts.size <= MOST_WRITTEN * 4 else 0,
+    )  # fmt: skip
+    _cell_ticks(axes.xaxis, across)
+    _cell_ticks(axes.yaxis, up)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=2, labelsize=8)
+    if counts.size <= MOST_WRITTEN:
+        size = 9 if counts.size <= 60 else 7
+        for (row, place), count in np.ndenumerate(counts):
+            if held is None or held[place, row]:
+                dark = count < 0.55 * counts.max()
+                axes.text(place + 0.5, row + 0.5, f"{count:.0f}", ha="center", va="center",
+                          fontsize=size, color="white" if dark else "black")  # fmt: skip
+    bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
+    bar.set_label("count", size=9)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=8)
+
+
+def _cell_ticks(axis_of: Any, axis: Axis) -> None:
+    axis_of.set_label_text(axis.name, fontsize=9)
+    if axis.edges is not None and axis.column.continuous:  # edges between the cells
+        edges, least = axis.edges, max(1, math.ceil(axis.size / 12))
+        steps = range(least, min(2 * least, axis.size) + 1)
+        step = min(steps, key=lambda s: (axis.size % s > 0, max(len(f"{e:.6g}") for e in edges[::s])))  # fmt: skip  # noqa: E501
+        places = np.arange(0, axis.size + 1, step)
+        axis_of.set_ticks(places, [f"{edges[place]:.5g}" for place in places])
+        return
+    words, step = names(axis), max(1, math.ceil(axis.size / 24))
+    short = [word if len(word) <= 18 else word[:17] + "…" for word in words[::step]]
+    axis_of.set_ticks(np.arange(0, axis.size, step) + 0.5, short)
+    if axis_of.axis_name == "x" and sum(map(len, short)) > 60:
+        axis_of.set_tick_params(labelrotation=90)
+
+
+def _scale(axes: Any, axis: Axis) -> None:
+    if axis.column.kind == "date":
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator(minticks=2, maxticks=7)
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    elif not axis.column.continuous:
+        from matplotlib.ticker import MaxNLocator
+
+        axes.xaxis.set_major_locator(MaxNLocator(10, integer=True, min_n_ticks=2))
+
+
+def _clean(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8)
+    axes.xaxis.label.set_size(9)
+    axes.yaxis.label.set_size(9)

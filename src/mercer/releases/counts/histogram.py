@@ -1,0 +1,320 @@
+"""Released histograms and tables.  Right of the door: never sees a record.  M13, M15.
+
+Noisy whole counts of cells, the law of their noise, and what was promised.  A sparse release
+holds the cells above a public threshold; the others are zero in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.cells import MOST_LISTED, Axes, Axis
+from mercer.common.checks import Bools, Floats, Ints, check_level
+from mercer.noise.count_laws import CountLaw
+from mercer.promise.statement import rows_words
+from mercer.promise.weaker import RandomStatement
+from mercer.releases.base import Release
+from mercer.releases.counts.findings import cell_findings
+from mercer.releases.counts.questions import clipped, noise_width, product, vectors
+from mercer.releases.counts.sparse import sparse_answer
+from mercer.releases.findings import Finding
+from mercer.releases.weighted import Interval
+
+__all__ = ["HistogramRelease", "Margin"]
+
+
+@dataclass(frozen=True)
+class Margin:
+    """Counts of some columns, with the ends of an interval for each."""
+
+    axes: Axes
+    counts: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+
+    def to_frame(self) -> Any:
+        """One row for each cell, as a pandas data frame."""
+        import pandas as pd
+
+        keys = np.arange(self.counts.size)
+        table = {
+            axis.name: [axis.labels()[place] for place in places]
+            for axis, places in zip(self.axes.columns, self.axes.places(keys), strict=True)
+        }
+        ends = {"count": self.counts, "lower": self.lower, "upper": self.upper}
+        return pd.DataFrame(table | {name: value.reshape(-1) for name, value in ends.items()})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HistogramRelease(Release):
+    """Counts of cells that anyone may add up, plot and keep for ever at no further cost."""
+
+    domain: Axes  # type: ignore[assignment]
+    noise: CountLaw
+    keys: Ints | None  # cells that are held, rising; None: all of them
+    values: Ints  # their noisy counts, as they came out
+    threshold: int | None = None  # a sparse release holds counts above it
+    complete: bool = False  # every record is in a cell: their number is n
+    exact: Bools | None = None  # cells without noise, under the weaker promise (M14)
+    rows_each: int = 1  # rows of one person that count
+
+    kind = "histogram"
+
+    def __post_init__(self) -> None:
+        for name in ("keys", "values", "exact"):
+            value = getattr(self, name)
+            if value is not None:
+                fixed = np.array(value, dtype=bool if name == "exact" else np.int64)
+                fixed.setflags(write=False)
+                object.__setattr__(self, name, fixed)
+        cells = self.domain.cells
+        if (self.keys is None) != (self.threshold is None):
+            raise ValueError("a sparse release has keys and a threshold, a dense one neither")
+        if self.keys is None:
+            if cells > MOST_LISTED or self.values.shape != (cells,):
+                raise ValueError(f"values must be {cells} counts, got shape {self.values.shape}")
+        elif not _rising(self.keys, cells) or self.values.shape != self.keys.shape:
+            raise ValueError("keys must be rising cells of the table, with one value each")
+        elif len(self.values) and self.threshold is not None and self.values.min() <= self.threshold:  # fmt: skip  # noqa: E501
+            raise ValueError("a sparse release holds counts above its threshold alone")
+        fits = isinstance(self.privacy, RandomStatement)
+        if self.exact is not None and not (fits and self.exact.shape == self.values.shape):
+            raise ValueError("exact must be one for each value, under the weaker promise alone")
+
+    @property
+    def n(self) -> int:
+        """Number of records or persons: public."""
+        return self.privacy.n
+
+    @property
+    def most(self) -> int:
+        """No count can be larger: public."""
+        return self.n * self.rows_each
+
+    @property
+    def rows(self) -> str:
+        """Which rows of a person count, in words; empty where the promise is about rows."""
+        return rows_words(self.privacy.unit, self.rows_each)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether cells at or below a threshold were left out."""
+        return self.keys is not None
+
+    @property
+    def edges(self) -> Floats:
+        """Edges of the bins of a histogram of one column."""
+        axis = self._single("edges")
+        if axis.edges is None:
+            raise ValueError(f"{axis.name!r} has no bins but values: see categories")
+        return np.array(axis.edges)
+
+    @property
+    def categories(self) -> list[Any]:
+        """Values of the cells of a histogram of one column."""
+        axis = self._single("categories")
+        if axis.edges is not None:
+            raise ValueError(f"{axis.name!r} was cut into bins: see edges")
+        return axis.values()
+
+    @cached_property
+    def raw(self) -> Ints:
+        """Noisy counts as they came out, negative ones too, one for each cell."""
+        if self.keys is None:
+            out = self.values
+        else:
+            if self.domain.cells > MOST_LISTED:
+                raise ValueError(
+                    f"the table has {self.domain.cells} cells, too many to list; see cells() for "
+                    "those that are held, or ask query(...)"
+                )
+            out = np.zeros(self.domain.cells, dtype=np.int64)
+            out[self.keys] = self.values
+        shaped = out.reshape(self.domain.sizes)
+        shaped.setflags(write=False)
+        return shaped
+
+    @property
+    def counts(self) -> Ints:
+        """Counts of all cells, none below zero; an axis for each column."""
+        return np.maximum(self.raw, 0)
+
+    @property
+    def proportions(self) -> Floats:
+        """Counts as shares of their sum."""
+        counts = self.counts
+        return counts / max(int(counts.sum()), 1)
+
+    def cells(self) -> Any:
+        """Cells with a count above zero, one in each row with its values: a pandas data frame."""
+        import pandas as pd
+
+        keep = self.values > 0
+        keys = (np.arange(self.domain.cells) if self.keys is None else self.keys)[keep]
+        columns = {}
+        for axis, places in zip(self.domain.columns, self.domain.places(keys), strict=True):
+            labels = np.array(axis.labels(), dtype=object)
+            columns[axis.name] = labels[places]
+        return pd.DataFrame(columns | {"count": self.values[keep]})
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Every cell with its count and the ends of its interval, as a pandas data frame."""
+        low, high = self.interval(level)
+        return Margin(self.domain, self.counts.astype(float), low, high, level).to_frame()
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends for the count of every cell, each covered with this probability.
+
+        A cell that a sparse release left out may hold up to about its threshold.
+        """
+        check_level(level)
+        wide = self.noise.half_width(1, level)
+        width = np.full(self.domain.sizes, wide)
+        raw = self.raw.astype(float)
+        if self.exact is not None and self.keys is None:
+            width[self.exact.reshape(width.shape)] = 0.0
+        low, high = raw - width, raw + width
+        if self.keys is not None and self.threshold is not None:
+            left_out = np.ones(self.domain.cells, dtype=bool)
+            left_out[self.keys] = False
+            empty = left_out.reshape(width.shape)
+            low[empty], high[empty] = 0.0, self.threshold + wide
+        return np.clip(low, 0, self.most), np.clip(high, 0, self.most)
+
+    def query(self, *question: Any, level: float = 0.95, smooth: bool = False) -> Interval:
+        """How many records: `query(20, 40)`, `query("a")` or `query({"age": (20, 40), …})`.
+
+        The unbiased sum of noisy counts with an interval for the noise; a bin that is cut counts
+        by its width.  Of a sparse release the interval also allows for the cells left out.
+        `smooth`: the sum of `best` instead, moved into that interval, for one column in order:
+        usually much nearer, and free.
+        """
+        check_level(level)
+        where = self._where(question)
+        weights = vectors(self.domain, where)
+        best = self.best if smooth else None
+        if self.keys is not None:
+            assert self.threshold is not None
+            held = self.keys, self.values
+            return sparse_answer(
+                self.domain, self.noise, self.threshold, held, weights, self.most, level
+            )
+        share = product(self.domain, weights)
+        value = float(np.sum(share * self.raw.reshape(-1)))
+        noisy = share if self.exact is None else share * ~self.exact
+        width = noise_width(self.noise, noisy, level)
+        found = clipped(value, (width, width), self.most, level)
+        if best is None:
+            return found
+        nearer = min(max(float(share @ best), found.lower), found.upper)
+        return found._replace(estimate=nearer)
+
+    def margin(self, *names: str, level: float = 0.95) -> Margin:
+        """Counts of some of the columns, all others added up, with an interval for each cell."""
+        check_level(level)
+        places = [self.domain.index(name) for name in names]
+        if not places or len(set(places)) < len(places):
+            raise ValueError("margin needs the names of one or more different columns")
+        if self.keys is not None:
+            raise ValueError(
+                "margins of a sparse release would miss the cells left out; release the margins "
+                "themselves: mercer.table(..., margins=…), or ask query(...)"
+            )
+        others = tuple(i for i in range(self.domain.dimension) if i not in places)
+        kept = [i for i in range(self.domain.dimension) if i in places]
+        counts = np.transpose(self.raw.sum(axis=others), [kept.index(i) for i in places])
+        noisy = np.ones_like(self.raw) if self.exact is None else ~self.exact.reshape(self.raw.shape)  # fmt: skip  # noqa: E501
+        terms = np.transpose(noisy.sum(axis=others), [kept.index(i) for i in places])
+        width = np.array([self.noise.half_width(int(t), level) for t in terms.reshape(-1)])
+        width = width.reshape(terms.shape)
+        counts, low, high = (
+            np.clip(counts + shift, 0, self.most).astype(float) for shift in (0, -width, width)
+        )
+        return Margin(self.domain.only(places), counts, low, high, level)
+
+    def __call__(self, x: object) -> Floats:
+        """The histogram as a density at x: share of the bin over its width, 0 outside."""
+        axis = self._single("a density")
+        if axis.edges is None:
+            raise ValueError(f"{axis.name!r} has no bins: a histogram of values is no density")
+        points = np.asarray(x, dtype=np.float64)
+        edges = np.array(axis.edges)
+        height = np.append(self.proportions / np.diff(edges), 0.0)
+        place = np.searchsorted(edges, points, side="right") - 1
+        place = np.where(points == edges[-1], axis.size - 1, place)
+        return height[np.where((place >= 0) & (place < axis.size), place, axis.size)]
+
+    @cached_property
+    def best(self) -> Floats:
+        """Counts of one column in order, smoothed for sums over ranges: free, not whole.
+
+        Far nearer than the noisy counts where data are sparse or smooth (`count_smoothing`); what
+        they are off by is not known, so they have no interval.
+        """
+        from mercer.releases.counts.smoothing import best_counts
+
+        axis = self._single("smoothed counts")
+        if self.keys is not None or self.exact is not None:
+            raise ValueError("smoothed counts are of a release with noise in every cell")
+        if not axis.column.numeric:
+            raise ValueError(f"{axis.name!r} has levels without an order: nothing is near another")
+        total = float(self.n) if self.complete else None
+        found = best_counts(self.raw, max(self.noise.variance, 1e-12), total)
+        found.setflags(write=False)
+        return found
+
+    def density(self, **options: Any) -> Any:
+        """A smooth `DensityRelease` of a histogram in bins: free, and all that densities can do."""
+        from mercer.releases.counts.density import histogram_density
+
+        return histogram_density(self, **options)
+
+    @property
+    def accuracy(self) -> Any:
+        """Expected error due to privacy, beside the least that is possible."""
+        from mercer.releases.counts.accuracy import accuracy_of_histogram
+
+        return accuracy_of_histogram(self)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return cell_findings(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        from mercer.releases.counts.storage import to_dict
+
+        return to_dict(self)
+
+    def __repr__(self) -> str:
+        held = f", {len(self.values)} held" if self.sparse else ""
+        return (
+            f"<HistogramRelease of {self.domain.cells} cells{held}, {self.domain.describe()}: "
+            f"{self.privacy.short}" + (f"; {self.rows}>" if self.rows else ">")
+        )
+
+    def _single(self, what: str) -> Axis:
+        if self.domain.dimension != 1:
+            raise ValueError(f"{what}: only of a histogram of one column; this one has several")
+        return self.domain.columns[0]
+
+    def _where(self, question: tuple[Any, ...]) -> Mapping[str, Any]:
+        if len(question) == 1 and isinstance(question[0], Mapping):
+            return question[0]
+        axis = self._single("questions without a column's name")
+        if len(question) == 2:
+            return {axis.name: tuple(question)}
+        if len(question) == 1:
+            return {axis.name: question[0]}
+        raise ValueError(
+            'query needs (least, most), a value, or a condition such as {"age": (20, 40)}'
+        )
+
+
+def _rising(keys: Ints, cells: int) -> bool:
+    inside = not len(keys) or (keys[0] >= 0 and keys[-1] < cells)
+    return bool(keys.ndim == 1 and inside and np.all(np.diff(keys) > 0))

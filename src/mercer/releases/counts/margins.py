@@ -1,0 +1,210 @@
+"""Released margins of a table.  Right of the door: never sees a record.  M13, M15.
+
+Noisy whole counts of several sets of columns, released together.  They are made to agree with
+each other, without negative counts, when they are first asked for; the noisy counts stay in the
+release.  docs/proofs/margins.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from mercer.columns.cells import Axes
+from mercer.common.checks import Floats, Ints, check_level
+from mercer.noise.count_laws import CountLaw, RoundedNormalLaw
+from mercer.promise.statement import rows_words
+from mercer.releases.base import Release
+from mercer.releases.counts.findings import margin_findings
+from mercer.releases.counts.histogram import Margin
+from mercer.releases.counts.margin_fit import MarginFit
+from mercer.releases.counts.questions import vectors
+from mercer.releases.findings import Finding
+from mercer.releases.weighted import Interval
+
+__all__ = ["MarginsRelease"]
+
+_LEAST = 1e-12  # variance of noise that is all but none
+_LISTED = 20  # margins that an error names
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MarginsRelease(Release):
+    """Counts of several sets of columns that anyone may ask and keep for ever."""
+
+    domain: Axes  # type: ignore[assignment]
+    sets: tuple[tuple[int, ...], ...]  # places of the columns of each margin, rising
+    raw: tuple[Ints, ...]  # noisy counts as they came out, an axis for each column
+    noise: CountLaw  # of every count
+    single: tuple[bool, ...] = ()  # margins of two cells where one is what the other leaves of n
+    complete: bool = False  # every record is in a cell: their number is n
+    rows_each: int = 1  # rows of one person that count
+
+    kind = "margins"
+
+    def __post_init__(self) -> None:
+        places = range(self.domain.dimension)
+        if not self.sets or len(set(self.sets)) < len(self.sets):
+            raise ValueError("sets must be one or more different margins")
+        for chosen in self.sets:
+            if list(chosen) != sorted(set(chosen)) or not set(chosen) <= set(places):
+                raise ValueError("sets must be rising places of columns of the table")
+        shapes = [tuple(self.domain.sizes[place] for place in chosen) for chosen in self.sets]
+        fixed = tuple(np.array(counts, dtype=np.int64) for counts in self.raw)
+        if [counts.shape for counts in fixed] != shapes:
+            raise ValueError("raw must be counts of each margin, in the shape of its columns")
+        for counts in fixed:
+            counts.setflags(write=False)
+        object.__setattr__(self, "raw", fixed)
+        single = self.single or (False,) * len(fixed)
+        object.__setattr__(self, "single", single)
+        if self.complete and self.rows_each != 1:
+            raise ValueError("complete records are one row each")
+        if len(single) != len(fixed) or (any(single) and not self.complete):
+            raise ValueError("single must be one for each margin, of complete records")
+        for counts, alone in zip(fixed, single, strict=True):
+            if alone and (counts.size != 2 or int(counts.sum()) != self.n):
+                raise ValueError("a margin with a single noisy count must have two, of sum n")
+
+    @property
+    def n(self) -> int:
+        """Number of records or persons: public."""
+        return self.privacy.n
+
+    @property
+    def most(self) -> int:
+        """No count can be larger: public."""
+        return self.n * self.rows_each
+
+    @property
+    def rows(self) -> str:
+        """Which rows of a person count, in words; empty where the promise is about rows."""
+        return rows_words(self.privacy.unit, self.rows_each)
+
+    @property
+    def margins(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the columns of each margin."""
+        return tuple(tuple(self.domain.names[place] for place in chosen) for chosen in self.sets)
+
+    @cached_property
+    def fit(self) -> MarginFit:
+        """All margins together; see `mercer.releases.counts.margin_fit`."""
+        one = max(self.noise.variance, _LEAST)
+        variances = [2 * one if alone else one for alone in self.single]  # proof, section 2
+        raw = [counts.astype(np.float64) for counts in self.raw]
+        total = float(self.n) if self.complete else None
+        return MarginFit.of(self.domain.sizes, self.sets, raw, variances, total)
+
+    def margin(self, *names: str, level: float = 0.95) -> Margin:
+        """Counts of columns that are together in a released margin, with an interval for each.
+
+        Counts are not negative and agree with those of all other margins.  Each interval covers
+        the true count with this probability, as in `query`.
+        """
+        check_level(level)
+        places = [self.domain.index(name) for name in names]
+        if not places or len(set(places)) < len(places):
+            raise ValueError("margin needs the names of one or more different columns")
+        self._check_together(places)
+        corner = [np.eye(1, self.domain.sizes[place])[0] for place in places]
+        counts, middle = self.fit.margin(places), self.fit.unbiased(places)
+        ends = self._ends(counts, middle, self._width(places, corner, level))
+        return Margin(self.domain.only(places), counts, *ends, level)
+
+    def one_way(self, *, level: float = 0.95) -> dict[str, Margin]:
+        """The margin of every column that is in a released one."""
+        held = set().union(*self.sets)
+        return {
+            name: self.margin(name, level=level)
+            for place, name in enumerate(self.domain.names)
+            if place in held
+        }
+
+    def query(self, where: Mapping[str, Any], *, level: float = 0.95) -> Interval:
+        """How many records fulfil a condition: `query({"age": (20, 40), "sex": "f"})`.
+
+        A bin that is cut counts by its width.  The estimate agrees with `margin`.  The interval
+        has the exact variance of the noise in the best unbiased answer; its level is by the
+        normal law, widened as for a sum of few noises where few counts decide.
+        """
+        check_level(level)
+        weights = {k: w for k, w in enumerate(vectors(self.domain, where)) if w is not None}
+        places, shares = list(weights), list(weights.values())
+        self._check_together(places)
+        middle, estimate = self.fit.answer(places, shares)
+        width = self._width(places, shares, level)
+        low, high = self._ends(np.array(estimate), np.array(middle), width)
+        return Interval(estimate, float(low), float(high), level)
+
+    def terms(self, places: Sequence[int], shares: Sequence[Floats]) -> float:
+        """How many equal noises have a sum as near to a normal as that in an answer, at least."""
+        found = self.fit.terms(places, shares)
+        return max(found / 2 if any(self.single) else found, 1.0)  # a pair of cells has one noise
+
+    @cached_property
+    def accuracy(self) -> Any:
+        """Expected error due to privacy of every margin."""
+        from mercer.releases.counts.margin_accuracy import accuracy_of_margins
+
+        return accuracy_of_margins(self)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return margin_findings(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "privacy": self.privacy.to_dict(),
+            "domain": self.domain.to_dict(),
+            "noise": self.noise.to_dict(),
+            "sets": [list(chosen) for chosen in self.sets],
+            "values": [counts.reshape(-1).tolist() for counts in self.raw],
+            "single": list(self.single),
+            "complete": self.complete,
+            "rows_each": self.rows_each,
+        }
+
+    def __repr__(self) -> str:
+        cells = sum(counts.size for counts in self.raw)
+        return (
+            f"<MarginsRelease of {len(self.sets)} margins, {cells} cells, "
+            f"{self.domain.describe()}: {self.privacy.short}"
+            + (f"; {self.rows}>" if self.rows else ">")
+        )
+
+    def _width(self, places: list[int], shares: list[Floats], level: float) -> float:
+        """Half width of an interval for the noise in an answer, and half a step of the lattice.
+
+        Without it intervals of noise of the order of one cover too little.
+        """
+        spread = self.fit.deviation(places, shares)
+        step = math.prod(float(np.max(share)) for share in shares) if spread else 0.0
+        ratio = float(ndtri((1 + level) / 2))
+        terms = math.floor(min(self.terms(places, shares), 1e4))
+        normal = isinstance(self.noise, RoundedNormalLaw) and self.noise.scale > 2
+        if self.noise.deviation and terms < 1e4 and not normal:
+            sum_of = self.noise.half_width(terms, level)
+            ratio = max(ratio, sum_of / (self.noise.deviation * math.sqrt(terms)))
+        return ratio * spread + (step / 2 if self.noise.deviation else 0.0)
+
+    def _ends(self, counts: Floats, middle: Floats, width: float) -> tuple[Floats, Floats]:
+        """Around the unbiased estimate, within what a count can be; the count is between them."""
+        low = np.clip(middle - width, 0, self.most)
+        high = np.clip(middle + width, 0, self.most)
+        return np.minimum(low, counts), np.maximum(high, counts)
+
+    def _check_together(self, places: list[int]) -> None:
+        if not self.fit.covers(places):
+            asked = ", ".join(repr(self.domain.names[place]) for place in places)
+            there = "; ".join(", ".join(names) or "the total" for names in self.margins[:_LISTED])
+            more = f"; and {len(self.sets) - _LISTED} more" if len(self.sets) > _LISTED else ""
+            raise ValueError(
+                f"the columns {asked} are not together in any released margin; there are {there}"
+                f"{more}; ask about columns of one of them"
+            )

@@ -1,0 +1,313 @@
+"""Released mean curves.  Right of the door: never sees a record.  M9, M15, M17.
+
+The release keeps its raw noisy coordinates and the law of their noise; smoothing acts on those,
+is chosen from them, and can be chosen again by anybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats, check_choice
+from mercer.noise.laws import Law, Normal
+from mercer.releases.base import NOTHING_LEFT, Release
+from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
+from mercer.releases.curve.redraw import Again, Mesh, choose_again, order_statistic, spread, suprema
+from mercer.releases.curve.smoothing import (
+    ETAS,
+    SCALES,
+    Candidates,
+    check_eta,
+    check_penalty,
+    choose_filter,
+    unit_scales,
+)
+from mercer.releases.findings import Finding
+from mercer.releases.function_findings import curve_findings
+from mercer.rules.curves import cameron_martin, gain_of
+from mercer.spaces.modes import CURVE_KERNELS, DUST, Filter
+from mercer.spaces.polynomials import Polynomials
+
+__all__ = [
+    "CHOICES",
+    "ORDERS",
+    "CurveAccuracy",
+    "CurveRelease",
+    "check_eta",
+    "check_penalty",
+    "unit_scales",
+]
+
+ORDERS = ("noise-first", "paper")
+_AGAIN = 1000  # draws for which the choice of the smoothing is made again
+CHOICES = ("auto", "rule", "given", "private-cv")
+
+
+@dataclass(frozen=True)
+class CurveAccuracy:
+    """Error due to privacy: the distance to the same smoothing of the mean without noise."""
+
+    integrated: float  # expected integrated squared error
+    pointwise: float  # largest standard deviation at a point
+    coordinates: int
+    freedom: float  # sum of the filter's factors: how many coordinates are left, in effect
+    smoothing: Filter
+    choice: str
+    width: float  # size of the domain
+
+    def __str__(self) -> str:
+        how = {
+            "auto": "chosen from the noisy curve, free",
+            "rule": "by a public rule",
+            "given": "given",
+            "private-cv": "chosen with a share of the budget",
+        }[self.choice]
+        if self.freedom < NOTHING_LEFT:
+            return (
+                "Nothing of the curves is left: for so few of them and so small an epsilon the "
+                "noise hides all, and smoothing keeps the centre alone."
+            )
+        f = self.smoothing
+        scales = " x ".join(f"{scale:.3g}" for scale in f.scales)
+        return (
+            f"Noise for privacy: standard deviation at most {self.pointwise:.3g} at a point, "
+            f"{(self.integrated / self.width) ** 0.5:.3g} in the root mean square. "
+            f"{self.coordinates} coordinates, {self.freedom:.1f} left in effect by smoothing "
+            f"({f.kernel} kernel, scale {scales} of the width, eta {f.eta:g}, penalty "
+            f"{f.penalty:.2g}; {how})."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CurveRelease(Release, NoisyCurve):
+    """A mean curve, or surface, that anyone may evaluate, differentiate, integrate and compare."""
+
+    polynomials: Polynomials
+    frame: Floats | None  # rows: the functions whose coordinates were released; None: all
+    raw: Floats  # noisy coordinates, in units of the bound (and of the map's norm, order="paper")
+    law: Law
+    order: str
+    noise_kernel: str  # of the noise, order="paper"
+    smoothing: Filter
+    choice: str
+    bound: float
+    center: Floats
+    value: str
+    exact: Floats | None = None  # coefficients as a file has them: the same on every machine
+    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
+
+    kind = "mean-curve"
+
+    def __post_init__(self) -> None:
+        check_choice("order", self.order, ORDERS)
+        check_choice("choice", self.choice, CHOICES)
+        check_choice("noise_kernel", self.noise_kernel, CURVE_KERNELS)
+        for name in ("raw", "center", "frame", "exact"):
+            value = getattr(self, name)
+            if value is not None:
+                fixed = np.array(value, dtype=float)
+                fixed.setflags(write=False)
+                object.__setattr__(self, name, fixed)
+        size, given = self.polynomials.size, self.raw.shape
+        framed = self.frame is not None and self.frame.shape != (*given, size)
+        if framed or len(given) != 1 or not 1 <= given[0] <= size:  # before any work with them
+            raise ValueError(f"numbers of the curve must fit {size} functions, got shape {given}")
+        many = self._decode.shape[1]
+        shapes: list[tuple[Floats | None, tuple[int, ...]]] = [
+            (self.raw, (many,)), (self.center, (size,)), (self.frame, (many, size)),
+            (self.exact, (size,)),
+        ]  # fmt: skip
+        for array, shape in shapes:
+            if array is not None and (array.shape != shape or not np.all(np.isfinite(array))):
+                raise ValueError(f"numbers of the curve must be finite, in shape {shape}")
+        if self.polynomials.dimension != self.domain.dimension or self.law.moments:
+            raise ValueError("functions, domain and noise of the curve do not fit together")
+        if len(self.smoothing.scales) != self.domain.dimension or not self.bound > 0:
+            raise ValueError("smoothing and bound of the curve do not fit its domain")
+        if self.exact is not None:
+            spread = float(np.sqrt(np.sum(self._noise().factor ** 2)))
+            if np.max(np.abs(self.exact - self._computed)) > 1e-6 * spread + 1e-9 * self.bound:
+                raise ValueError("coefficients do not follow from coordinates and smoothing")
+
+    @classmethod
+    def smoothed(cls, *, kernel: str, scale: object = "auto", eta: object = "auto",
+                 penalty: object = "auto", **fields: Any) -> CurveRelease:  # fmt: skip
+        """With what is "auto" chosen from the noisy coordinates (M17)."""
+        domain: Domain = fields["domain"]
+        every = [(h,) * domain.dimension for h in SCALES]
+        chosen = choose_filter(
+            np.asarray(fields["raw"]),
+            float(fields["law"].deviations(len(fields["raw"]))[0] ** 2),
+            fields["polynomials"],
+            fields["frame"],
+            kernel=check_choice("kernel", kernel, CURVE_KERNELS),
+            scales=every if _free("scale", scale) else [unit_scales(scale, domain)],
+            etas=ETAS if _free("eta", eta) else (check_eta(eta),),
+            penalty=None if _free("penalty", penalty) else check_penalty(penalty),
+        )
+        free = any(isinstance(value, str) for value in (scale, eta, penalty))
+        return cls(**fields, smoothing=chosen, choice="auto" if free else "given")
+
+    def smooth(self, *, kernel: str | None = None, scale: object = "auto", eta: object = "auto",
+               penalty: object = "auto") -> CurveRelease:  # fmt: skip
+        """The same release with another smoothing, free for anyone (M17).
+
+        `scale` is in the units of the argument.  What is left out is chosen from the noisy
+        coordinates.
+        """
+        if self.order == "paper":
+            raise ValueError(
+                "order='paper' smooths before the noise, so the smoothing is fixed; "
+                "order='noise-first' can be smoothed again"
+            )
+        fields = {
+            name: getattr(self, name)
+            for name in ("domain", "privacy", "polynomials", "frame", "raw", "law", "order",
+                         "noise_kernel", "bound", "center", "value")
+        }  # fmt: skip
+        return CurveRelease.smoothed(
+            **fields, kernel=kernel or self.smoothing.kernel, scale=scale, eta=eta, penalty=penalty
+        )
+
+    @property
+    def coefficients(self) -> Floats:
+        if self.exact is not None:
+            return self.exact
+        return self._computed
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        return (self.noise_kernel if self.order == "paper" else self.smoothing.kernel,)
+
+    @property
+    def origin(self) -> bytes:
+        return self.raw.tobytes()
+
+    @property
+    def noise(self) -> Law:
+        """The law of the raw coordinates' noise."""
+        return self.law
+
+    @property
+    def accuracy(self) -> CurveAccuracy:
+        """Expected error due to privacy."""
+        if "accuracy" not in self._memory:
+            factor, volume = self._noise().factor, self.domain.volume
+            mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
+            self._memory["accuracy"] = CurveAccuracy(
+                integrated=float(np.sum(factor**2)) * volume,
+                pointwise=float(spread(factor, mesh).max()),
+                coordinates=self.raw.size,
+                freedom=self._freedom,
+                smoothing=self.smoothing,
+                choice=self.choice,
+                width=volume,
+            )
+        return self._memory["accuracy"]
+
+    @property
+    def _decode(self) -> Floats:
+        """From raw coordinates to coefficients: (coefficients, coordinates)."""
+        if "decode" not in self._memory:
+            if self.order == "paper":
+                encode, decode = cameron_martin(self.smoothing, self.noise_kernel, self.polynomials)
+                decode = decode * gain_of(encode)
+            else:
+                seen = self.smoothing.seen(self.polynomials, self.frame)
+                turned = seen.vectors * self.smoothing.factors(seen.values)
+                decode = turned @ seen.vectors.T
+                decode = decode if self.frame is None else self.frame.T @ decode
+            lengths = np.linalg.norm(decode, axis=1)
+            # rounding dust in high degrees would show in derivatives
+            decode = decode * (lengths > DUST * lengths.max())[:, None]
+            self._memory["decode"] = decode * self.bound
+        return self._memory["decode"]
+
+    @property
+    def _freedom(self) -> float:
+        found = self.smoothing.seen(self.polynomials, self.frame)
+        return float(np.sum(self.smoothing.factors(found.values)))
+
+    @property
+    def _computed(self) -> Floats:
+        if "coefficients" not in self._memory:
+            self._memory["coefficients"] = self._decode @ self.raw + self.center
+        return self._memory["coefficients"]
+
+    def _noise(self) -> CurveNoise:
+        if "noise" not in self._memory:
+            size = len(self.raw)
+            draws = self.law.draws(size, np.arange(size)) @ self._decode.T
+            factor = self._decode * self.law.deviations(size)[0]
+            self._memory["noise"] = CurveNoise(draws, factor, isinstance(self.law, Normal))
+        return self._memory["noise"]
+
+    @property
+    def _selected(self) -> bool:
+        """Whether the smoothing was chosen from the noisy coordinates."""
+        return self.choice == "auto" and self.order == "noise-first"
+
+    def _again(self, runs: int = 0) -> Again:
+        """Public draws around this curve, with the choice made again for each (M17)."""
+        size = len(self.raw)
+        runs = max(runs, _AGAIN if size <= 512 else _AGAIN // 2)
+        if ("again", runs) not in self._memory:
+            seen = self.smoothing.seen(self.polynomials, self.frame)
+            kept = self.smoothing.factors(seen.values)
+            centre = seen.vectors @ (kept * (seen.vectors.T @ self.raw))
+            every = Candidates.like(self.smoothing, self.polynomials, self.frame)
+            noise = self.law.draws(size, np.arange(size))[:runs]
+            deviation = float(self.law.deviations(size)[0])
+            self._memory["again", runs] = choose_again(every, centre, noise, deviation)
+        return self._memory["again", runs]
+
+    def _errors(self, runs: int) -> Floats:
+        if not self._selected:
+            return super()._errors(runs)
+        return self._again(runs).errors()[:runs] * self.bound
+
+    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+        """The quantile with the choice made again over the one without, of the same draws."""
+        if not self._selected:
+            return super()._selection(level, orders, x)
+        noise, again = self._noise(), self._again()
+        if x is not None:
+            return again.wider(self._at(x, orders), noise.draws, noise.factor, level)
+        if ("selection", orders) not in self._memory:  # for a ratio, the mesh may be coarse
+            mesh = Mesh(self.polynomials, orders, 3, {1: 512, 2: 32}[self.domain.dimension])
+            fixed = suprema(noise.draws[: again.runs], noise.factor, mesh)
+            self._memory["selection", orders] = again.suprema(mesh), fixed
+        chosen, fixed = (order_statistic(s, level) for s in self._memory["selection", orders])
+        return np.maximum(chosen / np.maximum(fixed, 1e-300), 1.0)
+
+    def findings(self) -> tuple[Finding, ...]:
+        return curve_findings(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "domain": self.domain.to_dict(),
+            "value": self.value,
+            "bound": self.bound,
+            "functions": self.polynomials.to_dict(),
+            "frame": None if self.frame is None else self.frame.tolist(),
+            "coordinates": self.raw.tolist(),
+            "noise": self.law.to_dict(),
+            "order": self.order,
+            "noise_kernel": self.noise_kernel,
+            "filter": self.smoothing.to_dict() | {"choice": self.choice},
+            "center": self.center.tolist(),
+            "coefficients": self.coefficients.tolist(),
+            "privacy": self.privacy.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<CurveRelease of {self.value} over {self.domain.describe()}: {self.privacy.short}>"
+
+
+def _free(name: str, value: object) -> bool:
+    return isinstance(value, str) and check_choice(name, value, ("auto",)) == "auto"

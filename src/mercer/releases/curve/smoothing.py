@@ -1,0 +1,180 @@
+"""Smoothing of noisy curves, chosen from the noisy coordinates alone.  M17.
+
+Stein's unbiased estimate of the risk of a filter with factors s in uncorrelated coordinates y
+with noise of variance v is sum (1 - s)^2 (y^2 - v) + s^2 v: it needs the noise's variance only,
+not its law.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats, Ints, check_positive
+from mercer.spaces.modes import LEAST_SCALE, MOST_SCALE, Filter, Modes, level_of, shrink
+from mercer.spaces.polynomials import Polynomials
+
+__all__ = [
+    "ETAS",
+    "PENALTIES",
+    "SCALES",
+    "Candidates",
+    "cautious_risk",
+    "check_eta",
+    "check_penalty",
+    "choose_filter",
+    "estimated_risk",
+    "unit_scales",
+]
+
+SCALES = tuple(float(h) for h in np.geomspace(0.02, 0.64, 11))
+ETAS = (1.0, 1.5, 2.0, 3.0, 4.0)
+_CAUTION = 2.0
+# times the largest eigenvalue to the power eta: the first eigenfunction keeps ten elevenths, or
+# a curve below the noise would vanish together with its band
+PENALTIES = np.logspace(-12, -1, 45)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Filters to choose from: every scale with every power, and a penalty or all."""
+
+    polynomials: Polynomials
+    frame: Floats | None
+    kernel: str
+    scales: Sequence[tuple[float, ...]]
+    etas: Sequence[float]
+    penalty: float | None
+
+    @classmethod
+    def like(cls, chosen: Filter, polynomials: Polynomials, frame: Floats | None) -> Candidates:
+        """Those that a choice was made among: a number that is on none of the lists was given."""
+        scales = [(h,) * len(chosen.scales) for h in SCALES]
+        top = chosen.seen(polynomials, frame).top ** chosen.eta
+        listed = bool(np.any(np.isclose(chosen.penalty, PENALTIES * top, rtol=1e-6, atol=0.0)))
+        return cls(
+            polynomials,
+            frame,
+            chosen.kernel,
+            scales if chosen.scales in scales else [chosen.scales],
+            ETAS if chosen.eta in ETAS else (chosen.eta,),
+            None if listed else chosen.penalty,
+        )
+
+    def modes(self, scale: int) -> Modes:
+        """The kernel's eigenfunctions at one of the scales, in the coordinates."""
+        lengths = self.scales[scale]
+        some = Filter(self.kernel, lengths, 1.0, 1.0, level_of(self.polynomials))
+        return some.seen(self.polynomials, self.frame)
+
+    def penalties(self, found: Modes, eta: float) -> Floats:
+        """With these eigenvalues and this power."""
+        if self.penalty is not None:
+            return np.array([self.penalty])
+        return np.maximum(PENALTIES * found.top**eta, math.ulp(0.0))
+
+    def choose(self, coordinates: Floats, variance: float) -> Ints:
+        """Places of scale, power and penalty of least estimated risk, for every row: (rows, 3)."""
+        if not self.scales or not self.etas:
+            raise ValueError("there must be at least one scale and one eta")
+        every = np.arange(len(coordinates))
+        least = np.full(len(coordinates), np.inf)
+        places = np.zeros((len(coordinates), 3), dtype=np.int64)
+        for i in range(len(self.scales)):
+            found = self.modes(i)
+            turned = coordinates @ found.vectors
+            for j, eta in enumerate(self.etas):
+                factors = shrink(found.values, eta, self.penalties(found, eta)[:, None])
+                risks = cautious_risk(turned, variance, factors)
+                place = np.argmin(risks, axis=1)
+                risk = risks[every, place]
+                better = np.flatnonzero(risk < least)
+                least[better] = risk[better]
+                places[better, :2] = i, j
+                places[better, 2] = place[better]
+        return places
+
+
+def choose_filter(
+    coordinates: Floats,
+    variance: float,
+    polynomials: Polynomials,
+    frame: Floats | None,
+    *,
+    kernel: str,
+    scales: Sequence[tuple[float, ...]],
+    etas: Sequence[float],
+    penalty: float | None,
+) -> Filter:
+    """The filter of least estimated risk among these scales and powers, and a penalty or all."""
+    every = Candidates(polynomials, frame, kernel, scales, etas, penalty)
+    i, j, k = (int(place) for place in every.choose(coordinates[None, :], variance)[0])
+    penalty = float(every.penalties(every.modes(i), etas[j])[k])
+    return Filter(kernel, scales[i], etas[j], penalty, level_of(polynomials))
+
+
+def cautious_risk(turned: Floats, variance: float, factors: Floats) -> Floats:
+    """The estimate and two standard deviations of what noise alone does to it.
+
+    The least of many estimates is too good: noise lets some rough filter seem right.  Two is a
+    choice; it is measured in studies/results/curve_caution.md.
+    """
+    spread = variance * np.sqrt(2 * np.sum(factors**2, axis=-1))
+    return estimated_risk(turned, variance, factors) + _CAUTION * spread
+
+
+def estimated_risk(turned: Floats, variance: float, factors: Floats) -> Floats:
+    """Expected squared error of y times each row of factors, without bias, up to a constant."""
+    gain = (turned**2 - variance) @ ((1 - factors) ** 2).T
+    return gain + variance * np.sum(factors**2, axis=-1)
+
+
+def check_eta(eta: object) -> float:
+    """At least one: below, the estimate may leave the noise's space."""
+    number = check_positive("eta", eta, "1 or more; 'auto' chooses it from the noisy curve")
+    if not 1 <= number <= 16:
+        raise ValueError(
+            f"eta must be in [1, 16], got {number:g}: below 1 the penalty no longer keeps the "
+            "estimate in the Cameron-Martin space of the noise (Mirshani et al., Theorem 3.1)"
+        )
+    return number
+
+
+def check_penalty(penalty: object) -> float:
+    """Above zero: the raw mean is not compatible with the noise."""
+    if isinstance(penalty, (int, float)) and not isinstance(penalty, bool) and penalty == 0:
+        raise ValueError(
+            "penalty must be above 0, got 0: the raw mean need not lie in the Cameron-Martin space "
+            "of the noise, and then no amount of noise makes it private (Mirshani et al., Theorem "
+            "3.1); give a small penalty, or leave it out"
+        )
+    number = check_positive("penalty", penalty, "or 'auto'")
+    if number >= 1e12:
+        raise ValueError(f"penalty must be below 1e12, got {number:g}; eigenvalues are below 1")
+    return number
+
+
+def unit_scales(scale: object, domain: Domain) -> tuple[float, ...]:
+    """The kernel's length in each argument, as shares of the widths."""
+    try:
+        given = np.asarray(scale, dtype=float)
+    except (TypeError, ValueError):
+        given = np.empty((0, 0))
+    d = domain.dimension
+    if given.shape not in ((), (d,)) or not (np.all(np.isfinite(given)) and np.all(given > 0)):
+        raise ValueError(
+            f"scale must be a number above 0 or one for each of the {d} argument(s), in the units "
+            "of the argument, or 'auto'"
+        )
+    with np.errstate(over="ignore", under="ignore"):
+        shares = np.broadcast_to(given, (d,)) / domain.widths
+    if np.any(shares < LEAST_SCALE) or np.any(shares > MOST_SCALE):
+        raise ValueError(
+            f"scale must be between {LEAST_SCALE:g} and {MOST_SCALE:g} times the width of the "
+            f"bounds, got {', '.join(f'{s:.3g}' for s in shares)} times"
+        )
+    return tuple(float(s) for s in shares)

@@ -1,0 +1,1 @@
+"""Released classifiers and regressions."""

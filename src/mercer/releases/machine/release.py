@@ -1,0 +1,308 @@
+"""Released kernel machines: classifiers and regressions anyone may evaluate.  M8.
+
+Right of the door: noisy weights of public features, the law of their noise, and what was promised.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import chi2
+
+from mercer.common.checks import Floats, check_choice, check_level
+from mercer.noise.laws import Law, Normal
+from mercer.releases.base import Band, Release
+from mercer.releases.findings import Finding
+from mercer.releases.function_findings import machine_findings
+from mercer.spaces.losses import Loss
+from mercer.spaces.maps import FeatureMap
+
+__all__ = ["CHOICES", "METHODS", "MachineAccuracy", "MachineRelease", "shrinkage"]
+
+METHODS = ("output", "objective")
+CHOICES = ("rule", "given", "private")
+_RUNS = 2000
+
+
+@dataclass(frozen=True)
+class MachineAccuracy:
+    """Error due to privacy: the distance to the same machine without noise.  Known beforehand."""
+
+    pointwise: float  # largest standard deviation of the function's noise at a point
+    unit: str  # of the function's values
+    coordinates: int
+    features: str  # what the coordinates are weights of: chosen without looking at the records
+    penalty: float
+    method: str
+    gap: float  # how near the solver came to the minimum: part of the sensitivity
+
+    def __str__(self) -> str:
+        bound = ""
+        if self.method == "objective":
+            bound = " (a bound: several times less where the records determine the function)"
+        return (
+            f"Noise for privacy: standard deviation at most {self.pointwise:.3g}{self.unit} at a "
+            f"point{bound}. {self.coordinates} weights, of {self.features}; penalty "
+            f"{self.penalty:.3g}, noise in the {self.method}, solved to a gap of {self.gap:.1g}, "
+            "which the noise covers."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MachineRelease(Release):
+    """One or more functions w'phi(x) of public features.
+
+    Points outside the bounds are moved to them, as the records were.
+    """
+
+    features: FeatureMap
+    losses: tuple[Loss, ...]  # one a function
+    coordinates: Floats  # noisy penalty * weights, one function after the other
+    noise: Law  # of a coordinate; for noise in the objective a bound, to first order
+    method: str
+    penalty: float
+    choice: str  # how the penalty was chosen: one of CHOICES
+    gap: float
+    shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
+    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        values = np.array(self.coordinates, dtype=float)
+        values.setflags(write=False)
+        object.__setattr__(self, "coordinates", values)
+        many, m = len(self.losses), self.features.size
+        if many < 1 or values.shape != (many * m,) or not np.all(np.isfinite(values)):
+            raise ValueError(
+                f"coordinates must be {many * m} finite numbers, got shape {values.shape}"
+            )
+        if self.features.dimension != self.domain.dimension:
+            raise ValueError("features and domain differ in dimension")
+        if not (self.penalty > 0 and self.gap > 0):
+            raise ValueError("penalty and gap of a machine must be above 0")
+        check_choice("method", self.method, METHODS)
+        check_choice("choice", self.choice, CHOICES)
+
+    @property
+    @abstractmethod
+    def scale(self) -> float:
+        """Factor from the functions' own units to those of the caller."""
+
+    @property
+    def weights(self) -> Floats:
+        """Weights in use, one row a function: the noisy ones, shrunk if the release says so."""
+        if "weights" not in self._memory:
+            raw = self.coordinates.reshape(len(self.losses), -1)
+            self._memory["weights"] = raw * self._factors / self.penalty
+        return self._memory["weights"]
+
+    def shrunk(self, on: bool = True) -> Self:
+        """The same release with its weights shrunk by their known noise, or as they were: free.
+
+        James and Stein's shrinkage (M17), for noise on the weights.  It lowers the expected squared
+        error of the weights; predictions gain where the penalty is small for the noise, and
+        classifiers hardly ever (studies/results/machine_rules.md), so a release comes without it.
+        Its band covers the same shrinkage of the noiseless weights.
+        """
+        if self.method != "output":
+            raise ValueError(
+                "shrinkage needs noise of known size on the weights, method='output'; noise in the "
+                "objective is smaller already where the records determine the function"
+            )
+        return replace(self, shrink=bool(on))
+
+    def standard_error(self, x: object) -> Floats:
+        """Standard deviation of the noise at each point, of each function."""
+        phi = self._phi(x)
+        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (
+            self._deviation / self.penalty * self.scale
+        )
+        return self._shaped(spread, x)
+
+    def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
+        """A band that covers the same machine without noise, at a point or everywhere at once.
+
+        It speaks of the noise alone: what another sample of records would give is not in it (M15).
+        With noise in the objective it is a bound to first order in the noise.
+        """
+        check_level(level)
+        width = self.standard_error(x) * self._quantile(level, simultaneous=simultaneous)
+        centre = self._values(x)
+        return Band(self._finished(centre - width), self._finished(centre + width), level)
+
+    @property
+    def accuracy(self) -> MachineAccuracy:
+        """Expected error due to privacy, and what the features are."""
+        most = self.features.kappa * self.scale * float(self._factors.max())
+        return MachineAccuracy(
+            pointwise=self._deviation / self.penalty * most,
+            unit=self._unit,
+            coordinates=self.coordinates.size,
+            features=self.features.words,
+            penalty=self.penalty,
+            method=self.method,
+            gap=self.gap,
+        )
+
+    def findings(self) -> tuple[Finding, ...]:
+        return machine_findings(self)
+
+    @property
+    def _deviation(self) -> float:
+        """Standard deviation of a coordinate."""
+        return float(self.noise.deviations(self.coordinates.size)[0])
+
+    def _finished(self, values: Floats) -> Floats:
+        return values
+
+    @property
+    def _unit(self) -> str:
+        return ""
+
+    @property
+    def _factors(self) -> Floats:
+        if "factors" not in self._memory:
+            many, m = len(self.losses), self.features.size
+            factors = np.ones((many, m))
+            if self.shrink:
+                raw = self.coordinates.reshape(many, m)
+                blocks = _blocks(m) if self.features.ordered else (m,)
+                factors = np.stack([shrinkage(row, blocks, self._deviation) for row in raw])
+            self._memory["factors"] = factors
+        return self._memory["factors"]
+
+    def _phi(self, x: object) -> Floats:
+        return self.features.features(self.domain.to_unit(self._rows(x)))
+
+    def _rows(self, x: object) -> Floats:
+        """Points as rows, moved to the bounds where they are outside; of a frame by name."""
+        if hasattr(x, "columns") and hasattr(x, "to_numpy"):
+            x = self._named(x)
+        try:
+            array = np.asarray(x, dtype=float)
+        except (TypeError, ValueError):
+            raise TypeError(f"x must be numbers, got {type(x).__name__}") from None
+        if not np.all(np.isfinite(array)):
+            raise ValueError("x must be finite: a machine has no answer where a column is missing")
+        d = self.domain.dimension
+        if d == 1 and (array.ndim < 2 or array.shape[-1] != 1):
+            array = array[..., None]
+        if array.ndim == 0 or array.shape[-1] != d:
+            raise ValueError(
+                f"x must have {d} number(s) a point ({', '.join(self.domain.names)}), got an array "
+                f"of shape {array.shape}"
+            )
+        return np.clip(array.reshape(-1, d), self.domain.lower, self.domain.upper)
+
+    def _named(self, frame: Any) -> Any:
+        names = list(self.domain.names)
+        there = [str(name) for name in frame.columns]
+        if all(name in there for name in names):
+            return frame[names].to_numpy()
+        if len(there) == len(names) and not any(name in there for name in names):
+            return frame.to_numpy()  # a frame of other names, as an array
+        raise ValueError(
+            f"x must have the columns {', '.join(names)}; it has {', '.join(there[:30])}"
+        )
+
+    def _values(self, x: object) -> Floats:
+        """All functions at the points, in the caller's units."""
+        rows = self.domain.to_unit(self._rows(x))
+        step = max(1, (1 << 22) // self.features.size)
+        parts = [
+            self.features.features(rows[i : i + step]) @ self.weights.T
+            for i in range(0, len(rows), step)
+        ]
+        value = np.concatenate(parts) if parts else np.zeros((0, len(self.losses)))
+        return self._shaped(value * self.scale, x)
+
+    def _shaped(self, value: Floats, x: object) -> Floats:
+        """One axis of functions last, left out where there is but one."""
+        shape = (len(value),) if hasattr(x, "columns") else self.domain.shape(x)
+        if len(self.losses) == 1:
+            return value[:, 0].reshape(shape)
+        return value.reshape(*shape, len(self.losses))
+
+    def _quantile(self, level: float, *, simultaneous: bool) -> float:
+        """Quantile of |noise| / sd at a point, or of its supremum over the domain (M15)."""
+        m, many = self.features.size, len(self.losses)
+        size = self.coordinates.size
+        radii = self.noise.radii(size)
+        if not simultaneous:
+            if isinstance(self.noise, Normal):
+                return float(ndtri((1 + level) / 2))
+            return float(ndtri((1 + level) / 2)) * float(np.quantile(radii, level))
+        each = 1 - (1 - level) / many
+        if self.domain.dimension > 3:  # Scheffe: over all functions of the features at once
+            most = math.sqrt(float(chi2.ppf(each, m)))
+            return most * (
+                1.0 if isinstance(self.noise, Normal) else float(np.quantile(radii, level))
+            )
+        if "suprema" not in self._memory:
+            self._memory["suprema"] = self._suprema()
+        suprema = self._memory["suprema"]
+        return float(suprema[min(math.ceil((suprema.size + 1) * each), suprema.size) - 1])
+
+    def _suprema(self) -> Floats:
+        """Sorted draws of sup_x |noise(x)| / sd(x), the worst of all functions."""
+        d, m = self.domain.dimension, self.features.size
+        ticks = np.linspace(0.0, 1.0, {1: 513, 2: 41, 3: 13}[d])
+        mesh = np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d)
+        phi = self.features.features(mesh)
+        size = self.coordinates.size
+        draws = self.noise.draws(size, np.arange(m))[:_RUNS].T
+        draws = draws / self._deviation
+        suprema = np.zeros(draws.shape[1])
+        for factors in np.unique(self._factors, axis=0):
+            rows = phi * factors
+            length = np.maximum(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), 1e-300)
+            np.maximum(suprema, np.abs(rows / length @ draws).max(axis=0), out=suprema)
+        return np.sort(suprema)
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "domain": self.domain.to_dict(),
+            "features": self.features.to_dict(),
+            "losses": [loss.to_dict() for loss in self.losses],
+            "coordinates": self.coordinates.tolist(),
+            "noise": self.noise.to_dict(),
+            "machine": {
+                "method": self.method,
+                "penalty": self.penalty,
+                "choice": self.choice,
+                "gap": self.gap,
+                "shrink": self.shrink,
+            },
+            "privacy": self.privacy.to_dict(),
+        }
+
+
+def shrinkage(weights: Floats, blocks: tuple[int, ...], sd: float) -> Floats:
+    """Factor of each weight: James and Stein's, block by block, never below zero (M17).
+
+    In a block of k weights with noise of standard deviation sd the factor is
+    1 - (k - 2) sd^2 / |block|^2: less squared error than none, whatever the weights are.
+    """
+    factors, start = np.ones(len(weights)), 0
+    for size in blocks:
+        part = slice(start, start + size)
+        square = float(np.sum(weights[part] ** 2))
+        if size > 2:
+            factors[part] = max(0.0, 1 - (size - 2) * sd**2 / max(square, 1e-300))
+        start += size
+    return factors
+
+
+def _blocks(size: int) -> tuple[int, ...]:
+    """3, 6, 12 … weights of falling importance."""
+    sizes: list[int] = []
+    left = size
+    while left:
+        sizes.append(min(left, 3 * 2 ** len(sizes)))
+        left -= sizes[-1]
+    return tuple(sizes)

@@ -1,0 +1,258 @@
+"""Pictures of synthetic tables: columns with error bars, and pairs of them.  M15.
+
+A picture sees only the release: shares by weight in public bins and levels, and the synthetic
+records themselves.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.kinds import Column, Date
+from mercer.common.checks import Floats, check_level
+from mercer.releases.synthetic.marginals import (
+    correlation,
+    distribution,
+    labels_of,
+    marginal,
+    share_of_true,
+)
+from mercer.releases.synthetic.release import TableRelease
+from mercer.releases.synthetic.sheets import BOTTOM, MOST_BARS, SIDES, TOP, WIDE, Panel, Sheet
+
+__all__ = ["draw_table"]
+
+_INK, _FILL, _GREY = "#1b3a5c", "#b9cde0", "#777777"
+_MOST_LONG = 24  # letters of a name
+
+
+def draw_table(
+    release: TableRelease, sheet: Sheet, figure: Any, *, level: float | None, title: str | None
+) -> None:
+    """Histograms and bars with error bars, circles whose area is the weight; words around them."""
+    if level is not None:
+        check_level(level)
+    wide, high = sheet.size
+    figure.set_layout_engine(
+        "constrained",
+        rect=(0, BOTTOM / high, 1, 1 - (TOP + BOTTOM) / high),
+        h_pad=0.05,
+        w_pad=0.1,
+    )
+    parts = int(bool(sheet.corner)) + len(sheet.stacks)
+    beside = [WIDE] * len(sheet.stacks)
+    first = [wide - sum(beside)] if sheet.corner else []
+    boxes = np.atleast_1d(figure.subfigures(1, parts, width_ratios=[*first, *beside]))
+    bar = None if release.embedding is None else level
+    if sheet.corner:
+        _corner(release, sheet.corner, boxes[0], bar)
+    for stack, box in zip(sheet.stacks, boxes[len(first) :], strict=True):
+        heights = [panel.inches for panel in stack]
+        left = sheet.height - sum(heights)
+        grid = box.add_gridspec(len(stack) + 1, 1, height_ratios=[*heights, max(left, 1e-3)])
+        for place, panel in enumerate(stack):
+            _panel(release, panel, box.add_subplot(grid[place, 0]), bar)
+    figure.text(0.16 / wide, 1 - 0.34 / high, title or _heading(release, wide), fontsize=13)
+    promise = f"{release.privacy.short}; {release.privacy.n} records"
+    figure.text(0.16 / wide, 1 - 0.58 / high, promise, fontsize=8, color="#555555")
+    caption = textwrap.fill(_caption(release, sheet, bar), int(15.5 * wide))
+    figure.text(0.16 / wide, 0.12 / high, caption, fontsize=7.5, color="#555555")
+
+
+def _corner(
+    release: TableRelease, columns: Sequence[Column], box: Any, level: float | None
+) -> None:
+    """A matrix of pairs: columns on the diagonal, circles below, correlations above."""
+    many, even = len(columns), distribution(release)
+    grid = box.add_gridspec(many, many)
+    for row, one in enumerate(columns):
+        for place, other in enumerate(columns[: row + 1]):
+            axes = box.add_subplot(grid[row, place])
+            if row == place:
+                _histogram(release, one, axes, level, small=many > 1)
+            else:
+                _circles(release, other, one, axes, SIDES[many])
+            _limits(axes, other, "x")
+            if row == many - 1:
+                axes.set_xlabel(other.name)
+            else:
+                axes.tick_params(labelbottom=False)
+            if row != place:
+                _limits(axes, one, "y")
+                if place == 0:
+                    axes.set_ylabel(one.name)
+                else:
+                    axes.tick_params(labelleft=False)
+            elif many > 1:
+                axes.set_title(one.name, fontsize=9.5, fontweight="bold")
+        for place in range(row + 1, many):
+            _correlation(even, one, columns[place], box.add_subplot(grid[row, place]), level)
+
+
+def _correlation(
+    release: TableRelease, one: Column, two: Column, axes: Any, level: float | None
+) -> None:
+    value, bar = correlation(release, one.name, two.name, level=level or 0.95)
+    axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
+    axes.spines[:].set_color("#d5dde5")
+    if value != value:
+        return
+    axes.patch.set(facecolor=_FILL, alpha=min(abs(value), 1.0) * 0.8)
+    words = {"ha": "center", "va": "center", "color": _INK}
+    axes.text(0.5, 0.55, f"{round(value, 2) + 0.0:.2f}", fontsize=11 + 5 * abs(value), **words)
+    if level is not None:
+        axes.text(0.5, 0.38, f"± {bar:.1g}", fontsize=7.5, **words)
+
+
+def _histogram(
+    release: TableRelease, column: Column, axes: Any, level: float | None, *, small: bool
+) -> None:
+    found = marginal(release, column.name, level=level or 0.95, bins=16 if small else 24)
+    assert found.edges is not None
+    axes.bar(
+        found.edges[:-1], found.shares, np.diff(found.edges), align="edge", color=_FILL,
+        edgecolor=_INK, linewidth=0.6,
+    )  # fmt: skip
+    if level is not None:
+        middle = (found.edges[:-1] + found.edges[1:]) / 2
+        axes.errorbar(middle, found.shares, found.bars, fmt="none", ecolor=_INK, elinewidth=1.0)
+    if np.all(found.shares >= 0):
+        axes.set_ylim(bottom=0)
+    _clean(axes)
+    _percent(axes.yaxis, "right" if small else "left")
+    axes.axhline(0, color=_INK, linewidth=0.8)
+    if small:
+        axes.spines["left"].set_visible(False)
+    else:
+        axes.set_ylabel("share")
+
+
+def _circles(release: TableRelease, x: Column, y: Column, axes: Any, inches: float) -> None:
+    """Equal pairs are one circle, with all their weight."""
+    names = release.domain.names
+    pair = release.codes[:, [names.index(x.name), names.index(y.name)]]
+    spots, back = np.unique(pair, axis=0, return_inverse=True)
+    weights = np.bincount(back.reshape(-1), release.weights, len(spots))
+    area = 0.35 * (72 * inches) ** 2 / max(float(np.abs(weights).sum()), 1e-300)
+    plus = weights >= 0
+    for which, face in ((plus, _INK), (~plus, "none")):
+        axes.scatter(
+            spots[which, 0], spots[which, 1], np.minimum(np.abs(weights[which]) * area, 900.0),
+            facecolor=face, edgecolor="white" if face == _INK else _INK, linewidth=0.3, alpha=0.6,
+            clip_on=False,
+        )  # fmt: skip
+    _clean(axes)
+
+
+def _panel(release: TableRelease, panel: Panel, axes: Any, level: float | None) -> None:
+    column = panel.columns[0]
+    if len(panel.columns) > 1:
+        found = [share_of_true(release, c.name, level=level or 0.95) for c in panel.columns]
+        words = [c.name if labels_of(c) == ["false", "true"] else f"{c.name}: {labels_of(c)[1]}" for c in panel.columns]  # fmt: skip  # noqa: E501
+        shares, bars = np.array(found).T
+        _bars(axes, words, shares, bars, level)
+        axes.set_xlim(min(0.0, float(shares.min())), 1.0)
+        named = "" if set(words) <= set(release.domain.names) else ", or of the level named"
+        axes.set_title(f"share of true{named}", fontsize=9, loc="left")
+        return
+    if not labels_of(column):
+        _histogram(release, column, axes, level, small=False)
+        _limits(axes, column, "x")
+        axes.set_title(column.name, fontsize=9, loc="left")
+        return
+    one = marginal(release, column.name, level=level or 0.95)
+    words, shares, bars = one.labels, one.shares, one.bars
+    if len(words) > MOST_BARS:  # the heaviest, in their order; the bars of sums are not known
+        kept = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
+        rest = 1 - float(shares[kept].sum())
+        words = [*(words[k] for k in kept), f"{len(words) - len(kept)} others"]
+        shares, bars = np.append(shares[kept], rest), np.append(bars[kept], np.nan)
+    _bars(axes, words, shares, bars, level)
+    axes.set_title(column.name, fontsize=9, loc="left")
+
+
+def _bars(
+    axes: Any, words: Sequence[str], shares: Floats, bars: Floats, level: float | None
+) -> None:
+    places = np.arange(len(words))[::-1]
+    axes.barh(places, shares, 0.72, color=_FILL, edgecolor=_INK, linewidth=0.6)
+    if level is not None:
+        axes.errorbar(shares, places, xerr=bars, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=2)
+    axes.set_yticks(places, [_short(word) for word in words], fontsize=8)
+    axes.set_ylim(-0.7, len(words) - 0.3)
+    axes.tick_params(axis="y", length=0)
+    _clean(axes)
+    _percent(axes.xaxis, "bottom")
+    axes.axvline(0, color=_INK, linewidth=0.8)
+    axes.spines["left"].set_visible(False)
+
+
+def _clean(axes: Any) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=7.5)
+    axes.xaxis.label.set_size(9)
+    axes.yaxis.label.set_size(9)
+
+
+def _percent(axis: Any, where: str) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(4, min_n_ticks=2))
+    axis.set_major_formatter(FuncFormatter(lambda share, _place: f"{100 * share:.3g} %"))
+    if where == "right":
+        axis.tick_right()
+        axis.set_tick_params(length=0, labelcolor=_GREY, labelsize=6.5)
+
+
+def _limits(axes: Any, column: Column, which: str) -> None:
+    """Bounds of the column, and its ticks: days as dates."""
+    low, high = column.ends
+    half = 0.0 if column.continuous or isinstance(column, Date) else 0.5
+    edge = max(half, 0.5 if high == low else 0.0)
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xlim if which == "x" else axes.set_ylim)(low - edge, high + edge)
+    if isinstance(column, Date):
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        locator = AutoDateLocator(minticks=2, maxticks=4)
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+    else:
+        from matplotlib.ticker import MaxNLocator
+
+        axis.set_major_locator(MaxNLocator(4, integer=not column.continuous, min_n_ticks=2))
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= _MOST_LONG else word[: _MOST_LONG - 1].rstrip() + "…"
+
+
+def _heading(release: TableRelease, inches: float) -> str:
+    """As many names as fit."""
+    names = [_short(name) for name in release.domain.names]
+    shown = len(names) if len(names) <= 7 else 5
+    while shown > 1 and len(", ".join(names[:shown])) > 8.2 * inches - 36:
+        shown -= 1
+    if shown < len(names):
+        more = len(names) - shown
+        return f"Synthetic table of {', '.join(names[:shown])} and {more} more column{'s' * (more > 1)}"  # fmt: skip  # noqa: E501
+    return "Synthetic table of " + " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _caption(release: TableRelease, sheet: Sheet, level: float | None) -> str:
+    words = ["shares by weight"]
+    if level is not None:
+        words[0] += (
+            f" with {level:.0%} error bars for the noise of privacy, not for what smoothing hides"
+        )
+    if len(sheet.corner) > 1:
+        hollow = ", hollow where it is negative" if bool(np.any(release.weights < 0)) else ""
+        words.append(f"a circle is a synthetic record, its area the weight{hollow}")
+        words.append("numbers: correlations")
+    if sheet.left_out:
+        words.append(f"{sheet.left_out} more columns: columns=…")
+    return "; ".join(words)

@@ -1,0 +1,1 @@
+"""Few weighted points whose mean feature is the released one."""

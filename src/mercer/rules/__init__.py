@@ -1,0 +1,1 @@
+"""Public rules: bandwidth, features and penalty from n and the promise."""

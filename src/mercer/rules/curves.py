@@ -1,0 +1,94 @@
+"""Public rules for mean curves: how many coordinates, and which penalty.  M9, M12, M17.
+
+Functions of the number of curves and of the promise, never of a curve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mercer.common.checks import Floats
+from mercer.spaces.modes import DUST, Filter, Modes, level_of, shrink
+from mercer.spaces.polynomials import Polynomials
+
+__all__ = [
+    "REFERENCE",
+    "SIDES",
+    "TYPICAL_SCALE",
+    "cameron_martin",
+    "coordinates_rule",
+    "frame_of",
+    "gain_of",
+    "penalty_rule",
+    "rule_penalties",
+]
+
+SIDES = {1: (128,), 2: (20, 20)}  # polynomials along each argument
+REFERENCE = ("matern52", 0.2)  # whose first eigenfunctions a pure promise releases
+TYPICAL_SCALE = 0.1  # of the width, where a rule needs one
+_LEAST = 6
+
+
+def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int:
+    """How many coordinates a pure promise releases: every one adds to the noise of all.
+
+    2.8 (n epsilon)^(1/3) for curves: with noise that grows as m and a remainder that falls as
+    1/m^2, the sum is least at such a power.  For surfaces the 2/4 power of the same argument.
+    """
+    d = polynomials.dimension
+    many = 2.8 * (n * epsilon) ** (1 / 3) if d == 1 else 2.8 * (n * epsilon) ** 0.5
+    return int(np.clip(round(many), min(_LEAST, polynomials.size), polynomials.size))
+
+
+def frame_of(polynomials: Polynomials, size: int) -> Floats:
+    """The constant and the first eigenfunctions of the reference kernel without it, as rows."""
+    kernel, scale = REFERENCE
+    some = Filter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
+    found = some.seen(polynomials, None)
+    return np.ascontiguousarray(found.vectors[:, :size].T)
+
+
+def cameron_martin(
+    smoothing: Filter, noise_kernel: str, polynomials: Polynomials
+) -> tuple[Floats, Floats]:
+    """Mirshani's estimator in coordinates of the noise's space: (encode, decode) (M9).
+
+    encode takes the mean's coordinates to those of the penalised mean that are orthonormal in the
+    noise's Cameron-Martin space, lambda^(-1/2) S with S the filter; decode takes them back.
+    Directions in which the noise has no variance beyond rounding are left out of both (M3.1).
+    """
+    own = smoothing.modes(polynomials)
+    noise = Filter(noise_kernel, smoothing.scales, 1.0, 1.0).modes(polynomials)
+    kept = noise.values > DUST * noise.values[0]
+    root = np.sqrt(noise.values[kept])
+    vectors = noise.vectors[:, kept]
+    factors = smoothing.factors(own.values)
+    if noise_kernel == smoothing.kernel:  # the same eigenfunctions: no rounding between them
+        encode = (vectors * (factors[kept] / root)).T
+    else:
+        encode = (vectors / root).T @ (own.vectors * factors) @ own.vectors.T
+    return encode, vectors * root
+
+
+def gain_of(encode: Floats | None) -> float:
+    """Norm of the map, rounded up: public."""
+    return 1.0 if encode is None else float(np.linalg.norm(encode, 2)) * (1 + 1e-9)
+
+
+def penalty_rule(modes: Modes, noise: Floats, penalties: Floats, eta: float) -> tuple[float, float]:
+    """Largest expected squared error over a class of curves, and the penalty where it is least.
+
+    The class: functions of norm at most the bound in the kernel's space, so that the penalty
+    takes away at most max_j lambda_j (1 - s_j)^2.  `noise` is the expected squared error that
+    privacy adds at each penalty, both in units of the squared bound.
+    """
+    factors = shrink(modes.values[None, :], eta, penalties[:, None])
+    finite = np.isfinite(modes.values)  # nothing is taken from a constant that is left alone
+    bias = np.max(modes.values[finite] * (1 - factors[:, finite]) ** 2, axis=1)
+    place = int(np.argmin(bias + noise))
+    return float(bias[place] + noise[place]), float(penalties[place])
+
+
+def rule_penalties(modes: Modes, eta: float) -> Floats:
+    """Penalties to choose from: shares of the largest eigenvalue's power."""
+    return np.logspace(-9, 2, 56) * modes.top**eta

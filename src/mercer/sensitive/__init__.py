@@ -1,0 +1,1 @@
+"""What may hold people's records: nothing here may be shown, copied or saved."""

@@ -1,0 +1,1 @@
+"""Samples of curves from any source, in chunks."""

@@ -1,0 +1,313 @@
+"""Samples of curves in chunks, on one grid or on grids of their own.  Left of the door.
+
+Nothing depends on the value of a record but the numbers handed on (M18): what is not a finite
+number is missing, a record of another shape is a curve without points, and how a sample is cut
+into chunks follows from the number of its curves.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats, Ints
+from mercer.sensitive.base import Sensitive
+from mercer.sensitive.curves.points import (
+    Ragged,
+    line_of,
+    numbers_in,
+    owners_of,
+    ragged_of,
+    without,
+)
+from mercer.sensitive.data import CHUNK, Rows
+from mercer.sensitive.persons import identities
+
+__all__ = [
+    "CURVES",
+    "Blank",
+    "Columns",
+    "Curves",
+    "Held",
+    "Streamed",
+    "held_array",
+    "held_basis",
+    "held_ids",
+    "held_pairs",
+    "held_points",
+    "names_in",
+]
+
+_NONE: Floats = np.empty(0)
+CURVES = 256  # with points of their own, handled at once: how many points they have is not public
+
+
+class Curves(Sensitive, ABC):
+    """Curves or surfaces: heights called `value` at arguments of a public `domain`.
+
+    `grid` is the common public grid in the unit cube, one array of ticks an axis, or None where
+    each curve has its own; `unit` is the column that names the person.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        value: str = "value",
+        unit: str | None = None,
+        grid: tuple[Floats, ...] | None = None,
+    ) -> None:
+        self.domain, self.value, self.unit, self.grid = domain, value, unit, grid
+
+    @abstractmethod
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+        """Parts that threads may read side by side, each a stream of chunks.
+
+        A chunk has shape (curves, *ticks), what is not a finite number being missing, or is
+        `Ragged`.
+        """
+
+    def chunks(self) -> Iterator[Floats | Ragged | Columns]:
+        """Curves in order, in chunks."""
+        for part in self.parts():
+            yield from part()
+
+    workers = 1  # threads among which reading and counting are worth sharing
+    fixed = True  # a curve's place says nothing of other curves
+
+    @abstractmethod
+    def persons(self) -> Iterator[Any]:
+        """The unit column in the same chunks, as Arrow arrays."""
+
+    @abstractmethod
+    def progress(self, tick: Callable[[int], None]) -> None:
+        """Have `tick` called with the curves of each chunk; never with a unit."""
+
+
+class Blank(Curves):
+    """As many curves as others, of the same persons, without heights: for dry runs."""
+
+    def __init__(self, curves: Curves) -> None:
+        super().__init__(curves.domain, value=curves.value, unit=curves.unit, grid=curves.grid)
+        self._curves, self.fixed = curves, curves.fixed
+
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+        for part in self._curves.parts():
+            yield partial(self._emptied, part)
+
+    def _emptied(self, part: Callable[[], Iterator[Any]]) -> Iterator[Floats | Ragged]:
+        for chunk in part():
+            if isinstance(chunk, Ragged):
+                yield Ragged(_NONE, _NONE, np.zeros(len(chunk) + 1, dtype=np.int64))
+            else:
+                ticks = () if self.grid is None else tuple(len(axis) for axis in self.grid)
+                yield np.full((len(chunk), *ticks), np.nan)
+
+    def persons(self) -> Iterator[Any]:
+        return self._curves.persons()
+
+    def progress(self, tick: Callable[[int], None]) -> None:
+        self._curves.progress(tick)
+
+
+class Columns(Sensitive):
+    """Curves on the common grid, an array for each point of it, none of which may be changed."""
+
+    def __init__(self, columns: Sequence[Floats]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.stack(self.columns, axis=1).astype(dtype or np.float64)
+
+
+class Streamed(Curves):
+    """A table with a row a curve and a column a point of the grid; `missing` stand for none."""
+
+    def __init__(
+        self, rows: Rows, domain: Domain, grid: tuple[Floats, ...], missing: Floats = _NONE
+    ) -> None:
+        super().__init__(domain, unit=rows.unit, grid=grid)
+        self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
+        self._missing = missing
+        self._apart = rows.columnwise()
+
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+        for part in self._rows.parts():
+            yield partial(self._heights, part)
+
+    def _heights(self, part: Callable[[], Iterator[Any]]) -> Iterator[Floats | Columns]:
+        for chunk in part():
+            if self._apart:
+                yield Columns([without(column, self._missing) for column in chunk])
+            else:
+                yield without(chunk, self._missing)
+
+    def persons(self) -> Iterator[Any]:
+        return iter(()) if self.unit is None else self._rows.persons()
+
+    def progress(self, tick: Callable[[int], None]) -> None:
+        self._rows.progress(tick)
+
+
+class Held(Curves):
+    """So many curves in memory: `read` gives those of a slice, `people` whose they are."""
+
+    def __init__(
+        self,
+        count: int,
+        step: int,
+        read: Callable[[slice], Floats | Ragged],
+        domain: Domain,
+        *,
+        value: str = "value",
+        unit: str | None = None,
+        grid: tuple[Floats, ...] | None = None,
+        people: Any = None,
+    ) -> None:
+        super().__init__(domain, value=value, unit=unit, grid=grid)
+        self._slices = [slice(at, min(at + step, count)) for at in range(0, count, step)]
+        self._read, self._people = read, people
+
+    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+        yield self._whole
+
+    def _whole(self) -> Iterator[Floats | Ragged]:
+        for part in self._slices:
+            self._tick(part.stop - part.start)
+            yield self._read(part)
+
+    def persons(self) -> Iterator[Any]:
+        if self._people is not None:
+            for part in self._slices:
+                yield self._people[part]
+
+    def progress(self, tick: Callable[[int], None]) -> None:
+        if self.unit is None:
+            self._tick = tick
+
+    _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
+
+
+def _finite(heights: Floats) -> Floats:
+    """Heights with NaN for whatever is not a finite number."""
+    return np.where(np.isfinite(heights), heights, np.nan)
+
+
+def held_array(
+    array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value",
+    missing: Floats = _NONE,
+) -> Held:  # fmt: skip
+    """Curves of an array of numbers, (curves, *ticks)."""
+
+    def read(part: slice) -> Floats:
+        with np.errstate(all="ignore"):
+            return _finite(without(np.asarray(array[part], dtype=np.float64), missing))
+
+    step = max(1, CHUNK // int(np.prod([len(ticks) for ticks in grid])))
+    return Held(len(array), step, read, domain, grid=grid, value=value)
+
+
+def held_basis(
+    coefficients: Any, heights: Floats, domain: Domain, grid: tuple[Floats, ...], value: str
+) -> Held:
+    """Curves given by coefficients of public functions, which have `heights` on the grid."""
+
+    def read(part: slice) -> Floats:
+        with np.errstate(all="ignore"):
+            return _finite(np.asarray(coefficients[part], dtype=np.float64) @ heights)
+
+    step = max(1, CHUNK // heights.shape[1])
+    return Held(len(coefficients), step, read, domain, grid=grid, value=value)
+
+
+def held_pairs(pairs: Sequence[Any], domain: Domain, missing: Floats = _NONE) -> Held:
+    """Curves given as (t, x) pairs, each on a grid of its own."""
+
+    def read(part: slice) -> Ragged:
+        lines = [line_of(pair) for pair in pairs[part]]
+        times, values = (np.concatenate([line[i] for line in lines]) for i in (0, 1))
+        return ragged_of(
+            times,
+            without(values, missing),
+            owners_of([len(line[0]) for line in lines]),
+            len(lines),
+            domain,
+        )
+
+    return Held(len(pairs), CURVES, read, domain)
+
+
+def held_points(
+    times: Any, values: Any, starts: Ints, domain: Domain, value: str, missing: Floats = _NONE
+) -> Held:
+    """Curves whose points stand one after the other, in any order within a curve."""
+
+    def read(part: slice) -> Ragged:
+        points = slice(starts[part.start], starts[part.stop])
+        owners = owners_of(np.diff(starts[part.start : part.stop + 1]))
+        line = numbers_in(times[points]), without(numbers_in(values[points]), missing)
+        return ragged_of(*line, owners, part.stop - part.start, domain)
+
+    return Held(len(starts) - 1, CURVES, read, domain, value=value)
+
+
+def held_ids(
+    rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None,
+    missing: Floats = _NONE,
+) -> Held:  # fmt: skip
+    """Curves of a table with a row a point: columns t and value, the unit column being the id.
+
+    The whole table is read into memory.  Rows of one id and one person are a curve, whoever else
+    uses that id; without `people` the id is the person.
+    """
+    import pyarrow.compute as pc
+
+    ids = names_in(rows)
+    coded = ids.dictionary_encode()
+    codes: Ints = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    names, count = coded.dictionary, len(coded.dictionary)
+    if people is not None:
+        codes, whose = pairs_of(codes, names_in(people))
+        names, count = whose, len(whose)
+    table = [np.empty((0, 2)), *rows.chunks()]
+    times, values = (np.concatenate([chunk[:, i] for chunk in table]) for i in (0, 1))
+    curves = ragged_of(times, without(values, missing), codes, count, domain)
+    persons = None if unit is None else names
+    return Held(count, CURVES, curves.cut, domain, value=value, unit=unit, people=persons)
+
+
+def pairs_of(codes: Ints, people: Any) -> tuple[Ints, Any]:
+    """Numbers of pairs of an id (-1: none) and a person, and the person of each pair."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    coded = people.dictionary_encode()
+    place = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    many = len(coded.dictionary) + 1
+    both = np.where(codes < 0, -1, codes * many + place + 1)
+    known, pairs = np.unique(both, return_inverse=True)
+    skip = int(np.sum(known < 0))  # rows without an id
+    owner = known[skip:] % many - 1
+    return pairs.reshape(-1) - skip, coded.dictionary.take(pa.array(owner, mask=owner < 0))
+
+
+def names_in(rows: Rows) -> Any:
+    """The unit column as one array of text; a number that is none is no name."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    parts = [pa.array([], pa.large_string())]
+    for part in rows.persons():
+        if pa.types.is_floating(part.type):
+            unnamed = pc.is_nan(pc.cast(part, pa.float64()))
+            part = pc.if_else(unnamed, pa.scalar(None, part.type), part)
+        parts.append(identities(part))
+    return pa.concat_arrays(parts)

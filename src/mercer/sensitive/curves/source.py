@@ -1,0 +1,226 @@
+"""Any source of curves as chunks on a public domain.  Left of the door.
+
+Grids, bounds, shapes, names and types are public and checked here; no error shows or depends on a
+height, a time of measurement or a name of a person (M18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer.columns.domain import Domain
+from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
+from mercer.common.checks import Floats
+from mercer.sensitive.curves.chunks import (
+    Blank,
+    Columns,
+    Curves,
+    Streamed,
+    held_array,
+    held_ids,
+    held_pairs,
+)
+from mercer.sensitive.curves.fda import fda_curves, fda_kind
+from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
+from mercer.sensitive.data import open_rows
+from mercer.sources.arrow import names_of
+from mercer.sources.folders import paths_of
+from mercer.sources.headers import listed
+
+__all__ = [
+    "Columns",
+    "Curves",
+    "Ragged",
+    "is_file",
+    "matched",
+    "open_curves",
+    "present_in",
+    "protected",
+]
+
+
+def open_curves(
+    curves: object,
+    *,
+    grid: object = None,
+    bounds: object = None,
+    columns: object = None,
+    long: object = None,
+    unit: object = None,
+    na_values: object = None,
+    dry_run: bool = False,
+) -> Curves:
+    """Curves of whatever the caller handed in; errors name arguments and shapes, never values.
+
+    A matrix, table or file with a row a curve and a public `grid`; an array (curves, T1, T2) of
+    surfaces with grid=(ticks1, ticks2); a list of (t, x) pairs with `bounds`; a table with a row
+    a point, long=("id", "t", "value") and `bounds`, which is read into memory; or data of
+    scikit-fda.  For a dry run all of them are curves without heights.  `columns` may hold
+    prefixes: "h*" stands for all columns that start with h.
+
+    What a curve of a list is follows from the arguments alone (M18): heights on the grid where
+    there is a grid, a pair (t, x) where there is none.  One of another shape has no values.
+    """
+    opened = _opened(curves, grid, bounds, columns, long, unit, na_values)
+    return Blank(opened) if dry_run else opened
+
+
+def _opened(
+    curves: object, grid: object, bounds: object, columns: object, long: object, unit: object,
+    na_values: object,
+) -> Curves:  # fmt: skip
+    if isinstance(curves, Curves):
+        return curves
+    if unit is not None and not isinstance(unit, str):
+        raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
+    missing = missing_heights(na_values)
+    kind = fda_kind(curves)
+    named = kind is None and (is_file(curves) or names_of(curves) is not None)
+    if named and long is not None:
+        return _long(curves, long, grid, bounds, columns, unit, missing)
+    if named:
+        return _wide(curves, grid, bounds, columns, unit, missing)
+    for name, given in (("unit", unit), ("columns", columns), ("long", long)):
+        if given is not None:
+            raise ValueError(
+                f"{name} names columns, so the curves must have named columns: hand in a data "
+                f"frame, an Arrow table or a file, or leave {name} out"
+            )
+    if kind is not None:
+        return fda_curves(kind, curves, grid, bounds, missing)
+    if grid is None:
+        if come_singly(curves) or _paired(curves):
+            pairs: Any = curves
+            return held_pairs(list(pairs), _pairs_domain(bounds), missing)
+        raise ValueError(
+            "grid is missing: give one public number for each point of the curves; curves on grids "
+            "of their own are given as a list of (t, x) pairs with bounds=(lower, upper)"
+        )
+    axes = axes_of(grid)
+    domain, ticks = on_grid(axes, bounds)
+    shape = tuple(map(len, axes))
+    array = stack_of(curves, shape)
+    if array.shape[1:] != shape:
+        raise ValueError(
+            f"curves must have shape (curves, {', '.join(map(str, shape))}) on this grid, got "
+            f"shape {array.shape}; give a grid of as many numbers as each curve has heights, and "
+            "two such grids, (ticks1, ticks2), for surfaces"
+        )
+    return held_array(array, domain, ticks, missing=missing)
+
+
+def _paired(curves: Any) -> bool:
+    """Whether it is an array of pairs of lists, (curves, 2): shapes and types of arrays are public.
+
+    NumPy makes one of a list of pairs whose lines differ in length.
+    """
+    return isinstance(curves, np.ndarray) and curves.dtype == object and curves.shape[1:] == (2,)
+
+
+def _pairs_domain(bounds: object) -> Domain:
+    """The domain of (t, x) pairs, which a list without a grid holds: nothing else tells."""
+    if bounds is None:
+        raise ValueError(
+            "grid is missing, or bounds is missing: without a grid, the curves of a list are "
+            "(t, x) pairs with points of their own, and the range of t is public and cannot be "
+            "read from the data; give bounds=(lower, upper), or the grid if each is a list of "
+            "heights"
+        )
+    return own_domain(bounds)
+
+
+def _wide(
+    curves: Any, grid: object, bounds: object, columns: object, unit: str | None, missing: Floats
+) -> Curves:
+    """A row a curve, a column a point."""
+    if grid is None:
+        raise ValueError(
+            "grid is missing: give one public number for each value column, or, where a row is a "
+            'point, name its columns with long=("id", "t", "value")'
+        )
+    if is_twofold(grid):
+        raise ValueError("grid must be one line of numbers for a table; give surfaces as an array")
+    axes = axes_of(grid)
+    domain, ticks = on_grid(axes, bounds)
+    if columns is not None:
+        columns = matched(curves, columns, unit)
+    rows = open_rows(curves, columns=columns, unit=unit, dimension=None)
+    if len(rows.names) != len(axes[0]):
+        raise ValueError(
+            f"grid must have one number for each of the {len(rows.names)} value columns, got "
+            f"{len(axes[0])}; choose the columns with columns=…, for example columns='h*'"
+        )
+    check_names(rows.names, axes[0])
+    return Streamed(rows, domain, ticks, missing)
+
+
+def matched(curves: Any, columns: Any, unit: str | None) -> object:
+    """Names of columns; one that ends in * stands for those that start so, in their order."""
+    given = [columns] if isinstance(columns, str) else columns
+    if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+        return columns  # which is an error of whoever reads the table
+    names: list[str] = []
+    for name in given:
+        if not name.endswith("*"):
+            names.append(name)
+            continue
+        alike = [c for c in present_in(curves) if c.startswith(name[:-1]) and c != unit]
+        if not alike:
+            raise ValueError(f"columns: no column starts with {name[:-1]!r}; mind upper case")
+        names += alike
+    return names
+
+
+def present_in(curves: Any) -> list[str]:
+    """Names of the columns of a table or of files."""
+    if is_file(curves):
+        from mercer.sources.files import file_batches
+
+        return list(file_batches(curves)[0].names)
+    return names_of(curves) or []
+
+
+def is_file(curves: object) -> bool:
+    """Whether it stands for files that are to be read."""
+    return paths_of(curves) is not None
+
+
+def protected(unit: str | None, long: Any) -> str | None:
+    """Whose presence is hidden: the person, or the curve that rows are points of."""
+    named = isinstance(long, (list, tuple)) and long and isinstance(long[0], str)
+    return unit if unit is not None or not named else str(long[0])
+
+
+def _long(
+    curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None,
+    missing: Floats,
+) -> Curves:  # fmt: skip
+    """A row a point."""
+    for name, given in (("grid", grid), ("columns", columns)):
+        if given is not None:
+            raise ValueError(
+                f"{name} must be left out with long, whose three columns say all; or leave long "
+                "out where a row is a curve"
+            )
+    texts = isinstance(long, (list, tuple)) and all(isinstance(name, str) for name in long)
+    if not texts or len(long) != 3 or len(set(long)) != 3:
+        raise ValueError(
+            "long must name three different columns, of the curve, of t and of its height; got "
+            f'{list(long) if texts else type(long).__name__}; for example ("id", "t", "value")'
+        )
+    who, time, height = long
+    domain = own_domain(bounds, time)
+    present = present_in(curves)
+    for name in long:
+        if name not in present:
+            raise ValueError(f"long: there is no column {name!r}; there are {listed(present)}")
+    if type(curves).__name__ == "RecordBatchReader":
+        curves = curves.read_all()  # a stream can be read once only
+    points = [time, height]
+    rows = open_rows(curves, columns=points, unit=who, dimension=None)
+    other = unit is not None and unit != who
+    people = open_rows(curves, columns=points, unit=unit, dimension=None) if other else None
+    return held_ids(rows, people, domain, height, unit, missing)

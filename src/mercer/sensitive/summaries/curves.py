@@ -1,0 +1,159 @@
+"""The mean of curves that are clipped into a ball.  Left of the door.  M9, M16, M18.
+
+A curve is the broken line through its points, less a public centre.  Its norm is the trapezoid
+rule's on its own grid, which is never below that of the broken line, nor that below the length of
+its coordinates; a curve outside the ball is scaled onto it, or counts as the centre.  Sums are
+of whole numbers, and what one curve adds depends on that curve alone, not on chunks or workers
+(M3.3).
+docs/proofs/curves.md.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mercer.common.checks import Floats, Ints
+from mercer.promise.accountants import replace_one
+from mercer.promise.events import Norm, Sensitivity
+from mercer.rules.curves import gain_of
+from mercer.sensitive.curves.source import Columns, Curves, Ragged
+from mercer.sensitive.data import Sensitive
+from mercer.sensitive.folding import fold
+from mercer.sensitive.persons import person_weights
+from mercer.sensitive.summaries.base import Summary
+from mercer.sensitive.summaries.curve_pieces import Gridded, Scattered, projection
+from mercer.spaces.polynomials import Polynomials
+
+__all__ = ["MISSING", "OUTSIDE", "CurveSummary", "CurveTally", "curve_norms", "tally_curves"]
+
+MISSING = ("fill", "zero", "drop")
+OUTSIDE = ("clip", "drop")
+_PERSON = 1 << 20
+
+
+class CurveTally(Sensitive):
+    """Sums of clipped curves, one for each fold of the places."""
+
+    def __init__(
+        self, how: Gridded | Scattered, bound: float, missing: str, outside: str, folds: int
+    ) -> None:
+        self.rows, self.persons, self.complete = 0, 0, 0
+        self._how, self.bound, self._missing, self._outside = how, bound, missing, outside
+        self._totals = np.zeros((folds, how.size), dtype=np.int64)
+
+    def add(self, chunk: Floats | Ragged | Columns, weights: Floats | None = None) -> Self:
+        """With a chunk of curves more, each with weight one or its own, at most one."""
+        folds, begin = len(self._totals), 0
+        for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
+            count = len(piece.norms)
+            # rounded down, and never so small that it is rounded up: no curve leaves the ball
+            share = 2.0**self._how.bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
+            share *= piece.complete if self._missing != "fill" else 1.0
+            # the centre is in the ball too: what one curve can do is the same (M18)
+            share *= piece.norms <= self.bound if self._outside == "drop" else 1.0
+            share *= 1.0 if weights is None else weights[begin : begin + count]
+            sums = piece.sums(share, self.rows, folds)
+            self._totals += sums.astype(np.int64)
+            self.complete += int(piece.complete.sum())
+            self.rows += count
+            begin += count
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Of both sets of curves."""
+        self._totals += other._totals
+        self.rows += other.rows
+        self.complete += other.complete
+        return self
+
+    @property
+    def size(self) -> int:
+        """Numbers that a curve is seen by: public."""
+        return self._how.size
+
+    def means(self, n: int, folds: Ints | None = None) -> Floats:
+        """Coordinates of the mean in units of the bound, for sums of some folds, or of all."""
+        total = (self._totals if folds is None else self._totals[folds]).sum(axis=0)
+        return self._how.coordinates(total / (n * 2.0**self._how.bits))
+
+
+def tally_curves(
+    curves: Curves, polynomials: Polynomials, *, center: Floats, bound: float, missing: str,
+    outside: str = "clip", folds: int = 1,
+) -> CurveTally:  # fmt: skip
+    """One pass over the curves, or two where a person may have several (M16)."""
+    how = projection(curves, polynomials, center)
+
+    def zero() -> CurveTally:
+        return CurveTally(how, bound, missing, outside, folds)
+
+    if curves.unit is None:
+        workers = curves.workers if folds == 1 else 1  # folds follow the places
+        with threadpool_limits(1, user_api="blas"):  # the workers are threads already
+            return fold(curves.parts(), zero, workers=workers)
+    persons, shares = person_weights(curves, _PERSON)
+    tally = zero()
+    for chunk, share in zip(curves.chunks(), shares(), strict=True):
+        tally.add(chunk, share / _PERSON)
+    tally.persons = persons
+    return tally
+
+
+def curve_norms(curves: Curves, polynomials: Polynomials, *, center: Floats) -> Floats:
+    """Norm of each curve less the centre, as it is compared with a bound.  Sensitive."""
+    how = projection(curves, polynomials, center)
+    parts = [piece.norms for chunk in curves.chunks() for piece in how.pieces(chunk)]  # type: ignore[arg-type]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+class CurveSummary(Summary):
+    """The mean of the clipped curves in units of the bound, or a fixed linear map of it.
+
+    Curves lie in the unit ball, so that replacing one of n moves the mean by at most 2 / n.  The
+    map is divided by its norm, so its image moves no further: Mirshani's Theorem 4.1 where the map
+    is the penalised mean in coordinates of the noise's Cameron-Martin space (M9).
+    """
+
+    def __init__(
+        self, tally: CurveTally, *, n: int, unit: str, size: int, encode: Floats | None = None,
+        note: str = "", stretch: float = 1.0,
+    ) -> None:  # fmt: skip
+        self.n, self.unit, self._note, self._stretch = n, unit, note, stretch
+        self._tally, self._size = tally, size
+        self._encode = None if encode is None else encode / gain_of(encode)
+
+    @property
+    def size(self) -> int:
+        return self._size if self._encode is None else len(self._encode)
+
+    @property
+    def note(self) -> str:
+        return self._note
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        return self._tally.bound, None if self._encode is None else self._encode.tobytes()
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        if norm != "l2":
+            raise ValueError(f"the mean of curves has no bound in the norm {norm!r}")
+        size = max(self._tally.size, self._size)
+        return replace_one(curve_sensitivity(n=self.n, size=size) * self._stretch)
+
+    def coordinates(self) -> Floats:
+        mean = self._tally.means(self.n)
+        return mean if self._encode is None else self._encode @ mean
+
+
+def curve_sensitivity(*, n: int, size: int) -> float:
+    """What one curve of n can do to the coordinates, rounding included: public.
+
+    The sums are exact.  What the means and two products with at most `size` terms round is less
+    than `slack` on either side (docs/proofs/curves.md).
+    """
+    slack = 2.0**-52 * (2 * size + 16) * math.sqrt(size)
+    return 2 / n * (1 + 1e-9) + 2 * slack

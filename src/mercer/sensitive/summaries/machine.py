@@ -1,0 +1,155 @@
+"""Kernel machines: penalised empirical risk in a feature space.  Left of the door.
+
+M8; Hall 2013, Sec. 4.3 (thesis 3.3.3).  f_D = argmin (1/n) sum loss(y_i, f(x_i)) + penalty |f|^2
+moves by at most M kappa / (penalty n) if one row is replaced, M the largest slope of the loss.  No
+intercept is free of the penalty, and what the solver leaves counts (E9).  docs/proofs/machines.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from mercer.common.checks import Floats
+from mercer.promise.accountants import replace_one
+from mercer.promise.events import Norm, Sensitivity
+from mercer.sensitive.summaries.base import Summary
+from mercer.sensitive.summaries.examples import PIECE, Examples
+from mercer.sensitive.summaries.newton import Machine, Risk, minimise
+from mercer.spaces.maps import FeatureMap
+
+__all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineSummary"]
+
+COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
+_MOST_PIECES = 1 << 22  # of persons' rows: 2^34 of them, public whatever their number is
+_ROUNDOFF = 2.0**-53
+
+
+@dataclass(frozen=True)
+class MachineBounds:
+    """What is public of K machines: losses, penalties, features, n; and all bounds that follow."""
+
+    machines: tuple[Machine, ...]
+    features: FeatureMap
+    n: int
+    share: float = COARSE  # noise on the weights covers it by itself; noise in the objective: FINE
+    moves: bool = False  # whether one record can move the places of others (CSV files, persons)
+    persons: bool = False  # n are persons: how many rows they have is not public
+    tilt: float = 0.0  # bound on the noise in the objective, where there is any
+
+    @property
+    def size(self) -> int:
+        """Weights of all machines."""
+        return len(self.machines) * self.features.size
+
+    @property
+    def penalties(self) -> Floats:
+        """Of each weight."""
+        return np.repeat([machine.penalty for machine in self.machines], self.features.size)
+
+    def steepness(self, machine: Machine) -> float:
+        """M of a loss, times kappa: no row's gradient is longer at the minimum."""
+        kappa = self.features.kappa
+        return machine.loss.steepness(penalty=machine.penalty, kappa=kappa) * kappa
+
+    def aim(self, machine: Machine) -> float:
+        """Gradient at which the solver stops: not below what rounding may do to it."""
+        return max(self.share * self.steepness(machine) / self.n, self.rounding(machine))
+
+    @property
+    def gap(self) -> float:
+        """The largest P(w) - P(w*) that the solver may leave, |gradient|^2 / (4 penalty)."""
+        return max((self.aim(m) + self.rounding(m)) ** 2 / (4 * m.penalty) for m in self.machines)
+
+    def rounding(self, machine: Machine) -> float:
+        """Bound on the error of a computed gradient.
+
+        Sums of a piece, sums of pieces, a product with m weights of length at most `reach`.
+        """
+        kappa, m, slope = self.features.kappa, self.features.size, self.steepness(machine)
+        penalty, pull = machine.penalty, self.tilt / self.n
+        reach = min((slope + pull) / 2, pull + math.sqrt(machine.loss.at_zero * penalty)) / penalty
+        bend = machine.loss.curvature * kappa**2 + 2 * penalty
+        pieces = _MOST_PIECES if self.persons else self.n / PIECE
+        terms = (PIECE + pieces + 64) * (slope + pull)
+        terms += (m + 64) * bend * reach
+        moved = self.features.wobble * (slope / kappa + bend * reach) if self.moves else 0.0
+        return 1.1 * _ROUNDOFF * terms + moved
+
+    def left(self, machine: Machine) -> float:
+        """Bound on penalty |w - w*| for what the solver returns: sqrt(gap penalty) (M8)."""
+        return (self.aim(machine) + self.rounding(machine)) / 2
+
+    def check(self) -> None:
+        """Refuse penalties so small that rounding would be more than the solver may leave."""
+        for machine in dict.fromkeys(self.machines):
+            bend = machine.loss.curvature * self.features.kappa**2 + 2 * machine.penalty
+            blind = 16 * _ROUNDOFF * (self.features.size + 64) * bend > machine.penalty
+            allowed = 4 * COARSE * self.steepness(machine) / self.n
+            if blind or self.rounding(machine) > allowed:
+                raise ValueError(
+                    f"penalty = {machine.penalty:g} is too small for {self.n} records: double "
+                    "precision cannot solve it as closely as the promise needs; nothing was spent; "
+                    "use a larger penalty"
+                    + (", or a Parquet file or data frame without unit" if self.moves else "")
+                )
+
+    def sensitivity(self) -> float:
+        """Change of all weights, each times its penalty, in the l2 norm.
+
+        M kappa / n a machine (M8, times the penalty), and twice what the solver may leave.
+        """
+        moves = [self.steepness(m) / self.n + 2 * self.left(m) for m in self.machines]
+        return math.sqrt(sum(move**2 for move in moves))
+
+
+class MachineSummary(Summary):
+    """Weights of K machines on the same features, each times its penalty, one after the other.
+
+    Times the penalty, because then one row can move each machine as far as any other.
+    """
+
+    def __init__(self, examples: Examples, bounds: MachineBounds, *, unit: str) -> None:
+        self.bounds, self.n, self.unit = bounds, bounds.n, unit
+        self._examples = examples
+        bounds.check()
+
+    @property
+    def size(self) -> int:
+        return self.bounds.size
+
+    @property
+    def note(self) -> str:
+        return f"; solved to a gap of {self.bounds.gap:.1g}, which the noise covers"
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        if norm != "l2":
+            raise ValueError(f"a machine's weights have no bound in the norm {norm!r}")
+        return replace_one(self.bounds.sensitivity())
+
+    @property
+    def risk(self) -> Risk:
+        """The objectives, without noise in them."""
+        m = self.bounds.features.size
+        self._examples.on(self.bounds.features)
+        return Risk(
+            self._examples, self.bounds.machines, m, self.n, self.bounds.features.kappa,
+            np.zeros((len(self.bounds.machines), m)),
+        )  # fmt: skip
+
+    def coordinates(self) -> Floats:
+        return self.tilted(np.zeros(self.size))
+
+    def tilted(self, tilt: Floats) -> Floats:
+        """The same for the risk plus tilt'w / n."""
+        risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
+        aims = {m: self.bounds.aim(m) for m in dict.fromkeys(self.bounds.machines)}
+        each = np.array([aims[m] for m in self.bounds.machines])
+        return minimise(risk, each).reshape(-1) * self.bounds.penalties
+
+    def gradient(self) -> Floats:
+        """N times the gradient at the function zero: what noise in the objective hides first."""
+        zero = np.zeros((len(self.bounds.machines), self.bounds.features.size))
+        return self.n * self.risk.sweep(zero, curve=False).gradient.reshape(-1)

@@ -1,0 +1,220 @@
+"""The minima of penalised empirical risks, to a stated gradient.  Left of the door.
+
+P(w) = (1/n) sum_i weight_i loss(y_i, w'phi(x_i)) + penalty |w|^2 + tilt'w / n is strongly convex:
+|w - w*| <= |grad P(w)| / (2 penalty), so a small gradient is a certificate (M8, with gap
+|grad P|^2 / (4 penalty)).  Newton's steps, from a start that a part of the rows gives, need a few
+passes.  They are a wager; the promise rests on what follows where they do not arrive: Nesterov's
+method, whose gradient is below any target after a number of passes that is public (`most_passes`,
+docs/proofs/machines.md).  So there is no failure, whatever the records are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.common.checks import Floats, Ints
+from mercer.sensitive.data import Sensitive
+from mercer.sensitive.summaries.examples import PIECE, Examples, Piece
+from mercer.spaces.losses import Loss
+
+__all__ = ["Machine", "Risk", "minimise", "most_passes"]
+
+_NEWTON = 120  # passes of the wager
+_HEAVY = 1 << 22  # numbers of a Hessian
+_ROOT_STEPS = 30  # Newton steps on a part of the rows
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One function to be learnt: public."""
+
+    loss: Loss
+    penalty: float
+    wanted: int | None = None  # the class that counts as 1, the others as -1; None: the response
+
+    def target(self, values: Floats) -> Floats:
+        """What the function is to be at each row, from the target that was read."""
+        return values if self.wanted is None else np.where(values == self.wanted, 1.0, -1.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Risk(Sensitive):
+    """Objectives of K machines on the same features."""
+
+    examples: Examples
+    machines: tuple[Machine, ...]
+    size: int  # features
+    n: int
+    kappa: float
+    tilt: Floats  # K x size; zero but for noise in the objective
+
+    @cached_property
+    def penalties(self) -> Floats:
+        """One a machine, as a column."""
+        return np.array([machine.penalty for machine in self.machines])[:, None]
+
+    @cached_property
+    def _alike(self) -> list[tuple[Machine, Ints]]:
+        """Machines of the same loss and target are worked on together."""
+        kinds: dict[tuple[Loss, int | None], list[int]] = {}
+        for place, machine in enumerate(self.machines):
+            kinds.setdefault((machine.loss, machine.wanted), []).append(place)
+        return [(self.machines[places[0]], np.array(places)) for places in kinds.values()]
+
+    def sweep(self, w: Floats, *, curve: bool, stride: int = 1) -> Sums:
+        """Value, gradient and, if asked for, Hessian of all K objectives: one pass."""
+        many, alike = len(self.machines), self._alike
+
+        def work(piece: Piece) -> tuple[Floats, Floats, Floats | None]:
+            f = piece.phi @ w.T
+            value, slope, curves = (
+                np.empty(many),
+                np.empty((many, len(f))),
+                np.empty((many, len(f))),
+            )
+            for machine, places in alike:
+                target = machine.target(piece.target)[:, None]
+                jet = machine.loss.jet(f[:, places], target)
+                value[places] = piece.weight @ jet.value
+                slope[places] = (piece.weight[:, None] * jet.slope).T
+                curves[places] = (piece.weight[:, None] * jet.curve).T
+            return value, slope @ piece.phi, _hessians(piece.phi, curves) if curve else None
+
+        value, gradient = np.zeros(many), np.zeros(w.shape)
+        hessian = np.zeros((many, self.size, self.size)) if curve else None
+        heavy = curve and many * self.size**2 > _HEAVY
+        for values, slopes, bends in self.examples.fold(work, stride, heavy=heavy):
+            value += values
+            gradient += slopes
+            if hessian is not None and bends is not None:
+                hessian += bends
+        rows = self.n / stride
+        value = value / rows + self.penalties[:, 0] * np.sum(w**2, axis=1)
+        value += np.sum(self.tilt * w, axis=1) / self.n
+        gradient = gradient / rows + 2 * self.penalties * w + self.tilt / self.n
+        if hessian is not None:
+            hessian /= rows
+            hessian += 2 * self.penalties[:, :, None] * np.eye(self.size)
+        return Sums(value, gradient, hessian)
+
+
+class Sums(NamedTuple):
+    """What a pass gives."""
+
+    value: Floats
+    gradient: Floats
+    hessian: Floats | None
+
+    @property
+    def norms(self) -> Floats:
+        """Length of each machine's gradient."""
+        return np.asarray(np.linalg.norm(self.gradient, axis=1))
+
+
+def minimise(risk: Risk, aims: Floats) -> Floats:
+    """Weights of all machines, each with |gradient| at most its aim."""
+    w = np.zeros((len(risk.machines), risk.size))
+    hessian: Floats | None = None
+    for stride in (64, 8):
+        if risk.n // stride >= 32 * risk.size and risk.n > 4 * PIECE:
+            root = 0.02 * risk.kappa * math.sqrt(stride / risk.n)  # the part itself says no more
+            w, hessian, _ = _newton(risk, w, None, np.maximum(root, aims), _ROOT_STEPS, stride)
+    w, _, done = _newton(risk, w, hessian, aims, _NEWTON, 1)
+    return w if done else _nesterov(risk, w, aims)
+
+
+def _newton(
+    risk: Risk, w: Floats, hessian: Floats | None, aims: Floats, most: int, stride: int
+) -> tuple[Floats, Floats | None, bool]:
+    """Damped Newton steps; a Hessian serves as long as gradients fall to a third.
+
+    One from a part of the rows serves for the first step only, where the next is found.
+    """
+    borrowed = hessian is not None
+    here = risk.sweep(w, curve=not borrowed, stride=stride)
+    hessian = here.hessian if hessian is None else hessian
+    length, fresh = np.ones(len(w)), not borrowed  # whether the Hessian is that of w
+    for _ in range(most):
+        if np.all(here.norms <= aims):
+            return w, hessian, True
+        assert hessian is not None
+        step = _steps(hessian, here.gradient)
+        trial = w - length[:, None] * step
+        there = risk.sweep(trial, curve=borrowed, stride=stride)
+        slope = np.sum(step * here.gradient, axis=1)
+        falls = there.value <= here.value - 1e-4 * length * slope
+        good = falls | (there.norms <= here.norms / 2)
+        poor = ~(there.norms <= np.maximum(here.norms / 3, aims))
+        w = np.where(good[:, None], trial, w)
+        here = Sums(
+            np.where(good, there.value, here.value),
+            np.where(good[:, None], there.gradient, here.gradient),
+            None,
+        )
+        if borrowed:
+            hessian, borrowed, fresh = there.hessian, False, bool(np.all(good))
+            continue
+        if fresh:  # shorter steps only where the Hessian is not to blame
+            length = np.where(good, np.minimum(1.0, 4 * length), length / 4)
+        fresh = fresh and not np.any(good)
+        if np.any(poor) and not fresh:
+            here = risk.sweep(w, curve=True, stride=stride)
+            hessian, fresh = here.hessian, True
+    return w, hessian, bool(np.all(here.norms <= aims))
+
+
+def _steps(hessian: Floats, gradient: Floats) -> Floats:
+    return np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0])
+
+
+def _hessians(phi: Floats, curves: Floats) -> Floats:
+    """sum_i curve_ki phi_i phi_i' for each machine k."""
+    if phi.shape[1] <= 8:
+        return np.einsum("kn,ni,nj->kij", curves, phi, phi, optimize=True)
+    halves = (phi * np.sqrt(curve)[:, None] for curve in curves)
+    return np.stack([half.T @ half for half in halves])
+
+
+def _smoothness(risk: Risk) -> Floats:
+    """L of each machine, as a column: no second derivative of its objective is above."""
+    curvature = np.array([[machine.loss.curvature] for machine in risk.machines])
+    return curvature * risk.kappa**2 + 2 * risk.penalties
+
+
+def most_passes(risk: Risk, aims: Floats) -> int:
+    """Passes after which every gradient is below its aim: public.
+
+    With t = sqrt(2 penalty / L), Nesterov's method from a point of value at most P(0) (or 0 itself)
+    has |grad|^2 <= 2 L (P - P*) <= 4 L P(0) (1 - t)^k after k passes, P(0) - P* <= at_zero + tilt's
+    part.
+    """
+    top, penalty = _smoothness(risk)[:, 0], risk.penalties[:, 0]
+    rate = -np.log1p(-np.minimum(np.sqrt(2 * penalty / top), 1 - 2.0**-40))
+    start = np.array([machine.loss.at_zero for machine in risk.machines])
+    start = start + np.sum(risk.tilt**2, axis=1) / (4 * penalty * risk.n**2)
+    steps = np.log(4 * top * start / np.square(aims)) / rate
+    wager = 2 * (_NEWTON + 2 * _ROOT_STEPS) + 3  # on all rows, and on two parts of them
+    return wager + 2 + 2 * max(1, math.ceil(float(steps.max())) + 1)
+
+
+def _nesterov(risk: Risk, w: Floats, aims: Floats) -> Floats:
+    """Gradient steps with momentum; every one a pass over the rows."""
+    zero = np.zeros_like(w)
+    there, here = risk.sweep(zero, curve=False), risk.sweep(w, curve=False)
+    lower = (here.value <= there.value)[:, None]
+    w = np.where(lower, w, zero)
+    here = Sums(here.value, np.where(lower, here.gradient, there.gradient), None)
+    top = _smoothness(risk)
+    t = np.sqrt(2 * risk.penalties / top)
+    ahead = w
+    while not np.all(here.norms <= aims):
+        there = risk.sweep(ahead, curve=False)
+        after = ahead - there.gradient / top
+        ahead = after + (1 - t) / (1 + t) * (after - w)
+        w, here = after, risk.sweep(after, curve=False)
+    return w

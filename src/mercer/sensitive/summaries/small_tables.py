@@ -1,0 +1,113 @@
+"""How near small tables are to the records, in whole numbers.  Left of the door.
+
+Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.4 (after Blum, Ligett and Roth 2008): a table R of M
+records has the score -||mu_D - mu_R||.  Kernel values are cut to whole multiples of 2^-80, so the
+squared distance is a whole number, and its root is cut once.  docs/proofs/embedding.md.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+from itertools import combinations_with_replacement
+from typing import Any, Self
+
+import numpy as np
+
+from mercer.common.checks import Floats, Ints
+from mercer.promise.accountants import replace_one
+from mercer.promise.events import Sensitivity
+from mercer.sensitive.base import Sensitive
+from mercer.sensitive.folding import fold
+from mercer.sensitive.records import Records
+from mercer.spaces.designs import everything
+from mercer.spaces.record_kernels import RecordKernel
+
+__all__ = ["CellCounts", "candidate_tables", "count_cells", "table_scores"]
+
+MOST_TABLES = 20_000
+MOST_CELLS = 64
+_BITS = 80
+_STEP = 1 << 14  # rows at once
+_SCALE = 1 << 30  # of the scores
+
+
+class CellCounts(Sensitive):
+    """How many records are each of the records of a small domain."""
+
+    def __init__(self, cells: Floats) -> None:
+        self._cells = cells
+        self.rows, self.counts = 0, np.zeros(len(cells), dtype=np.int64)
+
+    def add(self, chunk: Floats) -> Self:
+        """With a chunk of rows more; those that do not fit are none of the records."""
+        self.rows += len(chunk)
+        for start in range(0, len(chunk), _STEP):
+            same = chunk[start : start + _STEP, None, :] == self._cells[None, :, :]
+            self.counts += np.sum(np.all(same, axis=2), axis=0)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Of both sets of rows."""
+        self.rows += other.rows
+        self.counts += other.counts
+        return self
+
+
+def count_cells(records: Records, cells: Floats) -> CellCounts:
+    """One pass over the rows."""
+    return fold(records.parts(), lambda: CellCounts(cells), workers=records.workers)
+
+
+def candidate_tables(kernel: RecordKernel, size: int) -> tuple[Floats, Ints]:
+    """All records of the domain, and all tables of `size` of them, as counts: public."""
+    cells = kernel.domain.size
+    few = cells is not None and cells <= MOST_CELLS
+    if cells is None or not few or math.comb(cells + size - 1, size) > MOST_TABLES:
+        raise ValueError(
+            f"method='exponential' lists all tables of {size} records: of this domain there are "
+            f"too many; at most {MOST_TABLES} of a domain of {MOST_CELLS} records can be listed; "
+            "use method='landmarks', or a smaller size"
+        )
+    places = list(combinations_with_replacement(range(cells), size))
+    tables = np.zeros((len(places), cells), dtype=np.int64)
+    for row, chosen in enumerate(places):
+        np.add.at(tables[row], list(chosen), 1)
+    return everything(kernel.domain), tables
+
+
+def table_scores(
+    kernel: RecordKernel, counts: CellCounts, tables: Ints, *, n: int
+) -> tuple[list[int], Sensitivity]:
+    """Minus the distance of each table, in steps of 2^-30, and what one record can do to it.
+
+    Records that do not fit are missing from mu_D.  A distance moves by at most sqrt2 / n (M10);
+    cutting kernel values moves it by less than 2^-38, and the root by less than a step.
+    """
+    gram = _whole_gram(kernel)
+    size = int(tables[0].sum())
+    own, each = counts.counts.astype(object), tables.astype(object)
+    toward = each @ (gram @ own)
+    lengths = np.einsum("ij,ij->i", each @ gram, each)
+    alone = own @ gram @ own
+    scores = []
+    for cross, length in zip(toward, lengths, strict=True):
+        square = size**2 * alone - 2 * size * n * cross + n**2 * length  # times (size n)^2 2^80
+        shifted = max(int(square), 0) * _SCALE**2
+        scores.append(-(math.isqrt(shifted >> _BITS) // (size * n)))
+    return scores, replace_one(math.sqrt(2) / n * _SCALE + 4, norm="score")
+
+
+def _whole_gram(kernel: RecordKernel) -> Any:
+    """Kernel values in steps of 2^-80, cut downwards."""
+    cells = kernel.embed(everything(kernel.domain))
+    if kernel.name != "gaussian":
+        raise ValueError("method='exponential' is for the Gaussian kernel")
+    gram = np.zeros((len(cells), len(cells)), dtype=object)
+    with localcontext() as context:
+        context.prec = 60
+        for i, one in enumerate(cells.tolist()):
+            for j, other in enumerate(cells.tolist()):
+                square = sum(((Decimal(a) - Decimal(b)) ** 2 for a, b in zip(one, other, strict=True)), Decimal(0))  # fmt: skip  # noqa: E501
+                gram[i, j] = int((-square / 2).exp() * (1 << _BITS))
+    return gram

@@ -1,0 +1,192 @@
+"""Columns of any library as Arrow columns, or as codes.  Left of the door.
+
+Only the columns asked for are looked at.  A column whose type is declared is checked by this type,
+which is public; one of Python objects, or of categories that any cell may add to, is read cell by
+cell.  No message of another library, which may show a cell, gets out (M18).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer.common.checks import Floats
+from mercer.sources.arrow import named, unit_of
+from mercer.sources.cells import Reader
+
+__all__ = ["check_unit", "codes_of", "in_rows", "nothing_of", "read_already", "table_read"]
+
+Readers = Mapping[str, Reader]
+
+
+def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[str]]:
+    """An Arrow table of the columns and the unit, and which columns are codes already."""
+    import pyarrow as pa
+
+    if isinstance(data, pa.RecordBatchReader):
+        data = data.read_all()
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        data = pa.table({next(iter(readers)): data})
+    if isinstance(data, pa.Table):
+        for name, reader in readers.items():
+            reader.check(data.schema.field(name).type)
+        return named(data, [*readers, *([unit] if unit else [])]), set()
+    single = type(data).__name__ == "Series"
+    columns: dict[str, Any] = {}
+    ready = set()
+    for name, reader in readers.items():
+        cells = data if single else data[name]
+        found = _arrow_column(cells, reader)
+        if found is None:
+            found = pa.array(_one_by_one(cells, reader))
+            ready.add(name)
+        columns[name] = found
+    if unit is not None:
+        columns[unit] = unit_of(data, unit)
+    return pa.table(columns), ready
+
+
+def codes_of(values: Any, reader: Reader) -> Floats:
+    """Codes of one column: an array, a list, or a column of any library."""
+    import pyarrow as pa
+
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        reader.check(values.type)
+        whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        return _joined(whole, reader)
+    if isinstance(values, np.ndarray):
+        return _of_array(values, reader)
+    if type(values).__name__ == "Series" and hasattr(values, "dtype"):
+        found = _arrow_column(values, reader)
+        return _one_by_one(values, reader) if found is None else _joined(found, reader)
+    return reader.objects(list(values))
+
+
+def in_rows(data: Sequence[Any], names: Sequence[str], unit: str | None) -> list[list[Any]]:
+    """Cells by column of a list of rows: each a mapping by name, or a sequence in order.
+
+    What a row is follows from the names alone: where there is one column, anything that is no
+    mapping and no sequence is its cell.  A row of another kind or length has no values, and a key
+    that is not there is a missing cell (M18).  The last column is the unit's, if there is one.
+    """
+    wanted = [*names, *([unit] if unit else [])]
+    rows = [_cells_of(row, len(names), wanted) for row in data]
+    return [[row[place] for row in rows] for place in range(len(wanted))]
+
+
+def nothing_of(column: Any) -> Floats:
+    """As many missing cells as a column has: for dry runs, which look at none."""
+    return np.full(len(column), np.nan)
+
+
+def read_already(column: Any) -> Floats:
+    """Codes that were made before, of Python objects."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def check_unit(schema: Any, unit: str | None) -> None:
+    """Refuse a column of persons whose declared type holds no names."""
+    import pyarrow as pa
+
+    if unit is not None:
+        kind = schema.field(unit).type
+        if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+            raise TypeError(f"unit {unit!r} must hold plain names or numbers, its type is {kind}")
+
+
+def _cells_of(row: Any, width: int, wanted: Sequence[str]) -> list[Any]:
+    empty = [None] * len(wanted)
+    try:
+        if isinstance(row, Mapping):
+            return [row.get(name) for name in wanted]
+        if isinstance(row, np.ma.MaskedArray):
+            row = np.ma.filled(row.astype(object), None)
+        if isinstance(row, (list, tuple, np.ndarray)):
+            cells = list(row)
+            return [*cells, None][: len(wanted)] if len(cells) == width else empty
+    except Exception:  # of a type of its own; whatever it says may show the record
+        return empty
+    return [row, None][: len(wanted)] if width == 1 else empty
+
+
+def _joined(column: Any, reader: Reader) -> Floats:
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        parts = [reader.codes(part) for part in column.chunks]
+        return np.concatenate([np.zeros(0), *parts])
+    return reader.codes(column)
+
+
+def _of_array(values: Any, reader: Reader) -> Floats:
+    """One axis of cells."""
+    import pyarrow as pa
+
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
+        codes = _of_array(np.asarray(values.data), reader)
+        return np.where(np.ma.getmaskarray(values), np.nan, codes)
+    if isinstance(values, np.ma.MaskedArray):
+        return reader.objects(np.ma.filled(values, None).tolist())
+    kind = values.dtype.kind
+    if kind == "O":
+        return reader.objects(values.tolist())
+    _check_array(values.dtype, reader)
+    if kind in "iufb":
+        return reader.array(values)
+    if kind == "M":
+        days = values.astype("datetime64[D]")
+        missing = np.isnat(days)
+        numbers = np.where(missing, 0, days.astype(np.int64)).astype(np.int64)
+        near = np.clip(numbers, -(2**31), 2**31 - 1).astype(np.int32)
+        return reader.codes(pa.array(near, mask=missing).cast(pa.date32()))
+    return reader.objects(values.tolist())  # text
+
+
+def _check_array(dtype: Any, reader: Reader) -> None:
+    """Refuse an array's declared type, which is public."""
+    import pyarrow as pa
+
+    kinds = {"i": pa.int64(), "u": pa.uint64(), "f": pa.float64(), "b": pa.bool_(),
+             "M": pa.timestamp("s"), "U": pa.string(), "S": pa.binary()}  # fmt: skip
+    if dtype.kind not in kinds:
+        reader.check(
+            pa.duration("s") if dtype.kind == "m" else pa.struct([(str(dtype), pa.null())])
+        )
+        return
+    reader.check(kinds[dtype.kind])
+
+
+def _arrow_column(cells: Any, reader: Reader) -> Any:
+    """A data frame's column as Arrow's, its type checked; None for one to be read cell by cell."""
+    import pyarrow as pa
+
+    kind = str(cells.dtype).lower()
+    library = type(cells).__module__.split(".")[0]
+    if kind == "object" or (library == "pandas" and kind == "category"):
+        return None  # any cell may be of another type
+    text = library == "pandas" and (kind.startswith(("str", "string")))
+    if text:
+        reader.check(pa.large_string())
+    try:
+        found = cells.to_arrow() if library == "polars" else pa.Array.from_pandas(cells)
+    except Exception:  # whatever a library says of a cell may show it
+        if text or kind.startswith("sparse"):
+            return None
+        raise TypeError(
+            f"column {cells.name!r} of type {cells.dtype} cannot be read; convert it to numbers, "
+            "text, booleans or dates first"
+        ) from None
+    reader.check(found.type)
+    return found
+
+
+def _one_by_one(cells: Any, reader: Reader) -> Floats:
+    """Codes of Python objects; of categories, each is read once."""
+    if str(cells.dtype) == "category":
+        levels = np.append(reader.objects(list(cells.cat.categories)), np.nan)
+        return levels[cells.cat.codes.to_numpy()]
+    return reader.objects(list(cells))

@@ -1,0 +1,1 @@
+"""Geometry without data: kernels, bases, feature maps, Markov forms."""

@@ -1,0 +1,31 @@
+"""Orthonormal systems e_1..e_m of a kernel's space, chosen without data (M2).
+
+`cosine` (reflecting boundary) and `fourier` (periodic, or open by padding): closed forms;
+`moments`: the same functions unweighted; `expansions`: Hermite functions and wavelets;
+`points`: landmarks and eigenfunctions for any kernel; `grid`: the Markov form.
+"""
+
+from mercer.spaces.bases.base import REGISTRY, Basis, Features, basis_from_dict
+from mercer.spaces.bases.cosine import Cosine
+from mercer.spaces.bases.expansions import Hermite, Wavelet
+from mercer.spaces.bases.fourier import Fourier
+from mercer.spaces.bases.grid import Grid
+from mercer.spaces.bases.moments import Moments
+from mercer.spaces.bases.points import Eigenfunctions, Landmarks
+from mercer.spaces.bases.spectral import SpectralBasis
+
+__all__ = [
+    "REGISTRY",
+    "Basis",
+    "Cosine",
+    "Eigenfunctions",
+    "Features",
+    "Fourier",
+    "Grid",
+    "Hermite",
+    "Landmarks",
+    "Moments",
+    "SpectralBasis",
+    "Wavelet",
+    "basis_from_dict",
+]

@@ -1,0 +1,251 @@
+"""Losses of kernel machines: convex, with bounded slope and curvature.  M8.
+
+Every corner is rounded by a logistic curve of a stated width, so that each loss has a bounded
+second derivative: max(0, r) becomes width log(1 + exp(r / width)).  The rounded loss is convex
+with the same largest slope, so M8 holds for it as it stands; as the width goes to zero it is the
+loss of the textbook.
+
+Targets are in [-1, 1]: the two classes at -1 and 1, or a response scaled by its public bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+from dataclasses import fields as fields_of
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from mercer.common.checks import Floats
+
+__all__ = [
+    "LOSSES",
+    "Hinge",
+    "Huber",
+    "Insensitive",
+    "Jet",
+    "Logistic",
+    "Loss",
+    "Pinball",
+    "Squared",
+    "loss_from_dict",
+]
+
+LOSSES: dict[str, type[Loss]] = {}
+
+
+class Jet(NamedTuple):
+    """A loss and its first two derivatives in the prediction."""
+
+    value: Floats
+    slope: Floats
+    curve: Floats
+
+
+@dataclass(frozen=True)
+class Loss(ABC):
+    """loss(target, f), convex in f."""
+
+    name: ClassVar[str]
+    classes: ClassVar[bool]  # the target is a class; otherwise a number in [-1, 1]
+
+    def __init_subclass__(cls) -> None:
+        if "name" in cls.__dict__:
+            LOSSES[cls.name] = cls
+
+    @property
+    @abstractmethod
+    def slopes(self) -> tuple[float, float]:
+        """Range of the derivative; for classes of that in target * f, which is never above 0."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> float:
+        """Largest second derivative."""
+
+    @property
+    @abstractmethod
+    def at_zero(self) -> float:
+        """Largest loss of the function zero."""
+
+    @abstractmethod
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        """Loss, slope and curvature at predictions f."""
+
+    def steepness(self, *, penalty: float, kappa: float) -> float:
+        """M, a bound on |slope| at the minimum with or without any one row (M8)."""
+        del penalty, kappa
+        return max(map(abs, self.slopes))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the slope is bounded for every function, as noise in the objective needs."""
+        return all(map(math.isfinite, self.slopes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Name and parameters."""
+        return {"name": self.name} | asdict(self)
+
+
+@dataclass(frozen=True)
+class Logistic(Loss):
+    """log(1 + exp(-t)), t = target * f: then 1 / (1 + exp(-f)) estimates a probability."""
+
+    name = "logistic"
+    classes = True
+    slopes = (-1.0, 0.0)
+    curvature = 0.25
+    at_zero = math.log(2.0)
+
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        t = target * f
+        miss = expit(-t)
+        return Jet(np.logaddexp(0.0, -t), -target * miss, miss * (1 - miss))
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """max(0, 1 - t), t = target * f: the support vector machine, its corner rounded."""
+
+    width: float = 0.5
+
+    name = "hinge"
+    classes = True
+    slopes = (-1.0, 0.0)
+
+    @property
+    def curvature(self) -> float:
+        return 0.25 / self.width
+
+    @property
+    def at_zero(self) -> float:
+        return self.width * float(np.logaddexp(0.0, 1 / self.width))
+
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        value, slope, curve = _ramp(1 - target * f, self.width)
+        return Jet(value, -target * slope, curve)
+
+
+@dataclass(frozen=True)
+class Huber(Loss):
+    """r^2 / 2 for |r| <= threshold, then straight: means that outliers do not move."""
+
+    threshold: float = 0.3
+
+    name = "huber"
+    classes = False
+    curvature = 1.0
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        return (-self.threshold, self.threshold)
+
+    @property
+    def at_zero(self) -> float:
+        return _huber_at(1.0, self.threshold)
+
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        r = f - target
+        size, k = np.abs(r), self.threshold
+        value = np.where(size <= k, r**2 / 2, k * size - k**2 / 2)
+        return Jet(value, np.clip(r, -k, k), (size <= k).astype(float))
+
+
+@dataclass(frozen=True)
+class Insensitive(Loss):
+    """max(0, |r| - tube): support vector regression, its corners rounded."""
+
+    tube: float = 0.05
+    width: float = 0.05
+
+    name = "epsilon-insensitive"
+    classes = False
+    slopes = (-1.0, 1.0)
+
+    @property
+    def curvature(self) -> float:
+        return 0.5 / self.width  # two corners, which may meet
+
+    @property
+    def at_zero(self) -> float:
+        return float(self.jet(np.zeros(1), np.ones(1)).value[0])
+
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        r = f - target
+        above, below = _ramp(r - self.tube, self.width), _ramp(-r - self.tube, self.width)
+        return Jet(above.value + below.value, above.slope - below.slope, above.curve + below.curve)
+
+
+@dataclass(frozen=True)
+class Pinball(Loss):
+    """level * (y - f) above f, (1 - level) * (f - y) below: the quantile of that level."""
+
+    level: float = 0.5
+    width: float = 0.05
+
+    name = "pinball"
+    classes = False
+
+    @property
+    def slopes(self) -> tuple[float, float]:
+        return (-self.level, 1 - self.level)
+
+    @property
+    def curvature(self) -> float:
+        return 0.25 / self.width
+
+    @property
+    def at_zero(self) -> float:
+        ends = self.jet(np.zeros(2), np.array([-1.0, 1.0])).value
+        return float(ends.max())
+
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        r = f - target
+        value, slope, curve = _ramp(r, self.width)
+        return Jet(value - self.level * r, slope - self.level, curve)
+
+
+@dataclass(frozen=True)
+class Squared(Loss):
+    """(y - f)^2, whose slope nothing bounds but the penalty: |f|^2 <= P(0) / penalty (M8)."""
+
+    name = "squared"
+    classes = False
+    slopes = (-math.inf, math.inf)
+    curvature = 2.0
+    at_zero = 1.0
+
+    def jet(self, f: Floats, target: Floats) -> Jet:
+        r = f - target
+        return Jet(r**2, 2 * r, np.full_like(r, 2.0))
+
+    def steepness(self, *, penalty: float, kappa: float) -> float:
+        return 2 * (1 + kappa / math.sqrt(penalty))
+
+
+def loss_from_dict(fields: object) -> Loss:
+    """Rebuild a loss from a table of names; ValueError where a field is out of range."""
+    name = fields.get("name") if isinstance(fields, dict) else None
+    if not isinstance(fields, dict) or not isinstance(name, str) or name not in LOSSES:
+        raise ValueError(f"unknown loss {name!r}; this version knows {', '.join(LOSSES)}")
+    kind = LOSSES[name]
+    values = {}
+    for key in (f.name for f in fields_of(kind)):
+        value = fields.get(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 4:
+            raise ValueError(f"{key} of the loss must be a number above 0")
+        values[key] = float(value)
+    return kind(**values)
+
+
+def _ramp(r: Floats, width: float) -> Jet:
+    """max(0, r), its corner rounded."""
+    s = expit(r / width)
+    return Jet(width * np.logaddexp(0.0, r / width), s, s * (1 - s) / width)
+
+
+def _huber_at(r: float, k: float) -> float:
+    return r**2 / 2 if r <= k else k * r - k**2 / 2

@@ -1,0 +1,179 @@
+"""Eigenfunctions of a kernel on the unit cube, as polynomials, and filters of them.
+
+M9, M17; Mirshani, Reimherr and Slavkovic 2019, Sec. 4.  The kernel's integral operator in the
+coordinates of orthonormal polynomials is a matrix; its eigenpairs are those of the operator up to
+what the polynomials cannot resolve.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from typing import Any
+
+import numpy as np
+
+from mercer.common.checks import Floats
+from mercer.spaces.kernels import KERNELS
+from mercer.spaces.polynomials import Polynomials, gauss
+
+__all__ = ["CURVE_KERNELS", "Filter", "Modes", "derivatives_of", "level_of", "modes"]
+
+CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")
+LEAST_SCALE, MOST_SCALE = 0.005, 10.0  # of the width
+_NODES = 512
+DUST = 2.0**-40  # eigenvalues below this share of the largest are rounding
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """Eigenvalues, falling, and eigenvectors as columns.
+
+    An infinite one belongs to the constant, which no penalty takes away.
+    """
+
+    values: Floats
+    vectors: Floats
+
+    @property
+    def top(self) -> float:
+        """The largest eigenvalue that a penalty is compared with."""
+        return float(self.values[int(np.isinf(self.values[0])) if len(self.values) > 1 else 0])
+
+    def within(self, frame: Floats | None) -> Modes:
+        """The same kernel seen by the functions of a frame alone, in its coordinates."""
+        if frame is None:
+            return self
+        mixed = frame @ self.vectors
+        values, vectors = np.linalg.eigh((mixed * self.values) @ mixed.T)
+        return Modes(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+
+    def levelled(self, frame: Floats | None) -> Modes:
+        """Within a frame, with the constant (its image there) apart from all other functions."""
+        mixed = self.vectors if frame is None else frame @ self.vectors
+        constant = np.eye(len(self.vectors))[0] if frame is None else frame[:, 0]
+        constant = constant / np.linalg.norm(constant)
+        matrix = (mixed * self.values) @ mixed.T
+        matrix -= np.outer(constant, constant @ matrix)
+        matrix -= np.outer(matrix @ constant, constant)
+        matrix += 2 * np.outer(constant, constant)  # above all eigenvalues: the first vector
+        values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+        values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1].copy()
+        values[0], vectors[:, 0] = math.inf, constant
+        return Modes(values, vectors)
+
+
+def derivatives_of(kernel: str) -> float:
+    """How often a path of noise of this kernel can be differentiated."""
+    nu = KERNELS[kernel](((1.0,),)).smoothness
+    return math.inf if math.isinf(nu) else math.ceil(nu) - 1
+
+
+@lru_cache(maxsize=96)
+def modes(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> Modes:
+    """Of a product kernel with one length scale for each coordinate."""
+    lines = [_line(kernel, h, side) for h, side in zip(scales, polynomials.sides, strict=True)]
+    if len(lines) == 1:
+        return lines[0]
+    values = reduce(np.multiply.outer, [line.values for line in lines]).reshape(-1)
+    vectors: Floats = np.kron(*[line.vectors for line in lines]).astype(np.float64)
+    order = np.argsort(-values, kind="stable")
+    return Modes(values[order], vectors[:, order])
+
+
+@lru_cache(maxsize=96)
+def _levelled(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> Modes:
+    return modes(kernel, scales, polynomials).levelled(None)
+
+
+@lru_cache(maxsize=256)
+def _line(kernel: str, scale: float, side: int) -> Modes:
+    nodes, weights = gauss(max(_NODES, 2 * side))
+    matrix = KERNELS[kernel](((scale * scale,),))(nodes[:, None], nodes[:, None])
+    if kernel == "exponential":  # a corner on the diagonal: the sum's first error (Euler-Maclaurin)
+        matrix[np.diag_indices_from(matrix)] -= weights / (6 * scale)
+    table = Polynomials((side,)).rows(nodes[:, None]) * weights[:, None]
+    values, vectors = np.linalg.eigh(table.T @ matrix @ table)
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(side)]
+    vectors = vectors * np.where(largest < 0, -1.0, 1.0)  # the same on every machine
+    return Modes(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The penalised mean: factor lambda^eta / (lambda^eta + penalty) of every eigenfunction.
+
+    `scales` are the kernel's lengths as shares of the domain's widths; eigenvalues are those on
+    the unit cube.
+    """
+
+    kernel: str
+    scales: tuple[float, ...]
+    eta: float
+    penalty: float
+    level: bool = False  # the constant is left as it is
+
+    def __post_init__(self) -> None:
+        known = self.kernel in CURVE_KERNELS and all(
+            LEAST_SCALE <= scale <= MOST_SCALE for scale in self.scales
+        )
+        if not (known and 1 <= self.eta <= 16 and 0 < self.penalty < 1e12):
+            raise ValueError(
+                f"a filter needs one of {', '.join(CURVE_KERNELS)}, scales from {LEAST_SCALE:g} to "
+                f"{MOST_SCALE:g} of the width, eta from 1 to 16 and a penalty above 0"
+            )
+
+    def modes(self, polynomials: Polynomials) -> Modes:
+        """Eigenpairs of the kernel."""
+        return modes(self.kernel, self.scales, polynomials)
+
+    def seen(self, polynomials: Polynomials, frame: Floats | None) -> Modes:
+        """Those that the factors are for, in the coordinates of a frame (None: all)."""
+        if not self.level:
+            return self.modes(polynomials).within(frame)
+        if frame is None:
+            return _levelled(self.kernel, self.scales, polynomials)
+        return self.modes(polynomials).levelled(frame)
+
+    def factors(self, values: Floats) -> Floats:
+        """Of eigenfunctions with these eigenvalues."""
+        return shrink(values, self.eta, self.penalty)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return {
+            "kernel": self.kernel, "scales": list(self.scales), "eta": self.eta,
+            "penalty": self.penalty, "level": self.level,
+        }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, fields: object) -> Filter:
+        """Rebuild; ValueError if a field is out of range."""
+        if not isinstance(fields, dict):
+            raise ValueError("smoothing must be a JSON object")
+        scales = fields.get("scales")
+        numbers = [fields.get("eta"), fields.get("penalty")]
+        if not isinstance(scales, list) or not 1 <= len(scales) <= 2:
+            raise ValueError("scales of the smoothing must be one or two numbers")
+        if not all(
+            isinstance(v, (int, float)) and not isinstance(v, bool) for v in [*scales, *numbers]
+        ):
+            raise ValueError("scales, eta and penalty of the smoothing must be numbers")
+        if not isinstance(fields.get("level"), bool):
+            raise ValueError("level of the smoothing must be true or false")
+        eta, penalty = (float(v) for v in numbers)  # type: ignore[arg-type]
+        lengths = tuple(float(v) for v in scales)
+        return cls(str(fields.get("kernel")), lengths, eta, penalty, fields["level"])
+
+
+def level_of(polynomials: Polynomials) -> bool:
+    """Whether smoothing leaves the constant as it is: always, but for very many functions."""
+    return polynomials.size <= 512  # beyond, taking it apart would take too long
+
+
+def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
+    """lambda^eta / (lambda^eta + penalty); one where lambda is infinite."""
+    endless = np.isinf(values)
+    power = np.where(endless, 1.0, values) ** eta
+    return np.where(endless, 1.0, power / (power + penalty))
