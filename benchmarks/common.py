@@ -56,9 +56,7 @@ def child(script: str, *words: str) -> str:
     """
     if "--quick" in sys.argv and sys.platform != "win32":
         return _forked(script, words)
-    done = subprocess.run(
-        [sys.executable, script, *words], check=True, stdout=subprocess.PIPE, text=True
-    )
+    done = subprocess.run([sys.executable, script, *words], check=True, stdout=subprocess.PIPE, text=True)
     return done.stdout
 
 
@@ -102,9 +100,7 @@ def trials(
     """Least seconds and largest peak of each job; they take turns, each in a child."""
     warm(path)
     names = [*jobs]
-    runs = [
-        (job, json.loads(child(script, "--measure", job, str(path)))) for job in names * repeats
-    ]
+    runs = [(job, json.loads(child(script, "--measure", job, str(path)))) for job in names * repeats]
     seconds = {job: min(run["seconds"] for name, run in runs if name == job) for job in names}
     peaks = {job: max(run["peak"] for name, run in runs if name == job) for job in names}
     return seconds, peaks

@@ -69,9 +69,17 @@ def known(cells: int, occupied: int, repeats: int) -> dict[str, float]:
 
     def released(limit: int | None) -> object:
         return publish_cells(
-            tally, noise, Purse(Secure()), n=10 * occupied, unit="row", epsilon=1.0, delta=0.0,
-            threshold=limit, complete=False, what="table",
-        )  # fmt: skip
+            tally,
+            noise,
+            Purse(Secure()),
+            n=10 * occupied,
+            unit="row",
+            epsilon=1.0,
+            delta=0.0,
+            threshold=limit,
+            complete=False,
+            what="table",
+        )
 
     runs: dict[str, Callable[[], object]] = {"sparse": lambda: released(threshold)}
     if cells <= 1 << 16:
@@ -119,11 +127,27 @@ def main() -> None:
         rows = [trial(folder, size, repeats) for size in sizes]
     last = rows[-1]
     first = table(
-        ["rows", "iter_batches s", "read_row_group s", "100 equal bins s", "4 uneven bins s",
-         "ratio", "peak MB", "ns/row"],
-        ([f"{r['rows']:.0e}", *(f"{r[k]:.4f}" for k in JOBS), f"{r['release'] / r['stream']:.2f}",
-          f"{r['peak']:.0f}", f"{1e9 * r['release'] / r['rows']:.1f}"] for r in rows),
-    )  # fmt: skip
+        [
+            "rows",
+            "iter_batches s",
+            "read_row_group s",
+            "100 equal bins s",
+            "4 uneven bins s",
+            "ratio",
+            "peak MB",
+            "ns/row",
+        ],
+        (
+            [
+                f"{r['rows']:.0e}",
+                *(f"{r[k]:.4f}" for k in JOBS),
+                f"{r['release'] / r['stream']:.2f}",
+                f"{r['peak']:.0f}",
+                f"{1e9 * r['release'] / r['rows']:.1f}",
+            ]
+            for r in rows
+        ),
+    )
     bits, occupied, large_bits = (10, 50, 30) if args.quick else (16, 3152, 40)
     small = known(1 << bits, occupied, 5 * repeats)
     large = known(1 << large_bits, 100 if args.quick else 100_000, repeats)

@@ -77,11 +77,7 @@ def release(path: Path) -> object:
     return mercer.mean_curve(path, grid=grid, bound=2, epsilon=1, delta=1e-6)
 
 
-JOBS: dict[str, Callable[[Path], object]] = {
-    "read_table": whole,
-    "groups": groups,
-    "release": release,
-}
+JOBS: dict[str, Callable[[Path], object]] = {"read_table": whole, "groups": groups, "release": release}
 
 
 def measure(job: str, path: Path) -> dict[str, float]:
@@ -130,17 +126,27 @@ def main() -> None:
             rows.append((size, seconds, peaks))
     points = 200 if args.quick else 2000
     times = json.loads(child(__file__, "--eigen", str(points)))
-    head = ["curves", "read_table s", "row groups s", "mercer s", "to read_table", "to row groups",
-            "PyArrow peak MB", "mercer peak MB"]  # fmt: skip
+    head = [
+        "curves",
+        "read_table s",
+        "row groups s",
+        "mercer s",
+        "to read_table",
+        "to row groups",
+        "PyArrow peak MB",
+        "mercer peak MB",
+    ]
     lines = [
         [
-            f"{size:.0e}", *(f"{seconds[job]:.3f}" for job in JOBS),
+            f"{size:.0e}",
+            *(f"{seconds[job]:.3f}" for job in JOBS),
             f"{seconds['release'] / seconds['read_table']:.2f}",
             f"{seconds['release'] / seconds['groups']:.2f}",
-            f"{max(peaks['read_table'], peaks['groups']):.0f}", f"{peaks['release']:.0f}",
+            f"{max(peaks['read_table'], peaks['groups']):.0f}",
+            f"{peaks['release']:.0f}",
         ]
         for size, seconds, peaks in rows
-    ]  # fmt: skip
+    ]
     last = rows[-1]
     kept = last[1]["release"] / last[1]["read_table"]
     ratio = last[1]["release"] / min(last[1]["read_table"], last[1]["groups"])
@@ -150,7 +156,7 @@ def main() -> None:
         verdict("Ratio to reading batches and throwing them away", ratio, 2),
         verdict("Peak memory over that of the size before", growth, 1.3),
         verdict(f"Eigenfunctions on {points} points, s", max(t[0] for t in times.values()), 2),
-    ]  # fmt: skip
+    ]
     second = table(
         ["kernel", "mercer s", "again s", "dense eigh s"],
         ([kernel, *(f"{t:.4f}" for t in found)] for kernel, found in times.items()),

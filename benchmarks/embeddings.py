@@ -93,9 +93,7 @@ def release(path: Path, size: int) -> dict[str, float]:
 
     domain = mercer.Domain({f"x{j}": (0.0, 1.0) for j in range(COLUMNS)})
     start = perf_counter()
-    mercer.synthetic(
-        str(path), domain=domain, epsilon=1, delta=1e-8, scale=0.25, weights="free", size=size
-    )
+    mercer.synthetic(str(path), domain=domain, epsilon=1, delta=1e-8, scale=0.25, weights="free", size=size)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"seconds": perf_counter() - start, "peak": peak}
 
@@ -113,9 +111,17 @@ def search(features: int, records: int) -> dict[str, float]:
     domain = mercer.Domain({f"x{j}": (-1500.0, 1500.0) for j in range(COLUMNS)})
     start = perf_counter()
     made = mercer.synthetic(
-        rows, domain=domain, epsilon=1, delta=1e-6, method="features", features=features,
-        size=records, scale=158 / 3000, weights="l1", rng=0,
-    )  # fmt: skip
+        rows,
+        domain=domain,
+        epsilon=1,
+        delta=1e-6,
+        method="features",
+        features=features,
+        size=records,
+        scale=158 / 3000,
+        weights="l1",
+        rng=0,
+    )
     return {"seconds": perf_counter() - start, "distance": made.accuracy.reduced}
 
 
@@ -132,9 +138,7 @@ def main() -> None:
         for size in [2000] if quick else FILES:
             path = Path(folder) / f"{size}.parquet"
             child(__file__, "--write", str(path), str(size))
-            files.append(
-                (size, json.loads(child(__file__, "--release", str(path), str(landmarks))))
-            )
+            files.append((size, json.loads(child(__file__, "--release", str(path), str(landmarks)))))
     sizes = ("20", "2") if quick else ("10000", "100")
     found = json.loads(child(__file__, "--search", *sizes))
     best, worst = times["embedding"] / min(blocks), times["embedding"] / max(blocks)

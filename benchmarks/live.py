@@ -60,9 +60,15 @@ kernel fixed, fitted to all points so far, one draw from its prediction."""
 def made(kernel: str, store: Path | None = None, route: str = "auto") -> LiveRelease:
     data = np.random.default_rng(1).uniform(0, WIDTH, 1000)
     return mercer.live(
-        data, bounds=(0, WIDTH), epsilon=1, delta=1e-6, bandwidth=LENGTH, kernel=kernel,
-        route=route, store=store,
-    )  # fmt: skip
+        data,
+        bounds=(0, WIDTH),
+        epsilon=1,
+        delta=1e-6,
+        bandwidth=LENGTH,
+        kernel=kernel,
+        route=route,
+        store=store,
+    )
 
 
 def points(count: int) -> np.ndarray:
@@ -166,24 +172,29 @@ def durable(
         acts |= {"fsync": (sync, TURN), "sqlite3": (lambda: insert(bare), TURN)}
         seconds = in_turns(acts, window // TURN)
         hundred = in_turns(
-            {str(size): (lambda live=live: live.ask(np.sort(points(100))), 2)
-             for size, live in lives.items()},
+            {
+                str(size): (lambda live=live: live.ask(np.sort(points(100))), 2)
+                for size, live in lives.items()
+            },
             5,
-        )  # fmt: skip
+        )
         for live in lives.values():
             same_again(live)
     bare.close()
     os.close(log)
     lines = [
-        [f"{size:,}", micro(seconds[str(size)]), micro([s / 100 for s in hundred[str(size)]]),
-         micro(large[size])]
+        [
+            f"{size:,}",
+            micro(seconds[str(size)]),
+            micro([s / 100 for s in hundred[str(size)]]),
+            micro(large[size]),
+        ]
         for size in sizes
-    ]  # fmt: skip
+    ]
     lines += [[f"bare {name}", micro(seconds[name]), "", ""] for name in ("fsync", "sqlite3")]
     ends = (seconds[str(sizes[-1])], seconds[str(sizes[0])])
     judged = {
-        f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, means": mean(ends[0])
-        / mean(ends[1]),
+        f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, means": mean(ends[0]) / mean(ends[1]),
         f"time at i = {sizes[-1]:,} over i = {sizes[0]:,}, one by one, medians": median(ends[0])
         / median(ends[1]),
         "a durable question over a bare fsync, medians": median(ends[0]) / median(seconds["fsync"]),
@@ -285,18 +296,13 @@ def main() -> None:
         [kernel, f"{whole:,.0f}", f"{tail:,.0f}", f"{1e6 * one:.1f}", f"{1 / one:,.0f}"]
         for kernel, (whole, tail, one) in rates.items()
     ]
-    head = [
-        "kernel",
-        "batched, a second",
-        "the last tenth",
-        "one by one, µs",
-        "one by one, a second",
-    ]
+    head = ["kernel", "batched, a second", "the last tenth", "one by one, µs", "one by one, a second"]
     slowest = min(whole for whole, _, _ in rates.values())
     parts += [
-        MEMORY.format(count=total, batch=batch, window=single), table(head, lines),
+        MEMORY.format(count=total, batch=batch, window=single),
+        table(head, lines),
         verdict("microseconds a point in batches, slowest kernel", 1e6 / slowest, 10),
-    ]  # fmt: skip
+    ]
     seconds = against_factors(count, few)
     own = seconds["markov, exponential, one by one"]
     lines = [[name, f"{1e3 * s:.4g}", f"{s / own:,.1f}"] for name, s in seconds.items()]
@@ -305,7 +311,7 @@ def main() -> None:
         FACTOR.format(count=count, window=few),
         table(["", "ms a point", "over the first"], lines),
         verdict("markov over Cholesky, exponential, one by one", ratio, 1e-3),
-    ]  # fmt: skip
+    ]
     report("live", __doc__, parts, args)
 
 

@@ -93,13 +93,32 @@ def main() -> None:
         mine = min(apart(own, n, size) for _ in range(repeats))
         other = min((apart(peer, n, size, mine[1]) for _ in range(repeats)), key=lambda r: r[1])
         ratio = mine[0] / other[1]
-        lines.append([
-            f"{n:,}", f"{mine[0]:.2f}", f"{1e6 * mine[0] / n:.0f}", f"{other[0]:.2f}",
-            f"{other[1]:.2f}", f"{ratio:.2f}", f"{mine[2]:.3f}", f"{other[2]:.3f}",
-            f"{mine[3]:.2f}", f"{other[3]:.2f}",
-        ])  # fmt: skip
-    head = ["rows", "mercer s", "us a row", "features s", "LinearSVC s", "ratio", "accuracy",
-            "LinearSVC's", "GiB", "LinearSVC's"]  # fmt: skip
+        lines.append(
+            [
+                f"{n:,}",
+                f"{mine[0]:.2f}",
+                f"{1e6 * mine[0] / n:.0f}",
+                f"{other[0]:.2f}",
+                f"{other[1]:.2f}",
+                f"{ratio:.2f}",
+                f"{mine[2]:.3f}",
+                f"{other[2]:.3f}",
+                f"{mine[3]:.2f}",
+                f"{other[3]:.2f}",
+            ]
+        )
+    head = [
+        "rows",
+        "mercer s",
+        "us a row",
+        "features s",
+        "LinearSVC s",
+        "ratio",
+        "accuracy",
+        "LinearSVC's",
+        "GiB",
+        "LinearSVC's",
+    ]
     words = f"Mercer over LinearSVC at {sizes[-1]:,} rows"
     report("machines", __doc__, [NOTE, table(head, lines), verdict(words, ratio, 3.0)], args)
 

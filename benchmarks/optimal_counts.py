@@ -79,8 +79,18 @@ def main() -> None:
             texts += [f"{beside / seconds['ours']:.0f}" if beside else "", f"{draw:.2g}"]
             texts += [f"{one.risk:.6g}", f"{least:.6g}" if beside else ""]
             rows.append(texts)
-    head = ["n", "epsilon", "optimal_count", "any loss", "prior", "dense program",
-            "dense / ours", "draw", "risk", "dense program's"]  # fmt: skip
+    head = [
+        "n",
+        "epsilon",
+        "optimal_count",
+        "any loss",
+        "prior",
+        "dense program",
+        "dense / ours",
+        "draw",
+        "risk",
+        "dense program's",
+    ]
     parts = [NOTE.format(repeats=repeats), table(head, rows)]
     if not args.quick:
         parts.append(verdict("seconds for n = 70 at every epsilon and loss here", slowest, 10.0))

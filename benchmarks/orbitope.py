@@ -42,11 +42,10 @@ def main() -> None:
     for m in degrees:
         noise = {
             real: Orbitope(real).calibrate(
-                Sensitivity(1e-4, "cosines" if real else "moments"), (1 if real else 2) * m + 1,
-                epsilon=1.0,
+                Sensitivity(1e-4, "cosines" if real else "moments"), (1 if real else 2) * m + 1, epsilon=1.0
             )
             for real in (True, False)
-        }  # fmt: skip
+        }
         seconds = race(
             {
                 "real": lambda m=m: uniform_moments(m, runs, rng, real=True),
@@ -59,13 +58,23 @@ def main() -> None:
         )
         ms = {name: 1e3 * value for name, value in seconds.items()}
         rows.append(
-            [str(m), *(f"{ms[name]:.3g}" for name in ("real", "complex", "exact real",
-             "exact complex", "step")), f"{ms['step'] * m**2:.3g}"]
-        )  # fmt: skip
+            [
+                str(m),
+                *(f"{ms[name]:.3g}" for name in ("real", "complex", "exact real", "exact complex", "step")),
+                f"{ms['step'] * m**2:.3g}",
+            ]
+        )
         if m == 64:
             at_64 = seconds
-    head = ["m", f"doubles, real ({runs:,})", f"doubles, complex ({runs:,})", "exact, real",
-            "exact, complex", "hit-and-run step", "chain, one draw"]  # fmt: skip
+    head = [
+        "m",
+        f"doubles, real ({runs:,})",
+        f"doubles, complex ({runs:,})",
+        "exact, real",
+        "exact, complex",
+        "hit-and-run step",
+        "chain, one draw",
+    ]
     parts = [NOTE.format(repeats=repeats, runs=runs), table(head, rows)]
     if not args.quick:
         parts.append(verdict("seconds for 10,000 real draws, m = 64", at_64["real"], 1.0))

@@ -21,9 +21,7 @@ at nine points show that the covariance is the kernel's: `deviation` is the larg
 its entries, in standard errors, over even and uneven points (45 entries each; 5 would be odd)."""
 
 
-def deviation(
-    kernel: MaternKernel, points: np.ndarray, trials: int, rng: np.random.Generator
-) -> float:
+def deviation(kernel: MaternKernel, points: np.ndarray, trials: int, rng: np.random.Generator) -> float:
     """Largest distance of the empirical covariance from the kernel, in standard errors.
 
     The mean is known to be zero, and entry (i, j) of n paths has variance (1 + k_ij^2) / n.
@@ -65,8 +63,7 @@ def main() -> None:
         ratios = [f"{seconds[name] / base:.2f}" for name in ("even", "uneven")]
         rows.append([f"{kernel.name}, {kernel.states} states", *numbers, *ratios, f"{worst:.1f}"])
         verdicts.append(verdict(f"{kernel.name}, even points", seconds["even"] / base, 6))
-    head = ["kernel", "normals ms", "even ms", "uneven ms", "even ratio", "uneven ratio",
-            "deviation"]  # fmt: skip
+    head = ["kernel", "normals ms", "even ms", "uneven ms", "even ratio", "uneven ratio", "deviation"]
     note = NOTE.format(repeats=repeats, points=count, checked=trials)
     report("paths", __doc__, [table(head, rows), "\n".join(verdicts), note], args)
 

@@ -54,10 +54,7 @@ def main() -> None:
     )
     gap = np.abs(release(x, ticks, H) - kdepy(x, mesh, side))
     inner = (ticks > 5 * H) & (ticks < 1 - 5 * H)
-    lines = [
-        [name, f"{1e3 * value:.1f}", f"{value / seconds[peer]:.3g}"]
-        for name, value in seconds.items()
-    ]
+    lines = [[name, f"{1e3 * value:.1f}", f"{value / seconds[peer]:.3g}"] for name, value in seconds.items()]
     verdicts = [
         verdict("Mercer over KDEpy", seconds[own] / seconds[peer], 3),
         f'- Mercer with "auto", which also chooses the bandwidth: {seconds[auto] / seconds[peer]:.3g} times KDEpy.',  # noqa: E501

@@ -62,11 +62,7 @@ def release(path: Path) -> object:
     return mercer.density(path, columns="age", bounds=(0, 100), epsilon=1, delta=1e-9)
 
 
-JOBS: dict[str, Callable[[Path], object]] = {
-    "batches": batches,
-    "groups": groups,
-    "release": release,
-}
+JOBS: dict[str, Callable[[Path], object]] = {"batches": batches, "groups": groups, "release": release}
 
 
 def measure(job: Callable[[Path], object], path: Path) -> dict[str, float]:
@@ -116,8 +112,16 @@ def main() -> None:
         rows = [trial(folder, size, repeats) for size in sizes]
     last, before = rows[-1], rows[-2]
     growth = last["release"] / last["rows"] / (before["release"] / before["rows"])
-    head = ["rows", "iter_batches s", "read_row_group s", "mercer s", "ratio",
-            "PyArrow peak MB", "mercer peak MB", "ns/row"]  # fmt: skip
+    head = [
+        "rows",
+        "iter_batches s",
+        "read_row_group s",
+        "mercer s",
+        "ratio",
+        "PyArrow peak MB",
+        "mercer peak MB",
+        "ns/row",
+    ]
     verdicts = [
         verdict(f"Ratio at {last['rows']:.0e} rows", last["release"] / last["stream"], 2),
         verdict("Peak memory, MB", max(row["peak"] for row in rows), 1000),

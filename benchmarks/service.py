@@ -150,8 +150,7 @@ async def load(port: int, makers: list, seconds: float) -> list[float]:
     loop, times = asyncio.get_running_loop(), []
     end = time.perf_counter() + seconds
     pairs = [
-        await loop.create_connection(lambda m=m: Asker(m, times, end), "127.0.0.1", port)
-        for m in makers
+        await loop.create_connection(lambda m=m: Asker(m, times, end), "127.0.0.1", port) for m in makers
     ]
     await asyncio.gather(*(asker.done for _, asker in pairs))
     return times
@@ -173,9 +172,7 @@ def measure(cases: dict[str, tuple[int, list]], seconds: float, turns: int) -> d
 
 
 def serve(folder: Path, port: int) -> list[str]:
-    return [
-        sys.executable, "-m", "mercer", "serve", str(folder), "--port", str(port), "--no-log"
-    ]  # fmt: skip
+    return [sys.executable, "-m", "mercer", "serve", str(folder), "--port", str(port), "--no-log"]
 
 
 def free_port() -> int:
@@ -216,9 +213,16 @@ def stored(folder: Path, seconds: float, turns: int, connections: int, points: i
 def live(folder: Path, seconds: float, turns: int, connections: tuple[int, ...]) -> list:
     """A live release in a SQLite file: new points, and points that were answered before."""
     mercer.live(
-        made_up(), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="exponential",
-        columns="age", store=folder / "live.db", name="path",
-    ).close()  # fmt: skip
+        made_up(),
+        bounds=(0, 100),
+        epsilon=1,
+        delta=1e-6,
+        bandwidth=5,
+        kernel="exponential",
+        columns="age",
+        store=folder / "live.db",
+        name="path",
+    ).close()
     port, path = free_port(), "/api/releases/path/values"
     rng = np.random.default_rng()
     old = json.dumps({"points": np.linspace(0.5, 99.5, 100).tolist()}).encode()
@@ -271,13 +275,16 @@ def main() -> None:
     ]
     live_head = ["a request asks", "connections", "requests a second", "p50, ms", "p99, ms"]
     live_lines = [
-        [name, str(n), f"{rate:,.0f}", f"{quick:.2f}", f"{slow:.2f}"]
-        for name, n, rate, quick, slow in lives
+        [name, str(n), f"{rate:,.0f}", f"{quick:.2f}", f"{slow:.2f}"] for name, n, rate, quick, slow in lives
     ]
     note = NOTE.format(
-        connections=connections, seconds=seconds, turns=turns, points=points, cores=os.cpu_count(),
+        connections=connections,
+        seconds=seconds,
+        turns=turns,
+        points=points,
+        cores=os.cpu_count(),
         versions=", ".join(f"{name} {version(name)}" for name in ("fastapi", "uvicorn", "orjson")),
-    )  # fmt: skip
+    )
     parts = [note, table(head, lines)]
     if not args.quick:
         share = best / rows[-1][1]

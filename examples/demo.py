@@ -57,25 +57,62 @@ def main() -> None:
         old.unlink()
     sample_records(records)
     print(f"Made {RECORDS} sample records: {records} (what an earlier run made is replaced)")
+    mercer("plan", "density", "--n", str(RECORDS), "--bounds", "0", "100", "--epsilon", "0.1", "0.5", "1")
     mercer(
-        "plan", "density", "--n", str(RECORDS), "--bounds", "0", "100",
-        "--epsilon", "0.1", "0.5", "1",
-    )  # fmt: skip
-    mercer(
-        "density", str(records), "--column", "age", "--bounds", "0", "100",
-        "--epsilon", "1", "-o", str(release), "--overwrite",
-    )  # fmt: skip
+        "density",
+        str(records),
+        "--column",
+        "age",
+        "--bounds",
+        "0",
+        "100",
+        "--epsilon",
+        "1",
+        "-o",
+        str(release),
+        "--overwrite",
+    )
     mercer("eval", str(release), "--at", "20", "40", "60", "80")
     mercer("plot", str(release), "-o", str(picture))
     mercer(
-        "density", str(records), "--column", "age", "--column", "days",
-        "--bounds", "0", "100", "0", "20", "--epsilon", "1", "--delta", "1e-6",
-        "-o", str(plane), "--overwrite",
-    )  # fmt: skip
+        "density",
+        str(records),
+        "--column",
+        "age",
+        "--column",
+        "days",
+        "--bounds",
+        "0",
+        "100",
+        "0",
+        "20",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "-o",
+        str(plane),
+        "--overwrite",
+    )
     mercer(
-        "live", str(records), "--column", "age", "--bounds", "0", "100", "--epsilon", "1",
-        "--delta", "1e-6", "--kernel", "matern32", "--store", str(path), "--name", "live-ages",
-    )  # fmt: skip
+        "live",
+        str(records),
+        "--column",
+        "age",
+        "--bounds",
+        "0",
+        "100",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--kernel",
+        "matern32",
+        "--store",
+        str(path),
+        "--name",
+        "live-ages",
+    )
     mercer("ask", str(path), "--at", "42")
     promise = json.loads(release.read_text())["privacy"]["sentence"]
     print(f"\nDone. Promised: {promise}")

@@ -105,13 +105,13 @@ def statements(rows: list[Row], n: int) -> list[str]:
     level = [r.epsilon for r in rows if r.double <= 1.01 * r.risk]
     large = [(e, e * mercer.optimal_count(200, e).risk) for e in (0.5, 0.2, 0.1)] if n == 70 else []
     lines = [
-        f"- \"The minimax risk lies underneath\" 1/epsilon: {'holds' if under else '**fails**'} at "
+        f'- "The minimax risk lies underneath" 1/epsilon: {"holds" if under else "**fails**"} at '
         "every epsilon here.",
-        f"- \"As alpha decreases towards zero the two curves are brought closer together\": the "
+        f'- "As alpha decreases towards zero the two curves are brought closer together": the '
         f"ratio rises from {ratio[-1]:.3f} at epsilon = {rows[-1].epsilon:g} to {ratio[top]:.3f} "
         f"at {rows[top].epsilon:g} ({'without a fall' if rising else '**with falls**'}). At "
         f"smaller epsilon it falls, since none exceeds n/2 = {n / 2:g}, that of 0 or n by a coin.",
-    ]  # fmt: skip
+    ]
     if large:
         words = ", ".join(f"{value:.3f} at {e:g}" for e, value in large)
         lines.append(
@@ -120,10 +120,10 @@ def statements(rows: list[Row], n: int) -> list[str]:
         )
     if level and still:
         lines.append(
-            f"- \"For all displayed alpha the risk is no longer increasing with n\" (n = {n}): to "
+            f'- "For all displayed alpha the risk is no longer increasing with n" (n = {n}): to '
             f"one percent, and against n = {2 * n}, from epsilon = {min(level):g} on; at "
             f"{max(still):g} and below it still grows."
-        )  # fmt: skip
+        )
     for r in rows:
         if n == 70 and r.epsilon in PRINTED:
             same = float(f"{r.risk:.3g}") == PRINTED[r.epsilon]
@@ -147,12 +147,15 @@ def figure_21(path: Path) -> None:
         axes.plot(*corners[1], "o", color=_DARK, ms=6)
         axes.plot([0, 1], [0, 1], color=_GREY, lw=0.8, ls=":")
         _titles(axes, f"epsilon = {epsilon:g}", "pure, one record, n = 1")
-        axes.set(xlabel="risk where the count is 0", aspect="equal", xlim=(-0.03, 1.03),
-                 ylim=(-0.03, 1.03))  # fmt: skip
+        axes.set(xlabel="risk where the count is 0", aspect="equal", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     panels[0].set_ylabel("risk where the count is 1")
-    sheet.suptitle("Thesis, Figure 2.1: all pairs of risks that a private release of one record "
-                   "can have\n(thick: best under some prior; dot: least largest risk)", x=0.01,
-                   ha="left", fontsize=12)  # fmt: skip
+    sheet.suptitle(
+        "Thesis, Figure 2.1: all pairs of risks that a private release of one record "
+        "can have\n(thick: best under some prior; dot: least largest risk)",
+        x=0.01,
+        ha="left",
+        fontsize=12,
+    )
     sheet.tight_layout()
     sheet.savefig(path, dpi=100)
     plt.close(sheet)
@@ -164,22 +167,29 @@ def figure_22(n: int, rows: list[Row], path: Path) -> None:
     sheet, panels = plt.subplots(1, 2, figsize=(11, 4.8))
     for axes, unit in zip(panels, (np.ones_like(epsilon), epsilon), strict=True):
         axes.plot(epsilon, unit / epsilon, color=_GREY, ls="--", lw=1.6, label="1/epsilon")
-        axes.plot(epsilon, unit * [r.geometric for r in rows], color="#c05a00", ls="-.", lw=1.6,
-                  label=f"geometric noise, clipped to 0..{n}")  # fmt: skip
+        axes.plot(
+            epsilon,
+            unit * [r.geometric for r in rows],
+            color="#c05a00",
+            ls="-.",
+            lw=1.6,
+            label=f"geometric noise, clipped to 0..{n}",
+        )
         axes.plot(epsilon, unit * [r.risk for r in rows], color=_DARK, lw=2.2, label="least risk")
-        axes.plot(epsilon, unit * [r.bound for r in rows], color="#7fb3e6", ls=":", lw=2,
-                  label="proved lower bound")  # fmt: skip
+        axes.plot(
+            epsilon, unit * [r.bound for r in rows], color="#7fb3e6", ls=":", lw=2, label="proved lower bound"
+        )
         axes.set(xscale="log", xlabel="epsilon (the thesis' alpha)")
     panels[0].axhline(n / 2, color=_GREY, lw=0.8)
     panels[0].text(epsilon[-1], n / 2, f"n/2 = {n / 2:g}", fontsize=8, ha="right", va="bottom")
-    panels[0].set(yscale="log", ylabel="largest expected absolute error (records)",
-                  ylim=(rows[-1].bound / 2, 2 * n))  # fmt: skip
+    panels[0].set(
+        yscale="log", ylabel="largest expected absolute error (records)", ylim=(rows[-1].bound / 2, 2 * n)
+    )
     panels[1].set(ylabel="the same, times epsilon", ylim=(0, 1.15))
     _titles(panels[0], f"A count of n = {n} records", "pure, one record")
     _titles(panels[1], "The same as a share of 1/epsilon", "pure, one record")
     panels[0].legend(frameon=False, fontsize=9, loc="lower left")
-    sheet.suptitle("Thesis, Figure 2.2: the least possible error of a count", x=0.01, ha="left",
-                   fontsize=12)  # fmt: skip
+    sheet.suptitle("Thesis, Figure 2.2: the least possible error of a count", x=0.01, ha="left", fontsize=12)
     sheet.tight_layout()
     sheet.savefig(path, dpi=100)
     plt.close(sheet)

@@ -80,13 +80,23 @@ def main() -> None:
     repeats, kernels = (4, KERNELS[:1]) if args.quick else (REPEATS, KERNELS)
     rng = np.random.default_rng(SEED)
     truths = means(rng)
-    lines = ["# How cautious should the choice of a smoothing be?", "", (
-        f"{N} curves, bound {TAU:g}, delta = {DELTA:g}; {repeats} draws of the noise; mean squared "
-        "error at c = 0, and that at other c relative to it. Mercer has c = 2. The first six "
-        "functions were made for this table after c was looked at on the other four."
-    ), ""]  # fmt: skip
+    lines = [
+        "# How cautious should the choice of a smoothing be?",
+        "",
+        (
+            f"{N} curves, bound {TAU:g}, delta = {DELTA:g}; {repeats} draws of the noise; mean squared "
+            "error at c = 0, and that at other c relative to it. Mercer has c = 2. The first six "
+            "functions were made for this table after c was looked at on the other four."
+        ),
+        "",
+    ]
     for kernel in kernels:
-        lines += [f"## {kernel} kernel", "", "| function | epsilon | error, c = 0 | " + " | ".join(f"c = {c:g}" for c in CAUTIONS[1:]) + " |", "|---|" + "---:|" * (len(CAUTIONS) + 1)]  # fmt: skip  # noqa: E501
+        lines += [
+            f"## {kernel} kernel",
+            "",
+            "| function | epsilon | error, c = 0 | " + " | ".join(f"c = {c:g}" for c in CAUTIONS[1:]) + " |",
+            "|---|" + "---:|" * (len(CAUTIONS) + 1),
+        ]
         ratios = []
         for epsilon in EPSILONS:
             variance = (gaussian_multiplier(epsilon=epsilon, delta=DELTA) * 2 * TAU / N) ** 2

@@ -40,9 +40,7 @@ from mercer.columns.domain import Domain
 SEED = 1954
 DELTA = 1e-5
 EPSILONS = (1.0, 8.0)
-THANKS = (
-    "The MRI/DTI data were collected at Johns Hopkins University and the Kennedy-Krieger Institute"
-)
+THANKS = "The MRI/DTI data were collected at Johns Hopkins University and the Kennedy-Krieger Institute"
 AGES = np.concatenate([np.arange(1, 2, 0.25), np.arange(2, 8), np.arange(8, 18.5, 0.5)])
 DAYS = np.arange(365) + 0.5
 
@@ -72,9 +70,14 @@ class Example:
 
     def release(self, epsilon: float, delta: float | None, seed: int) -> mercer.CurveRelease:
         call: dict[str, Any] = {
-            "grid": self.grid, "bounds": self.bounds, "bound": self.bound, "center": self.center,
-            "epsilon": epsilon, "delta": delta, "rng": seed,
-        }  # fmt: skip
+            "grid": self.grid,
+            "bounds": self.bounds,
+            "bound": self.bound,
+            "center": self.center,
+            "epsilon": epsilon,
+            "delta": delta,
+            "rng": seed,
+        }
         if self.table is not None:
             return mercer.mean_curve(self.table, columns="cca_*", unit="ID", **call)
         return mercer.mean_curve(self.curves, **call)
@@ -117,8 +120,10 @@ def corpus(quick: bool) -> Example:
 
 def children(quick: bool) -> dict[str, Example]:
     if quick:
-        noise = {"boys": _waves(39, AGES / 18, 80 + 5.4 * AGES, 3.0),
-                 "girls": _waves(54, AGES / 18, 82 + 4.9 * AGES, 3.0)}  # fmt: skip
+        noise = {
+            "boys": _waves(39, AGES / 18, 80 + 5.4 * AGES, 3.0),
+            "girls": _waves(54, AGES / 18, 82 + 4.9 * AGES, 3.0),
+        }
     else:
         table = csv.read_csv(data_file("berkeley_growth.csv"))
         names = [name for name in table.column_names if name.startswith("age_")]
@@ -167,14 +172,15 @@ def draw(axes: Any, x: Floats, release: Any, colour: str, label: str, order: int
     band = release.band(x, order=order)
     axes.fill_between(x, band.lower, band.upper, color=COLOURS[colour], alpha=0.18, linewidth=0)
     style = "-" if colour == "ours" else (0, (5, 1))
-    axes.plot(x, release.derivative(x, order), color=COLOURS[colour], linewidth=1.8, label=label,
-              linestyle=style)  # fmt: skip
+    axes.plot(
+        x, release.derivative(x, order), color=COLOURS[colour], linewidth=1.8, label=label, linestyle=style
+    )
 
 
 def corpus_picture(example: Example, path: Path) -> None:
     figure, grid = sheet(1, 3, (11.4, 3.9), sharey=True)
     x = np.linspace(0, 1, 301)
-    for axes, (epsilon, delta) in zip(grid[0], ((1.0, DELTA), (1.0, None), (8.0, DELTA)), strict=True):  # fmt: skip  # noqa: E501
+    for axes, (epsilon, delta) in zip(grid[0], ((1.0, DELTA), (1.0, None), (8.0, DELTA)), strict=True):
         release = example.release(epsilon, delta, SEED)
         draw(axes, x, release, "ours" if delta else "pure", "released, 95 % band for the noise")
         axes.axhline(0.5, color="#888888", linewidth=1, linestyle=":", label="public centre")
@@ -187,9 +193,7 @@ def corpus_picture(example: Example, path: Path) -> None:
     save(figure, path)
 
 
-def growth_picture(
-    groups: dict[str, Example], path: Path, epsilons: tuple[float, ...] = EPSILONS
-) -> None:
+def growth_picture(groups: dict[str, Example], path: Path, epsilons: tuple[float, ...] = EPSILONS) -> None:
     high = 0.6 + 3.4 * len(epsilons)
     figure, grid = sheet(len(epsilons), 3, (12.4, high), sharex=True, sharey="col")
     x = np.linspace(1, 18, 341)
@@ -199,8 +203,7 @@ def growth_picture(
         for name, colour in (("boys", "ours"), ("girls", "paper")):
             draw(row[0], x, means[name], colour, f"{name}, {groups[name].n}")
             draw(row[2], x, means[name], colour, name, order=1)
-        row[0].plot(x, growth_line(x), color="#888888", linewidth=1, linestyle=":",
-                    label="public centre")  # fmt: skip
+        row[0].plot(x, growth_line(x), color="#888888", linewidth=1, linestyle=":", label="public centre")
         draw(row[1], x, means["boys"] - means["girls"], "ours", "boys less girls")
         row[1].axhline(0, color="#888888", linewidth=0.8)
         row[2].axhline(0, color="#888888", linewidth=0.8)
@@ -227,15 +230,19 @@ def both(groups: dict[str, Example], epsilon: float, seed: int) -> dict[str, mer
     """Boys and girls are disjoint, so that each mean has the whole budget."""
     one = next(iter(groups.values()))
     return mercer.mean_curves(
-        {name: example.curves for name, example in groups.items()}, disjoint=True, grid=one.grid,
-        bounds=one.bounds, bound=one.bound, center=one.center, epsilon=epsilon, delta=DELTA,
+        {name: example.curves for name, example in groups.items()},
+        disjoint=True,
+        grid=one.grid,
+        bounds=one.bounds,
+        bound=one.bound,
+        center=one.center,
+        epsilon=epsilon,
+        delta=DELTA,
         rng=seed,
-    )  # fmt: skip
+    )
 
 
-def weather_picture(
-    balls: dict[str, Example], path: Path, epsilons: tuple[float, ...] = EPSILONS
-) -> None:
+def weather_picture(balls: dict[str, Example], path: Path, epsilons: tuple[float, ...] = EPSILONS) -> None:
     shown = [(epsilon, words) for epsilon in epsilons for words in balls]
     figure, grid = sheet(1, len(shown), (3.5 * len(shown), 3.9), sharex=True, sharey=True)
     x = np.linspace(0, 365, 366)
@@ -256,8 +263,7 @@ def weather_picture(
 # --- the table -----------------------------------------------------------------------------------
 
 
-def row(name: str, example: Example, epsilon: float, delta: float | None, draws: int,
-        unit: str) -> str:  # fmt: skip
+def row(name: str, example: Example, epsilon: float, delta: float | None, draws: int, unit: str) -> str:
     mean = example.mean()
     found = [example.release(epsilon, delta, SEED + k) for k in range(draws)]
     error = rms(np.array([one.coefficients for one in found]) - mean)
@@ -334,7 +340,7 @@ def report(rows: list[str], growth: list[str], draws: int, source: str) -> list[
         "![Corpus callosum](curve_gallery-dti.png)",
         "",
         "Fractional anisotropy is in [0, 1] by definition, so curves are within 0.5 of 0.5. One "
-        f"person is protected with all her or his visits. \"{THANKS}.\"",
+        f'person is protected with all her or his visits. "{THANKS}."',
         "",
         "![Growth](curve_gallery-growth.png)",
         "",
@@ -377,7 +383,7 @@ def report(rows: list[str], growth: list[str], draws: int, source: str) -> list[
         "nothing about children. Derivatives are the first to drown.",
         "",
         source,
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

@@ -44,8 +44,12 @@ SPREAD = 0.1  # expected squared distance of a curve to the mean
 SIZES = np.logspace(2, 6, 17)
 POWERS = (1.0, 1.5, 2.0, 3.0)
 MIDDLE = 1000
-NAMES = {"gaussian": "Gaussian", "matern52": "Matérn 5/2", "matern32": "Matérn 3/2",
-         "exponential": "exponential"}  # fmt: skip
+NAMES = {
+    "gaussian": "Gaussian",
+    "matern52": "Matérn 5/2",
+    "matern32": "Matérn 3/2",
+    "exponential": "exponential",
+}
 
 
 @dataclass(frozen=True)
@@ -136,9 +140,15 @@ def default(model: Model, sizes: Floats, draws: int, kernel: str = "gaussian") -
             mean = vectors @ (truth + rng.normal(size=len(truth)) * np.sqrt(model.variances / n))
             noisy = mean / TAU + sd * rng.standard_normal(len(mean))
             chosen = choose_filter(
-                noisy, sd**2, POLYNOMIALS, None, kernel=kernel, scales=[(h,) for h in SCALES],
-                etas=ETAS, penalty=None,
-            )  # fmt: skip
+                noisy,
+                sd**2,
+                POLYNOMIALS,
+                None,
+                kernel=kernel,
+                scales=[(h,) for h in SCALES],
+                etas=ETAS,
+                penalty=None,
+            )
             out = smoothed(noisy * TAU, chosen)
             found.append((np.sum((out - mean) ** 2), np.sum((out - vectors @ truth) ** 2)))
         rows.append(np.mean(found, axis=0))
@@ -211,9 +221,12 @@ def totals(sizes: list[int], costs: dict[str, Costs], where: Floats) -> list[str
 
 
 def report(
-    costs: dict[str, Costs], sizes: Floats, checked: tuple[float, float, float, float],
-    draws: int, source: str,
-) -> list[str]:  # fmt: skip
+    costs: dict[str, Costs],
+    sizes: Floats,
+    checked: tuple[float, float, float, float],
+    draws: int,
+    source: str,
+) -> list[str]:
     mine = costs["matern32"]
     where = crossing(mine.to_mean, sizes)
     shown = [n for n in (100, 1000, 10_000, 100_000) if sizes.min() <= n <= sizes.max()]
@@ -224,7 +237,7 @@ def report(
         "deviations with variances proportional to the eigenvalues of the kernel (length "
         f"{SCALE:g}), expected squared distance to the mean {SPREAD:g}, so that the sampling error "
         f"is {SPREAD:g}/N. epsilon = 1, delta = 1e-5, exact constant (M1). The noise of "
-        "order=\"paper\" is a closed form; Mercer's default is simulated with the normal law of "
+        'order="paper" is a closed form; Mercer\'s default is simulated with the normal law of '
         f"the sample mean, {draws} draws for each N, seed {SEED}.",
         "",
         "![Rates](curve_rates.png)",
@@ -259,7 +272,7 @@ def report(
         f"{checked[2]:.2e} and {checked[3]:.2e}.",
         "",
         source,
-    ]  # fmt: skip
+    ]
 
 
 # --- picture -------------------------------------------------------------------------------------
@@ -278,8 +291,7 @@ def picture(costs: dict[str, Costs], sizes: Floats, path: Path) -> None:
     mine = costs["matern32"]
     words = f"Mercer's default: slope {slope(sizes, mine.to_mean):.2f}"
     first.plot(sizes, mine.to_mean, "o-", color=COLOURS["ours"], markersize=4, label=words)
-    first.plot(SIZES, SPREAD / SIZES, color="#9a9a9a", linewidth=4, alpha=0.6,
-               label="sampling error")  # fmt: skip
+    first.plot(SIZES, SPREAD / SIZES, color="#9a9a9a", linewidth=4, alpha=0.6, label="sampling error")
     first.set(xlabel="N, number of curves", ylabel="squared error due to privacy")
     titles(first, "Penalty of order 1/N, Matérn 3/2", f"{promise}; in brackets Theorem 4.2")
     shares = np.logspace(-8, 2, 121)
@@ -289,12 +301,18 @@ def picture(costs: dict[str, Costs], sizes: Floats, path: Path) -> None:
         errors = plain(model, n, eta, penalties) + noise(model, n, eta, penalties)
         second.plot(shares, errors, color=shade, linewidth=1.8, label=f"paper's order, eta {eta:g}")
     place = int(np.argmin(np.abs(sizes - MIDDLE)))
-    second.axhline(mine.to_truth[place], color=COLOURS["ours"], linestyle=(0, (5, 1)),
-                   label="Mercer's default, no penalty given")  # fmt: skip
-    second.axhline(SPREAD / MIDDLE, color="#9a9a9a", linewidth=4, alpha=0.6,
-                   label="sampling error")  # fmt: skip
-    second.set(xlabel="penalty / (largest eigenvalue)^eta", ylabel="squared error to the true mean",
-               ylim=(SPREAD / MIDDLE / 2, 30))  # fmt: skip
+    second.axhline(
+        mine.to_truth[place],
+        color=COLOURS["ours"],
+        linestyle=(0, (5, 1)),
+        label="Mercer's default, no penalty given",
+    )
+    second.axhline(SPREAD / MIDDLE, color="#9a9a9a", linewidth=4, alpha=0.6, label="sampling error")
+    second.set(
+        xlabel="penalty / (largest eigenvalue)^eta",
+        ylabel="squared error to the true mean",
+        ylim=(SPREAD / MIDDLE / 2, 30),
+    )
     titles(second, f"Penalty, N = {MIDDLE:,}, Matérn 3/2", promise)
     _kernels(third, costs, sizes)
     titles(third, "Kernel of curves and noise", f"{promise}; paper's order: best penalty, eta 1")
@@ -309,12 +327,23 @@ def _kernels(axes: Any, costs: dict[str, Costs], sizes: Floats) -> None:
     styles = ("-", (0, (4, 1)), (0, (2, 1)), (0, (1, 1)))
     for (kernel, cost), style in zip(costs.items(), styles, strict=False):
         errors = [best(Model(kernel), float(n), 1.0)[0] for n in SIZES]
-        axes.plot(SIZES, errors, color=SHADES[1], linestyle=style, linewidth=1.6,
-                  label=f"paper's order, {NAMES[kernel]}")  # fmt: skip
-        axes.plot(sizes, cost.to_truth, color=COLOURS["ours"], linestyle=style, linewidth=1.6,
-                  label=f"default, {NAMES[kernel]}")  # fmt: skip
-    axes.plot(SIZES, SPREAD / SIZES, color="#9a9a9a", linewidth=4, alpha=0.6,
-              label="sampling error")  # fmt: skip
+        axes.plot(
+            SIZES,
+            errors,
+            color=SHADES[1],
+            linestyle=style,
+            linewidth=1.6,
+            label=f"paper's order, {NAMES[kernel]}",
+        )
+        axes.plot(
+            sizes,
+            cost.to_truth,
+            color=COLOURS["ours"],
+            linestyle=style,
+            linewidth=1.6,
+            label=f"default, {NAMES[kernel]}",
+        )
+    axes.plot(SIZES, SPREAD / SIZES, color="#9a9a9a", linewidth=4, alpha=0.6, label="sampling error")
     axes.set(xlabel="N, number of curves", ylabel="squared error to the true mean")
 
 
@@ -330,9 +359,7 @@ def main() -> None:
     costs = {kernel: default(Model(kernel), sizes, draws) for kernel in kernels}
     place = int(np.argmin(np.abs(sizes - MIDDLE)))
     mine = costs["matern32"]
-    checked = (
-        *real(Model(), MIDDLE, draws), float(mine.to_mean[place]), float(mine.to_truth[place]),
-    )  # fmt: skip
+    checked = (*real(Model(), MIDDLE, draws), float(mine.to_mean[place]), float(mine.to_truth[place]))
     options.out.mkdir(parents=True, exist_ok=True)
     picture(costs, sizes, options.out / "curve_rates.png")
     lines = report(costs, sizes, checked, draws, source)

@@ -192,9 +192,15 @@ def paper(calibration: str) -> Callable[[Sample, float | None, int], Floats]:
 
     def values(data: Sample, epsilon: float | None, seed: int) -> Floats:
         release = mercer.density(
-            data.x, bounds=(0, 1), epsilon=epsilon, delta=DELTA, bandwidth="rule",
-            boundary="open", mechanism=Gaussian(calibration=calibration), rng=seed,
-        )  # fmt: skip
+            data.x,
+            bounds=(0, 1),
+            epsilon=epsilon,
+            delta=DELTA,
+            bandwidth="rule",
+            boundary="open",
+            mechanism=Gaussian(calibration=calibration),
+            rng=seed,
+        )
         return release(MIDDLES, raw=True)
 
     return values
@@ -204,9 +210,13 @@ def histogram(bins: int, share: float) -> Callable[[Sample, float | None, int], 
     def values(data: Sample, epsilon: float | None, seed: int) -> Floats:
         tools, accountant = peer()
         counts, _ = tools.histogram(
-            data.x, epsilon=share * float(epsilon or 0), bins=bins, range=(0, 1),
-            random_state=seed, accountant=accountant,
-        )  # fmt: skip
+            data.x,
+            epsilon=share * float(epsilon or 0),
+            bins=bins,
+            range=(0, 1),
+            random_state=seed,
+            accountant=accountant,
+        )
         counts = np.maximum(counts.astype(float), 0.0)
         total = counts.sum()
         heights = counts * bins / total if total > 0 else np.ones(bins)
@@ -366,15 +376,12 @@ def aim(errors: dict[Key, Floats], sizes: list[int]) -> list[str]:
         "The aim: at epsilon = 1 and from n = 10,000 on, the pure release is within 1.3 times the "
         "error of the best non-private bandwidth, and below that of the non-private normal rule.",
         "",
-        "| density | n | pure / best non-private | pure / normal rule | holds | "
-        "pure / best of two kernels |",
+        "| density | n | pure / best non-private | pure / normal rule | holds | pure / best of two kernels |",
         "|---|---:|---:|---:|---|---:|",
     ]
     for density, target in DENSITIES.items():
         for n in [n for n in sizes if n >= 10**4]:
-            own, *bases = (
-                cell(errors, density, n, 1.0, c) for c in ("pure", "best", "rule", "best of both")
-            )
+            own, *bases = (cell(errors, density, n, 1.0, c) for c in ("pure", "best", "rule", "best of both"))
             texts = []
             for base in bases:
                 more, half = excess(own, base)
@@ -385,19 +392,14 @@ def aim(errors: dict[Key, Floats], sizes: list[int]) -> list[str]:
     return lines
 
 
-def verdict(
-    errors: dict[Key, Floats], sizes: list[int], mine: str, base: str, words: str
-) -> list[str]:
+def verdict(errors: dict[Key, Floats], sizes: list[int], mine: str, base: str, words: str) -> list[str]:
     """From which n on the excess over `base` stays under 5 %, computed from the table."""
     name = COLUMNS[mine][0].strip("*")
     lines = [f"The mean error of {name} is less than 5 % above that of {words}:", ""]
     for density, target in DENSITIES.items():
         parts = []
         for epsilon in GRID["epsilon"]:
-            pairs = [
-                [cell(errors, density, n, epsilon, column) for column in (mine, base)]
-                for n in sizes
-            ]
+            pairs = [[cell(errors, density, n, epsilon, column) for column in (mine, base)] for n in sizes]
             small = [excess(*pair)[0] < 0.05 for pair in pairs]
             first = next((n for i, n in enumerate(sizes) if all(small[i:])), None)
             place = f"not up to n = {sizes[-1]:,}" if first is None else f"from n = {first:,}"
@@ -504,10 +506,7 @@ def timings(seconds: Floats, sizes: list[int], methods: list[str], columns: list
     lines = ["", "## Seconds for one estimate, mean", "", "| " + " | ".join(heads) + " |"]
     lines.append("|---:" * len(heads) + "|")
     for n, row in zip(sizes, seconds, strict=True):
-        means = [
-            np.mean([row[methods.index(method)] for method in COLUMNS[column][1]])
-            for column in columns
-        ]
+        means = [np.mean([row[methods.index(method)] for method in COLUMNS[column][1]]) for column in columns]
         lines.append(f"| {n:,} | " + " | ".join(f"{value:.2g}" for value in means) + " |")
     return lines
 

@@ -52,9 +52,7 @@ FOLDS = 10
 PRINTED = {"epsilon": 1.0, "delta": 0.1}
 HONEST = {"epsilon": 1.0, "delta": 1e-5}
 PENALTIES = (1e-4, 1e-3, 1e-2, 3e-2)  # of Table 1
-THANKS = (
-    "The MRI/DTI data were collected at Johns Hopkins University and the Kennedy-Krieger Institute"
-)
+THANKS = "The MRI/DTI data were collected at Johns Hopkins University and the Kennedy-Krieger Institute"
 
 
 @dataclass(frozen=True)
@@ -75,13 +73,10 @@ class Family:
 
 
 FAMILIES = (
-    Family("C4", "exponential", "exponential", (0.25, 0.20, 0.30, 0.80), (0.2, 1.0),
-           (0.010, 0.466), 12),
-    Family("C3", "Matérn 3/2", "matern32", (0.10, 0.15, 0.15, 0.30), (0.05, 0.5),
-           (0.005, 0.250), 11),
-    Family("C1", "Gaussian", "gaussian", (0.01, 0.01, 0.03, 0.05), (0.01, 0.1),
-           (0.005, 0.030), 2),
-)  # fmt: skip
+    Family("C4", "exponential", "exponential", (0.25, 0.20, 0.30, 0.80), (0.2, 1.0), (0.010, 0.466), 12),
+    Family("C3", "Matérn 3/2", "matern32", (0.10, 0.15, 0.15, 0.30), (0.05, 0.5), (0.005, 0.250), 11),
+    Family("C1", "Gaussian", "gaussian", (0.01, 0.01, 0.03, 0.05), (0.01, 0.1), (0.005, 0.030), 2),
+)
 
 
 @dataclass(frozen=True)
@@ -199,9 +194,14 @@ def table_one(visits: Visits, family: Family, rhos: Floats, splits: int) -> list
         near = rhos[one <= 1.001 * one.min()]
         printed = one[np.argmin(np.abs(rhos - family.table1[k]))]
         found.append(
-            Chosen(penalty, float(best[0]), (float(best.min()), float(best.max())),
-                   (float(near.min()), float(near.max())), float(printed / one.min() - 1))
-        )  # fmt: skip
+            Chosen(
+                penalty,
+                float(best[0]),
+                (float(best.min()), float(best.max())),
+                (float(near.min()), float(near.max())),
+                float(printed / one.min() - 1),
+            )
+        )
     return found
 
 
@@ -222,18 +222,19 @@ def table_two(visits: Visits, family: Family, count: int) -> Pair:
         return private_cross_validation_not_private(visits, family, rho, among, fold)
 
     every = np.array([scores(float(rho), penalties) for rho in rhos])
-    clean = np.array(
-        [cross_validation_not_private(visits, family, float(r), penalties, fold) for r in rhos]
-    )
+    clean = np.array([cross_validation_not_private(visits, family, float(r), penalties, fold) for r in rhos])
     quiet = np.unravel_index(np.argmin(clean + 0.1 * (every - clean)), every.shape)
     i, j = np.unravel_index(np.argmin(every), every.shape)
     printed = scores(family.table2[1], np.array([family.table2[0]]))[0]
     good = every <= 1.001 * every.min()
     near, phis = rhos[good.any(axis=1)], penalties[good.any(axis=0)]
     chosen = Chosen(
-        float(penalties[j]), float(rhos[i]), (float(rhos[i]),) * 2,
-        (float(near.min()), float(near.max())), float(printed / every.min() - 1),
-    )  # fmt: skip
+        float(penalties[j]),
+        float(rhos[i]),
+        (float(rhos[i]),) * 2,
+        (float(near.min()), float(near.max())),
+        float(printed / every.min() - 1),
+    )
     less = float(penalties[quiet[1]]), float(rhos[quiet[0]])
     return Pair(chosen, (float(phis.min()), float(phis.max())), less)
 
@@ -253,19 +254,12 @@ def side(visits: Visits, family: Family, rho: float, penalty: float) -> Side:
     """As printed, with the exact constant from the same draw, and Mercer's default."""
     smoothing = family.filter(rho, penalty)
     clean = smoothed(visits.coordinates.mean(axis=0), smoothing)
-    fixed = {
-        "grid": T,
-        "bound": visits.tau * (1 + 1e-6),
-        "kernel": family.kernel,
-        **PRINTED,
-        "insist": True,
-    }
+    fixed = {"grid": T, "bound": visits.tau * (1 + 1e-6), "kernel": family.kernel, **PRINTED, "insist": True}
     way = {"scale": smoothing.scales[0], "eta": 1.0, "penalty": penalty, "order": "paper"}
     exact = mercer.mean_curve(visits.curves, **fixed, **way, rng=SEED).coefficients
     ours = mercer.mean_curve(visits.curves, **fixed, rng=SEED).coefficients
     longer = printed_multiplier(**PRINTED) / gaussian_multiplier(**PRINTED)
-    return Side(f"phi = {penalty:.2g}, rho = {rho:.2g}", clean, clean + longer * (exact - clean),
-                exact, ours)  # fmt: skip
+    return Side(f"phi = {penalty:.2g}, rho = {rho:.2g}", clean, clean + longer * (exact - clean), exact, ours)
 
 
 # --- with a promise ------------------------------------------------------------------------------
@@ -353,12 +347,22 @@ def picture(title: str, sides: list[Side], path: Path) -> None:
             ("ours", "Mercer's default", 1.6),
         ):
             colour = COLOURS["mean" if name == "clean" else name]
-            axes.plot(FINE, table @ getattr(one, name), color=colour, linewidth=width, label=label,
-                      alpha=0.45 if name == "clean" else 1,
-                      linestyle=(0, (5, 1)) if name == "ours" else "-")  # fmt: skip
+            axes.plot(
+                FINE,
+                table @ getattr(one, name),
+                color=colour,
+                linewidth=width,
+                label=label,
+                alpha=0.45 if name == "clean" else 1,
+                linestyle=(0, (5, 1)) if name == "ours" else "-",
+            )
         far = [rms(getattr(one, name) - one.clean) for name in ("paper", "exact")]
-        titles(axes, one.title, "epsilon = 1, delta = 0.1, one visit; tuned on the\n"
-               f"data: not private. Noise {far[0]:.3f}, exact {far[1]:.3f}")  # fmt: skip
+        titles(
+            axes,
+            one.title,
+            "epsilon = 1, delta = 0.1, one visit; tuned on the\n"
+            f"data: not private. Noise {far[0]:.3f}, exact {far[1]:.3f}",
+        )
         axes.set(xlabel="place along the tract (share)", xlim=(0, 1), ylim=(0.25, 0.8))
     grid[0, 0].set_ylabel("fractional anisotropy (no unit)")
     figure.suptitle(title, x=0.01, ha="left", fontsize=12)
@@ -381,10 +385,18 @@ def honest_picture(visits: Visits, path: Path) -> None:
     for axes, (way, ball, colour, promise) in zip(grid[0], shown, strict=True):
         release = way.release(visits, BALLS[ball], SEED)
         band = release.band(FINE)
-        axes.fill_between(FINE, band.lower, band.upper, color=COLOURS[colour], alpha=0.18,
-                          linewidth=0, label="95 % band for the noise, everywhere")  # fmt: skip
-        axes.plot(FINE, clean, color=COLOURS["mean"], linewidth=3, alpha=0.5,
-                  label="mean of persons, not private")  # fmt: skip
+        axes.fill_between(
+            FINE,
+            band.lower,
+            band.upper,
+            color=COLOURS[colour],
+            alpha=0.18,
+            linewidth=0,
+            label="95 % band for the noise, everywhere",
+        )
+        axes.plot(
+            FINE, clean, color=COLOURS["mean"], linewidth=3, alpha=0.5, label="mean of persons, not private"
+        )
         axes.plot(FINE, release(FINE), color=COLOURS[colour], linewidth=1.6, label="released")
         error = rms(release.coefficients - visits.of_persons())
         titles(axes, f"{way.words},\n{ball}", f"{promise}; seeded\nrms error {error:.3f}")
@@ -440,9 +452,7 @@ def report_two(found: dict[str, Pair]) -> list[str]:
     return [*lines, ""]
 
 
-def report_honest(
-    rows: list[tuple[Way, list[float]]], draws: int, level: float, middle: float
-) -> list[str]:
+def report_honest(rows: list[tuple[Way, list[float]]], draws: int, level: float, middle: float) -> list[str]:
     lines = [
         "## What remains with a promise: epsilon = 1, delta = 1e-5 or pure",
         "",
@@ -478,16 +488,14 @@ def report_honest(
     ]
 
 
-def report(
-    one: list[str], two: list[str], three: list[str], words: list[str], source: str
-) -> list[str]:
+def report(one: list[str], two: list[str], three: list[str], words: list[str], source: str) -> list[str]:
     return [
         "# The corpus callosum, as printed and with a promise",
         "",
         "Mirshani, Reimherr and Slavkovic 2019, Section 6 and Appendix C. 382 visits of 142 "
         "people, 93 places along the tract; gaps (36 cells in 6 rows) are filled by straight "
         f"lines, as Mercer does it. Seeds are {SEED} and the following; seeded releases are not "
-        f"private. Acknowledgment: \"{THANKS}\".",
+        f'private. Acknowledgment: "{THANKS}".',
         "",
         "**The paper's releases are not private**: tau is the largest norm of the sensitive "
         "curves, and penalty and range are chosen by looking at them (E8); and the unit is a "
@@ -513,7 +521,7 @@ def report(
         "![With a promise](dti.png)",
         "",
         source,
-    ]  # fmt: skip
+    ]
 
 
 def compared(first: dict[str, list[Chosen]], second: dict[str, Pair]) -> list[str]:
@@ -534,7 +542,7 @@ def compared(first: dict[str, list[Chosen]], second: dict[str, Pair]) -> list[st
         "is by the first. Table 2 differs more: the printed penalties are a third to two thirds of "
         f"ours, and the score there is above our least by {also}. A PCV whose noise had a tenth of "
         "the variance would choose such penalties (last column); the paper does not say how its "
-        "noise was scaled there.",
+        "noise was scaled there."
     ]
 
 

@@ -123,15 +123,25 @@ def main() -> None:
 def write(lines: list[str], sizes: Any, sampling: list[float], path: Path) -> None:
     """The table."""
     head = " | ".join(f"N = {n:,}" for n in sizes)
-    path.write_text("\n".join([
-        "# Rates of private mean embeddings", "",
-        "Root mean squared distance to the true embedding in the kernel's space, epsilon = 1, "
-        "delta = 1e-6. The propositions bound the rate from above: a smooth kernel does better "
-        "than Proposition 5, whose landmarks need only be near (its proof uses no smoothness).", "",
-        f"| | {head} | slope | proposition |", "|" + "---|" * (len(sizes) + 3), *lines,
-        "| sampling error alone | " + " | ".join(f"{v:.4g}" for v in sampling) + " | -0.50 | |",
-        "", provenance(), "",
-    ]))  # fmt: skip
+    path.write_text(
+        "\n".join(
+            [
+                "# Rates of private mean embeddings",
+                "",
+                "Root mean squared distance to the true embedding in the kernel's space, epsilon = 1, "
+                "delta = 1e-6. The propositions bound the rate from above: a smooth kernel does better "
+                "than Proposition 5, whose landmarks need only be near (its proof uses no smoothness).",
+                "",
+                f"| | {head} | slope | proposition |",
+                "|" + "---|" * (len(sizes) + 3),
+                *lines,
+                "| sampling error alone | " + " | ".join(f"{v:.4g}" for v in sampling) + " | -0.50 | |",
+                "",
+                provenance(),
+                "",
+            ]
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -51,10 +51,16 @@ WIDE = 5  # draws of the paper's own landmarks
 SIZES = (1, 5, 10, 21, 45, 104, 220, 464, 977)
 RUNS = 20
 _NAMES = {
-    "projection": "projection", "uniform": "equal weights", "paper": "paper",
-    "published": "published", "noise": "noise", "shrunk": "shrunk", "positive": "positive",
-    "factor": "factor", "laws": "laws",
-}  # fmt: skip
+    "projection": "projection",
+    "uniform": "equal weights",
+    "paper": "paper",
+    "published": "published",
+    "noise": "noise",
+    "shrunk": "shrunk",
+    "positive": "positive",
+    "factor": "factor",
+    "laws": "laws",
+}
 NORMS = {2: 0.21215986369427045, 5: 0.1672984963245975}  # published squared length of the mean
 
 
@@ -124,9 +130,11 @@ class Seen:
 
     def ours(self, epsilon: float, runs: int, positive: bool) -> dict[str, float]:
         """Root mean square distance: noise as it is, shrunk, and with positive weights."""
-        law = Gaussian().calibrate(
-            self.summary.sensitivity("l2"), self.how.size, epsilon=epsilon, delta=DELTA
-        ).law  # fmt: skip
+        law = (
+            Gaussian()
+            .calibrate(self.summary.sensitivity("l2"), self.how.size, epsilon=epsilon, delta=DELTA)
+            .law
+        )
         rng = np.random.default_rng([7, self.setting.dimension, round(1000 * epsilon)])
         found: dict[str, list[float]] = {"noise": [], "shrunk": [], "positive": []}
         for turn in range(runs):
@@ -186,10 +194,16 @@ def laws(setting: Setting, size: int, epsilon: float, runs: int) -> float:
     length = math.sqrt(5000 * setting.dimension)
     for seed in range(runs):
         made = mercer.synthetic(
-            setting.rows, domain=setting.kernel.domain, epsilon=epsilon, delta=DELTA, size=size,
-            public="laws", scale=dict.fromkeys(setting.kernel.domain.names, length),
-            weights="free", rng=seed,
-        )  # fmt: skip
+            setting.rows,
+            domain=setting.kernel.domain,
+            epsilon=epsilon,
+            delta=DELTA,
+            size=size,
+            public="laws",
+            scale=dict.fromkeys(setting.kernel.domain.names, length),
+            weights="free",
+            rng=seed,
+        )
         points, w = setting.kernel.embed(made.codes), made.weights
         cross = kernel_sums(setting.kernel, u, points, None) / (len(u) * 2.0**24)
         gram = setting.kernel.between(points, points)
@@ -236,12 +250,18 @@ def main() -> None:
                     theirs = [wide(setting, size, seed) for seed in range(WIDE)]
                 for epsilon in EPSILONS:
                     row = {
-                        "figure": figure, "D": dimension, "M": size, "epsilon": epsilon,
-                        "projection": seen.projection, "uniform": seen.uniform,
-                        "paper": rms([one.papers(epsilon) for one in theirs]), "factor": factor,
+                        "figure": figure,
+                        "D": dimension,
+                        "M": size,
+                        "epsilon": epsilon,
+                        "projection": seen.projection,
+                        "uniform": seen.uniform,
+                        "paper": rms([one.papers(epsilon) for one in theirs]),
+                        "factor": factor,
                         "published": given.get((figure, dimension, size, epsilon), math.nan),
-                        **seen.ours(epsilon, runs, size <= 1000), "laws": math.nan,
-                    }  # fmt: skip
+                        **seen.ours(epsilon, runs, size <= 1000),
+                        "laws": math.nan,
+                    }
                     if figure == 2:
                         row["laws"] = laws(setting, size, epsilon, 1 if options.quick else 3)
                     if not options.quick:
@@ -298,10 +318,7 @@ def write(rows: list[dict[str, Any]], path: Path, n: int) -> None:
         shown = " | ".join("" if math.isnan(r[k]) else f"{r[k]:.4g}" for k in _NAMES)
         lines.append(f"| {r['figure']} | {r['D']} | {r['M']} | {r['epsilon']:g} | {shown} |")
     worse = [r for r in rows if r["shrunk"] > r["paper"] * (1 + 1e-9)]
-    lines += [
-        "",
-        f"Ours (shrunk) is at most the paper's in {len(rows) - len(worse)} of {len(rows)}.",
-    ]
+    lines += ["", f"Ours (shrunk) is at most the paper's in {len(rows) - len(worse)} of {len(rows)}."]
     lines += [
         f"- Figure {r['figure']}, D = {r['D']}, M = {r['M']}, epsilon {r['epsilon']:g}: "
         f"{r['shrunk']:.5g} against {r['paper']:.5g}"

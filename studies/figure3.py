@@ -66,9 +66,8 @@ def mesh() -> Floats:
 
 def learn(x: Floats, y: Floats, epsilon: float, seed: int, **settings: Any) -> Any:
     return mercer.classifier(
-        x, y, classes=(0.0, 1.0), bounds=[BOUNDS] * 2, epsilon=epsilon, delta=DELTA, rng=seed,
-        **settings,
-    )  # fmt: skip
+        x, y, classes=(0.0, 1.0), bounds=[BOUNDS] * 2, epsilon=epsilon, delta=DELTA, rng=seed, **settings
+    )
 
 
 def printed(x: Floats, y: Floats, epsilon: float, seed: int) -> Any:
@@ -164,8 +163,11 @@ def picture(found: dict[tuple[str, float], Panel], path: Path) -> None:
         axes.set_xlabel("first column (no unit)")
     sheet.suptitle(
         "Hall 2013, Figure 3: the sign is the predicted class. White: the released boundary; "
-        "dotted: the best possible one", x=0.01, ha="left", fontsize=10,
-    )  # fmt: skip
+        "dotted: the best possible one",
+        x=0.01,
+        ha="left",
+        fontsize=10,
+    )
     with io.BytesIO() as buffer:  # few colours: a third of the size
         sheet.savefig(buffer, dpi=80)
         Image.open(buffer).convert("RGB").quantize(64).save(path, optimize=True)

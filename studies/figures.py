@@ -73,10 +73,18 @@ def mean_square(values: Floats) -> float:
 
 def released(x: Floats, seed: int, *, kernel: str, calibration: str) -> mercer.DensityRelease:
     return mercer.density(
-        x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, insist=True, bandwidth=H, boundary="open",
-        kernel=kernel, size=X.size if kernel == "exponential" else None,
-        mechanism=GaussianMechanism(calibration=calibration), rng=seed,
-    )  # fmt: skip
+        x,
+        bounds=(0, 1),
+        epsilon=EPSILON,
+        delta=DELTA,
+        insist=True,
+        bandwidth=H,
+        boundary="open",
+        kernel=kernel,
+        size=X.size if kernel == "exponential" else None,
+        mechanism=GaussianMechanism(calibration=calibration),
+        rng=seed,
+    )
 
 
 def curve(x: Floats, seed: int, *, kernel: str, calibration: str) -> Curve:
@@ -111,17 +119,19 @@ def ours(figure: int, x: Floats, seed: int) -> Curve:
 
 def hall_picture(figure: int, x: Floats, path: Path) -> None:
     sheet, panels = _sheet(1, 2, (10, 4.6))
-    sides = {
-        "As printed": printed(figure, x, SEED),
-        "Mercer at the same promise": ours(figure, x, SEED),
-    }
+    sides = {"As printed": printed(figure, x, SEED), "Mercer at the same promise": ours(figure, x, SEED)}
     for axes, (title, side) in zip(panels, sides.items(), strict=True):
         reach = norm.ppf(0.975) * side.sd
-        axes.fill_between(X, side.values - reach, side.values + reach, color=_BAND, linewidth=0,
-                          label="95 % band for the noise, at each point")  # fmt: skip
+        axes.fill_between(
+            X,
+            side.values - reach,
+            side.values + reach,
+            color=_BAND,
+            linewidth=0,
+            label="95 % band for the noise, at each point",
+        )
         axes.plot(X, estimate(x), color=_SOLID, linewidth=1.8, label="not private")
-        axes.plot(X, side.values, color=_INK, linewidth=1.3, linestyle=(0, (4, 1.5)),
-                  label="released")  # fmt: skip
+        axes.plot(X, side.values, color=_INK, linewidth=1.3, linestyle=(0, (4, 1.5)), label="released")
         how = "; simulated, sensitivity as printed, 1.26324/(n h)"
         note = how if figure == 2 and title == "As printed" else ""
         _titles(axes, title, f"{PROMISE}\nnoise at a point: sd {side.sd:.3f}{note}")
@@ -164,14 +174,18 @@ def thesis_picture(path: Path) -> None:
     sheet, panels = _sheet(1, 3, (10, 4.0))
     for axes, (size, approximation, error, _) in zip(panels, truncations(), strict=True):
         axes.plot(X, f, color="#b5b5b5", linewidth=4, label="function")
-        axes.plot(X, approximation, color=_SOLID, linewidth=1.5, linestyle=(0, (3, 1.5)),
-                  label="its first coordinates")  # fmt: skip
+        axes.plot(
+            X,
+            approximation,
+            color=_SOLID,
+            linewidth=1.5,
+            linestyle=(0, (3, 1.5)),
+            label="its first coordinates",
+        )
         _titles(axes, f"{size} eigenfunctions", f"no noise, no data; largest error {error:.2g}")
         axes.set(xlabel="x (no unit)", xlim=(0, 1))
     panels[0].set_ylabel("f(x)")
-    sheet.suptitle(
-        f"Thesis, Figure 3.1: truncation, Gaussian kernel, h = {WIDTH:g}", x=0.01, ha="left"
-    )
+    sheet.suptitle(f"Thesis, Figure 3.1: truncation, Gaussian kernel, h = {WIDTH:g}", x=0.01, ha="left")
     _save(sheet, path)
 
 
@@ -214,11 +228,13 @@ def noise_table(x: Floats, draws: int) -> list[str]:
             drawn = make(figure, x, SEED)
             many = [make(figure, x, SEED + k).values for k in range(1, draws + 1)]
             cells = [
-                f"{drawn.sd:.5f}", f"{drawn.sd / least:.3f}", f"{drawn.sd**2:.5f}",
+                f"{drawn.sd:.5f}",
+                f"{drawn.sd / least:.3f}",
+                f"{drawn.sd**2:.5f}",
                 f"{mean_square(drawn.values - clean):.5f}",
                 f"{np.mean([mean_square(v - clean) for v in many]):.5f}",
                 f"{np.mean([mean_square(v - truth()) for v in many]):.4f}",
-            ]  # fmt: skip
+            ]
             lines.append(f"| {figure} | {name} | " + " | ".join(cells) + " |")
     return lines
 
@@ -227,9 +243,7 @@ def defaults(x: Floats, draws: int) -> str:
     """Error to the true density of the default call, and of the estimate without noise."""
     errors = []
     for seed in range(1, draws + 1):
-        release = mercer.density(
-            x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, insist=True, rng=SEED + seed
-        )
+        release = mercer.density(x, bounds=(0, 1), epsilon=EPSILON, delta=DELTA, insist=True, rng=SEED + seed)
         errors.append(mean_square(release(X) - truth()))
     return (
         f"Error to the true density, for comparison: {mean_square(estimate(x) - truth()):.4f} "
@@ -262,8 +276,7 @@ def report(x: Floats, draws: int) -> list[str]:
         "times the one Mercer uses, 0.66806/(n h) (M6, E3). Left and right panels have the same "
         f"normal draws (largest difference of the scaled paths of Figure 2: {same_path(x):.1g}).",
         "",
-        "Integrated squared distances, to the non-private estimate (columns 5 to 7) and to the "
-        "true density:",
+        "Integrated squared distances, to the non-private estimate (columns 5 to 7) and to the true density:",
         "",
         *noise_table(x, draws),
         "",

@@ -32,9 +32,7 @@ BOUNDS = (0.0, 100.0)
 CLEAN: dict[str, Draw] = {
     "normal": lambda rng, n: rng.normal(50, 15, n),
     "narrow normal": lambda rng, n: rng.normal(50, 3, n),
-    "two peaks": lambda rng, n: np.where(
-        rng.random(n) < 0.4, rng.normal(30, 4, n), rng.normal(70, 8, n)
-    ),
+    "two peaks": lambda rng, n: np.where(rng.random(n) < 0.4, rng.normal(30, 4, n), rng.normal(70, 8, n)),
     "exponential": lambda rng, n: rng.exponential(10, n),
     "lognormal": lambda rng, n: rng.lognormal(3, 0.5, n),
     "a part of the bounds": lambda rng, n: rng.uniform(20, 60, n),
@@ -45,19 +43,19 @@ WRONG: dict[str, Draw] = {
     "text": lambda _rng, n: np.full(n, "$312.60", dtype=object),
     "half is missing": lambda rng, n: np.where(rng.random(n) < 0.5, np.nan, rng.normal(50, 15, n)),
     "bounds in another unit": lambda rng, n: rng.normal(5000, 1500, n),
-    "a third has the code 999": lambda rng, n: np.where(
-        rng.random(n) < 1 / 3, 999.0, rng.normal(50, 15, n)
-    ),
-    "40 % have one value": lambda rng, n: np.where(
-        rng.random(n) < 0.4, 40.0, rng.normal(50, 15, n)
-    ),
+    "a third has the code 999": lambda rng, n: np.where(rng.random(n) < 1 / 3, 999.0, rng.normal(50, 15, n)),
+    "40 % have one value": lambda rng, n: np.where(rng.random(n) < 0.4, 40.0, rng.normal(50, 15, n)),
     "multiples of 5": lambda rng, n: 5 * np.rint(rng.normal(50, 15, n) / 5),
     "whole numbers": lambda rng, n: np.rint(rng.normal(50, 15, n)),
 }
 COLUMNS = {
-    "age": (0.0, 100.0), "hours_per_week": (0.0, 100.0), "capital_gain": (0.0, 1e5),
-    "education_num": (0.0, 20.0), "eruptions": (0.0, 6.0), "waiting": (0.0, 120.0),
-}  # fmt: skip
+    "age": (0.0, 100.0),
+    "hours_per_week": (0.0, 100.0),
+    "capital_gain": (0.0, 1e5),
+    "education_num": (0.0, 20.0),
+    "eruptions": (0.0, 6.0),
+    "waiting": (0.0, 120.0),
+}
 
 
 @dataclass(frozen=True)
@@ -87,10 +85,7 @@ def kinds_of(values: Any, bounds: tuple[float, float], epsilon: float, seed: int
 
 def false_alarms(plan: Plan) -> list[str]:
     """A table of clean columns: how many of the releases say something wrong."""
-    lines = [
-        "| column | density | with a delta | histogram | quartiles |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    lines = ["| column | density | with a delta | histogram | quartiles |", "|---|---:|---:|---:|---:|"]
     wrong, total, said = Counter[str](), 0, Counter[str]()
     for place, (name, draw) in enumerate(CLEAN.items()):
         own, count = Counter[str](), 0
@@ -111,10 +106,7 @@ def false_alarms(plan: Plan) -> list[str]:
     every = sum(wrong.values())
     most = beta.ppf(0.95, every + 1, 4 * total - every)
     what = ", ".join(f"{kind} {number}" for kind, number in sorted(said.items())) or "none"
-    return [
-        *lines, "",
-        f"All together {every} of {4 * total} releases ({what}); 95 % upper end {most:.2g}.",
-    ]  # fmt: skip
+    return [*lines, "", f"All together {every} of {4 * total} releases ({what}); 95 % upper end {most:.2g}."]
 
 
 RELEASES = ("density", "with a delta", "histogram", "quartiles")

@@ -36,10 +36,14 @@ def range_errors(found: Floats, counts: Floats) -> Floats:
     short = rng.integers(1, SHORT + 1, RANGES)
     start = rng.integers(0, size + 1 - short)
     long_ones = error[pairs[:, 1]] - error[pairs[:, 0]]
-    return np.array([
-        np.mean(np.abs(long_ones)), np.sqrt(np.mean(long_ones**2)), np.max(np.abs(error)),
-        np.mean(np.abs(error[start + short] - error[start])),
-    ])  # fmt: skip
+    return np.array(
+        [
+            np.mean(np.abs(long_ones)),
+            np.sqrt(np.mean(long_ones**2)),
+            np.max(np.abs(error)),
+            np.mean(np.abs(error[start + short] - error[start])),
+        ]
+    )
 
 
 @cache
@@ -50,9 +54,17 @@ def _release(key: tuple[bytes, float, int, bool]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", mercer.PrivacyWarning)
         return mercer.histogram(
-            rows, columns="cell", counts="count", bins=counts.size, bounds=(0, counts.size),
-            epsilon=epsilon, sparse=sparse, missing="drop", insist=True, rng=seed,
-        )  # fmt: skip
+            rows,
+            columns="cell",
+            counts="count",
+            bins=counts.size,
+            bounds=(0, counts.size),
+            epsilon=epsilon,
+            sparse=sparse,
+            missing="drop",
+            insist=True,
+            rng=seed,
+        )
 
 
 def release(counts: Floats, epsilon: float, seed: int, *, sparse: bool = False) -> Any:
@@ -127,9 +139,13 @@ def _diffprivlib(counts: Floats, epsilon: float, seed: int) -> Floats:
     tools = peer_module("tools.histograms")
     cells = np.arange(counts.size)
     noisy, _ = tools.histogram(
-        cells + 0.5, epsilon=epsilon, bins=counts.size, range=(0, counts.size), weights=counts,
+        cells + 0.5,
+        epsilon=epsilon,
+        bins=counts.size,
+        range=(0, counts.size),
+        weights=counts,
         random_state=seed,
-    )  # fmt: skip
+    )
     return np.asarray(noisy, dtype=float)
 
 

@@ -72,10 +72,7 @@ def histograms(folder: Path | None, quick: bool) -> dict[str, Floats]:
         rng = simulation(24)
         sparse = np.zeros(256)
         sparse[rng.choice(256, 8, replace=False)] = 500.0
-        return {
-            "sparse": sparse,
-            "even": rng.multinomial(9000, np.full(256, 1 / 256)).astype(float),
-        }
+        return {"sparse": sparse, "even": rng.multinomial(9000, np.full(256, 1 / 256)).astype(float)}
     with ((folder or Path()) / "dpbench_1d_4096.csv").open() as lines:
         names = next(csv.reader(lines))[1:]
     return {
@@ -100,9 +97,7 @@ def l1_errors(counts: Floats, trials: int, alphas: tuple[float, ...]) -> Floats:
         one, other = rng.standard_exponential((2, many, cells))
         for i, alpha in enumerate(alphas):
             rate, threshold = alpha / 2, 2 / alpha * math.log(cells)
-            for k, noise in enumerate(
-                ((one - other) / rate, np.floor(one / rate) - np.floor(other / rate))
-            ):
+            for k, noise in enumerate(((one - other) / rate, np.floor(one / rate) - np.floor(other / rate))):
                 noisy = np.maximum(counts + noise, 0.0)
                 out[i, k, first : first + many] = np.sum(np.abs(noisy - counts), axis=1)
                 noisy[noisy <= threshold] = 0.0
@@ -141,31 +136,37 @@ def figure(name: str, which: str, counts: Floats, trials: int, out: Path) -> lis
     axes.set_ylabel("l1 error, in records")
     axes.legend(fontsize=7.5, frameon=False)
     titles(
-        axes, f"{name}: p = {p} cells, q = {q} occupied, n = {n}",
+        axes,
+        f"{name}: p = {p} cells, q = {q} occupied, n = {n}",
         f"epsilon on the axis, pure, one record; means of {trials} trials, negative values zero",
-    )  # fmt: skip
+    )
     sheet_.tight_layout()
     save(sheet_, out / f"thesis-figure{which.replace('.', '')}.png")
     lines = [
-        f"## Figure {which}: {name}, p = {p}, q = {q}, n = {n}, {trials} trials", "",
+        f"## Figure {which}: {name}, p = {p}, q = {q}, n = {n}, {trials} trials",
+        "",
         "| epsilon | " + " | ".join(WAYS) + " | gain | bound | 2p/epsilon |",
         "|" + "---|" * (len(WAYS) + 4),
-    ]  # fmt: skip
+    ]
     for alpha, row, mean, top in zip(ALPHAS, errors, means, bounds, strict=True):
         shown = [*map(pair, row), f"{mean[0] / mean[2]:.3g}", number(top), number(2 * p / alpha)]
         lines.append(f"| {alpha:g} | " + " | ".join(shown) + " |")
     gains, to_one = means[:, 0] / means[:, 2], np.array(ALPHAS) <= 1
     below = bool(np.all(means[:, 2:] <= np.array(bounds)[:, None]))
-    lines += ["", (
-        f"The sparse method's error is smaller by a factor (gain: Laplace over sparse, Laplace) of "
-        f"{gains.min():.3g}, at epsilon = {ALPHAS[np.argmin(gains)]:g}, to {gains.max():.3g}, at "
-        f"{ALPHAS[np.argmax(gains)]:g}. Its mean is "
-        f"{'below' if below else 'NOT below'} the bound (2q+1)/epsilon (ln p + 1) everywhere. "
-        f"The bound is {bounds[0] * ALPHAS[0] / (2 * p):.2g} times the 2p/epsilon of plain noise. "
-        f"Up to epsilon = 1 geometric noise differs from Laplace noise by "
-        f"{np.max(np.abs(means[to_one, 3] / means[to_one, 2] - 1)) * 100:.1f} % at most in the "
-        "sparse method; above, it is smaller or none."
-    ), ""]  # fmt: skip
+    lines += [
+        "",
+        (
+            f"The sparse method's error is smaller by a factor (gain: Laplace over sparse, Laplace) of "
+            f"{gains.min():.3g}, at epsilon = {ALPHAS[np.argmin(gains)]:g}, to {gains.max():.3g}, at "
+            f"{ALPHAS[np.argmax(gains)]:g}. Its mean is "
+            f"{'below' if below else 'NOT below'} the bound (2q+1)/epsilon (ln p + 1) everywhere. "
+            f"The bound is {bounds[0] * ALPHAS[0] / (2 * p):.2g} times the 2p/epsilon of plain noise. "
+            f"Up to epsilon = 1 geometric noise differs from Laplace noise by "
+            f"{np.max(np.abs(means[to_one, 3] / means[to_one, 2] - 1)) * 100:.1f} % at most in the "
+            "sparse method; above, it is smaller or none."
+        ),
+        "",
+    ]
     return lines
 
 
@@ -176,30 +177,34 @@ def ranges(data: dict[str, Floats], draws: int, out: Path) -> list[str]:
     """Tables and a picture: mean errors of all methods."""
     everyone = METHODS | OWN
     found = {
-        (name, epsilon, method): np.array([
-            range_errors(make(counts, epsilon, 1000 + seed), counts) for seed in range(draws)
-        ])
-        for epsilon in EPSILONS for name, counts in data.items()
+        (name, epsilon, method): np.array(
+            [range_errors(make(counts, epsilon, 1000 + seed), counts) for seed in range(draws)]
+        )
+        for epsilon in EPSILONS
+        for name, counts in data.items()
         for method, make in everyone.items()
-    }  # fmt: skip
+    }
     cases = [(epsilon, name) for epsilon in EPSILONS for name in data]
     lines = [
-        "### Mean absolute error of ranges, replace-one", "",
-        "| epsilon | data | " + " | ".join(METHODS) + " |", "|" + "---|" * (len(METHODS) + 2),
-    ]  # fmt: skip
+        "### Mean absolute error of ranges, replace-one",
+        "",
+        "| epsilon | data | " + " | ".join(METHODS) + " |",
+        "|" + "---|" * (len(METHODS) + 2),
+    ]
     for epsilon, name in cases:
         shown = [found[name, epsilon, m][:, 0] for m in METHODS]
         cells = " | ".join(pair(v) for v in shown)
         lines.append(f"| {epsilon:g} | {name} | {cells} |")
     mean = {key: value.mean(axis=0) for key, value in found.items()}
     lines += [
-        "", "### Relative to ours, raw: geometric mean over the cases (and the largest)", "",
-        "| method | " + " | ".join(MEASURES) + " |", "|" + "---|" * (len(MEASURES) + 1),
-    ]  # fmt: skip
+        "",
+        "### Relative to ours, raw: geometric mean over the cases (and the largest)",
+        "",
+        "| method | " + " | ".join(MEASURES) + " |",
+        "|" + "---|" * (len(MEASURES) + 1),
+    ]
     for method in everyone:
-        ratios = np.array([
-            mean[name, e, method] / mean[name, e, "ours, raw"] for e, name in cases
-        ])  # fmt: skip
+        ratios = np.array([mean[name, e, method] / mean[name, e, "ours, raw"] for e, name in cases])
         middle = np.exp(np.mean(np.log(ratios), axis=0))
         cells = " | ".join(f"{a:.3g} ({b:.3g})" for a, b in zip(middle, ratios.max(0), strict=True))
         lines.append(f"| {method} | {cells} |")
@@ -228,8 +233,12 @@ def verdict(found: dict[Any, Floats], cases: list[tuple[float, str]]) -> str:
 
 def picture(mean: dict[Any, Floats], names: list[str], draws: int, out: Path) -> None:
     """Mean errors relative to our raw counts."""
-    shown = {"diffprivlib": ("paper", "o"), "OpenDP": ("exact", "s"), "ours, sparse": ("pure", "v"),
-             "ours, `best_counts`": ("ours", "^")}  # fmt: skip
+    shown = {
+        "diffprivlib": ("paper", "o"),
+        "OpenDP": ("exact", "s"),
+        "ours, sparse": ("pure", "v"),
+        "ours, `best_counts`": ("ours", "^"),
+    }
     figure_, panels = sheet(1, len(EPSILONS), (9.6, 3.6), sharey=True)
     for axes, epsilon in zip(panels[0], EPSILONS, strict=True):
         axes.axhline(1.0, color="#999999", lw=0.8)
@@ -257,29 +266,38 @@ def main() -> None:
     trials, draws = ((30, 20), 2) if options.quick else ((15_000, 1000), 20)
     options.out.mkdir(exist_ok=True, parents=True)
     found = tables(folder, options.quick)
-    lines = ["# Histograms", "", (
-        "Mean l1 errors with 95 % intervals, negative values replaced by zero; threshold of the "
-        "sparse method (2/epsilon) ln p. The thesis says that the improvement is small on Edwards "
-        "and massive on NLTCS, and on Edwards although the bound is much larger than the "
-        "2p/epsilon of plain noise (Section 2.4.1). Measured: small on Edwards from epsilon = 1 "
-        "on; below, the sparse release is nearly empty (error near n) and plain noise is many n."
-    ), ""]  # fmt: skip
+    lines = [
+        "# Histograms",
+        "",
+        (
+            "Mean l1 errors with 95 % intervals, negative values replaced by zero; threshold of the "
+            "sparse method (2/epsilon) ln p. The thesis says that the improvement is small on Edwards "
+            "and massive on NLTCS, and on Edwards although the bound is much larger than the "
+            "2p/epsilon of plain noise (Section 2.4.1). Measured: small on Edwards from epsilon = 1 "
+            "on; below, the sparse release is nearly empty (error near n) and plain noise is many n."
+        ),
+        "",
+    ]
     for name, which, many in zip(found, ("2.3", "2.4"), trials, strict=True):
         lines += figure(name, which, found[name], many, options.out)
-    lines += ["## Ranges of one-dimensional histograms, against peers", "", (
-        f"{RANGES} random ranges; {draws} releases each; 95 % intervals over releases. The promise "
-        "is replace-one with n public for all. diffprivlib and OpenDP state the sensitivity of a "
-        "histogram as 1, for adding or removing a record; replacing one is a removal and an "
-        "addition, so under the same promise they get epsilon/2. OpenDP's noise is then ours, and "
-        "`best_counts` would do for it what it does for our raw counts. The rows 'add/remove-one' "
-        "have the peers at their own reading: half the noise, and a promise of 2 epsilon in ours. "
-        "All our columns read the same releases, whose seeds are the same in every case: the raw "
-        "counts, the same moved to the total n, the sparse release, `best_counts`, and three other "
-        "ways to use the raw counts."
-    ), "", *ranges(histograms(folder, options.quick), draws, options.out)]  # fmt: skip
-    (options.out / "histograms.md").write_text(
-        "\n".join([*lines, provenance("diffprivlib", "opendp"), ""])
-    )
+    lines += [
+        "## Ranges of one-dimensional histograms, against peers",
+        "",
+        (
+            f"{RANGES} random ranges; {draws} releases each; 95 % intervals over releases. The promise "
+            "is replace-one with n public for all. diffprivlib and OpenDP state the sensitivity of a "
+            "histogram as 1, for adding or removing a record; replacing one is a removal and an "
+            "addition, so under the same promise they get epsilon/2. OpenDP's noise is then ours, and "
+            "`best_counts` would do for it what it does for our raw counts. The rows 'add/remove-one' "
+            "have the peers at their own reading: half the noise, and a promise of 2 epsilon in ours. "
+            "All our columns read the same releases, whose seeds are the same in every case: the raw "
+            "counts, the same moved to the total n, the sparse release, `best_counts`, and three other "
+            "ways to use the raw counts."
+        ),
+        "",
+        *ranges(histograms(folder, options.quick), draws, options.out),
+    ]
+    (options.out / "histograms.md").write_text("\n".join([*lines, provenance("diffprivlib", "opendp"), ""]))
 
 
 if __name__ == "__main__":

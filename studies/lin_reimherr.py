@@ -89,9 +89,7 @@ class World:
         truth = POLYNOMIALS.inner(lambda unit: MEANS[name](unit[:, 0]))
         largest = 0.0
         for part in range(10):
-            found = coordinates(
-                values + deviations(sample // 10, np.random.default_rng([SEED, 1, part])), T
-            )
+            found = coordinates(values + deviations(sample // 10, np.random.default_rng([SEED, 1, part])), T)
             largest = max(largest, float(np.max(np.sum(found**2, axis=1))))
         return cls(name, truth, values, math.ceil(100 * math.sqrt(largest)) / 100)
 
@@ -129,7 +127,7 @@ def iclp_weights(values: Floats, factors: Floats, power: float) -> Floats:
     return values ** (power / 2) if power else np.sqrt(factors)
 
 
-def iclp_scales(values: Floats, factors: Floats, power: float, *, tau: float, epsilon: float) -> Floats:  # fmt: skip  # noqa: E501
+def iclp_scales(values: Floats, factors: Floats, power: float, *, tau: float, epsilon: float) -> Floats:
     """Scales of the Laplace noise of each coordinate: Lin and Reimherr's ICLP, pure epsilon-DP.
 
     Coordinates m_j = f_j xbar_j of the smoothed mean in the kernel's eigenfunctions, f_j =
@@ -152,9 +150,14 @@ def iclp_scales(values: Floats, factors: Floats, power: float, *, tau: float, ep
 
 
 def hindsight(
-    world: World, epsilon: float, rival: str, kernels: tuple[str, ...], etas: tuple[float, ...],
-    powers: tuple[float, ...] = (), scales: tuple[float, ...] = SCALES,
-) -> Best:  # fmt: skip
+    world: World,
+    epsilon: float,
+    rival: str,
+    kernels: tuple[str, ...],
+    etas: tuple[float, ...],
+    powers: tuple[float, ...] = (),
+    scales: tuple[float, ...] = SCALES,
+) -> Best:
     """Least expected error to the true mean over the grids: bias, sampling and noise exactly."""
     best = Best(math.inf, Filter(KERNEL, (RANGE,), 1.0, 1.0))
     own = model()
@@ -191,10 +194,7 @@ def kept(kernel: str, scale: float) -> tuple[Floats, Floats]:
     return found.values[above], found.vectors[:, above]
 
 
-CONSTANTS: dict[str, Callable[..., float]] = {
-    "mirshani": gaussian_multiplier,
-    "classic": printed_multiplier,
-}
+CONSTANTS: dict[str, Callable[..., float]] = {"mirshani": gaussian_multiplier, "classic": printed_multiplier}
 
 
 # --- one repeat ----------------------------------------------------------------------------------
@@ -240,9 +240,15 @@ def trial(world: World, epsilon: float, best: dict[str, Best], repeat: int) -> d
     for name in ("classic", "mirshani", "mirshani, penalty", "mirshani, all"):
         f = best[name].smoothing
         release = mercer.mean_curve(
-            curves, **call, **promise, order="paper", kernel=f.kernel, scale=f.scales[0],
-            eta=f.eta, penalty=f.penalty,
-        )  # fmt: skip
+            curves,
+            **call,
+            **promise,
+            order="paper",
+            kernel=f.kernel,
+            scale=f.scales[0],
+            eta=f.eta,
+            penalty=f.penalty,
+        )
         clean = smoothed(mean, f)
         factor = longer if name == "classic" else 1.0  # the same draw, multiplied
         found[name] = clean + factor * (release.coefficients - clean)
@@ -372,12 +378,10 @@ def words(results: list[Result]) -> str:
 
 
 def chosen(results: list[Result]) -> list[str]:
-    lines = ["| mean function | epsilon | rival | parameters | expected error |", "|---|---:|---|---|---:|"]  # fmt: skip  # noqa: E501
+    lines = ["| mean function | epsilon | rival | parameters | expected error |", "|---|---:|---|---|---:|"]
     for r in results:
         for name, best in r.best.items():
-            lines.append(
-                f"| {r.world.name} | {r.epsilon:g} | {WAYS[name]} | {best} | {best.error:.4f} |"
-            )
+            lines.append(f"| {r.world.name} | {r.epsilon:g} | {WAYS[name]} | {best} | {best.error:.4f} |")
     return lines
 
 
@@ -398,7 +402,7 @@ def report(results: list[Result], repeats: int, sample: int, source: str) -> lis
         "at (a curve beyond it would be scaled down). All methods have the same.",
         "",
         "**The rivals have an advantage**: their parameters are those of least expected error to "
-        "the *true mean*. *Mirshani* (order=\"paper\": smoothing, then Gaussian noise) and *ICLP* "
+        'the *true mean*. *Mirshani* (order="paper": smoothing, then Gaussian noise) and *ICLP* '
         "(smoothing, then independent Laplace noise in the eigenfunctions; derivation in the "
         "script) know the curves' kernel, with eta = 1 as in the papers' simulations; penalty and "
         "scale, for ICLP also the weights lambda^0.25 to lambda^0.75, are the best. *Penalty in "
@@ -407,8 +411,7 @@ def report(results: list[Result], repeats: int, sample: int, source: str) -> lis
         "eta in 1 to 4 are the best, and ICLP has the best weights there are. *Mercer* has its "
         "defaults and is told nothing. Seeded: not private.",
         "",
-        f"Mean integrated squared error to the true mean, {repeats} data sets, ± its standard "
-        "error:",
+        f"Mean integrated squared error to the true mean, {repeats} data sets, ± its standard error:",
         "",
         *table(results),
         "",
@@ -435,13 +438,11 @@ def report(results: list[Result], repeats: int, sample: int, source: str) -> lis
         *chosen(results),
         "",
         source,
-    ]  # fmt: skip
+    ]
 
 
 def picture(results: list[Result], path: Path) -> None:
-    figure, grid = sheet(
-        len(EPSILONS), len(results) // len(EPSILONS), (12.4, 6.0), sharex=True, sharey="col"
-    )
+    figure, grid = sheet(len(EPSILONS), len(results) // len(EPSILONS), (12.4, 6.0), sharex=True, sharey="col")
     fine = np.linspace(0, 1, 501)
     rows = POLYNOMIALS.rows(fine[:, None])
     for place, r in enumerate(results):
@@ -453,12 +454,15 @@ def picture(results: list[Result], path: Path) -> None:
             ("pure", "pure", "Mercer, pure, default", (0, (2, 1))),
             ("ours", "ours", "Mercer, default", "-"),
         ):
-            axes.plot(fine, rows @ r.shown[way], color=COLOURS[colour], linewidth=1.3, label=label,
-                      linestyle=style)  # fmt: skip
+            axes.plot(
+                fine, rows @ r.shown[way], color=COLOURS[colour], linewidth=1.3, label=label, linestyle=style
+            )
         numbers = ", ".join(f"{r.cells[w].mean:.3f}" for w in ("mirshani", "iclp", "pure", "ours"))
-        titles(axes, r.world.name if r.epsilon == EPSILONS[0] else "",
-               f"epsilon = {r.epsilon:g}, delta = 1e-5 or 0, 1 of {N} curves\n"
-               f"mean squared errors {numbers}")  # fmt: skip
+        titles(
+            axes,
+            r.world.name if r.epsilon == EPSILONS[0] else "",
+            f"epsilon = {r.epsilon:g}, delta = 1e-5 or 0, 1 of {N} curves\nmean squared errors {numbers}",
+        )
         axes.set(xlim=(0, 1))
     for axes in grid[-1]:
         axes.set_xlabel("t (no unit)")

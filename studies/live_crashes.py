@@ -151,9 +151,7 @@ def forked(act: Callable[[], int]) -> int:
 class Asker:
     """A process that asks and writes down, each in a file of its own."""
 
-    def __init__(
-        self, place: str, pools: dict[str, list[Point]], folder: Path, fault: bool
-    ) -> None:
+    def __init__(self, place: str, pools: dict[str, list[Point]], folder: Path, fault: bool) -> None:
         handle, name = tempfile.mkstemp(dir=folder)
         os.close(handle)
         self.notes = Notes(Path(name))
@@ -197,10 +195,11 @@ def run(kind: str, place: str, kills: int, fault: bool, folder: Path) -> tuple[s
         with mercer.live(data, **options, epsilon=1, delta=1e-6, store=place, name=name) as live:
             live.ask([[1.0] * d, [2.0] * d])  # all that is imported late is there before the forks
     pools = {
-        name: [tuple(random.uniform(0, 100) for _ in range(2 if name == "plane" else 1))
-               for _ in range(count)]
+        name: [
+            tuple(random.uniform(0, 100) for _ in range(2 if name == "plane" else 1)) for _ in range(count)
+        ]
         for name, count in POOL.items()
-    }  # fmt: skip
+    }
     told, done, together, wrong = Told(), 0, 0, 0
     askers = [Asker(place, pools, folder, fault) for _ in range(ASKERS)]
     try:
@@ -242,14 +241,14 @@ def last_check(place: str, told: Told, folder: Path) -> int:
     """In a new interpreter."""
     file = folder / "told.json"
     file.write_text(
-        json.dumps(
-            {name: [[*p, v] for p, v in known.items()] for name, known in told.values.items()}
-        )
+        json.dumps({name: [[*p, v] for p, v in known.items()] for name, known in told.values.items()})
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, "--verify", place, str(file)],
-        check=True, stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return int(done.stdout)
 
 

@@ -22,16 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t
 
-__all__ = [
-    "DATA",
-    "Floats",
-    "Split",
-    "draw",
-    "half_width",
-    "peer_logistic",
-    "peer_module",
-    "provenance",
-]
+__all__ = ["DATA", "Floats", "Split", "draw", "half_width", "peer_logistic", "peer_module", "provenance"]
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -214,14 +205,18 @@ def _path() -> Callable[..., Any]:
     return module._logistic_regression_path
 
 
-def peer_logistic(
-    x: Floats, y: Floats, *, epsilon: float, norm: float, strength: float, seed: int
-) -> Floats:
+def peer_logistic(x: Floats, y: Floats, *, epsilon: float, norm: float, strength: float, seed: int) -> Floats:
     """Weights and, last, the intercept of diffprivlib's logistic regression; C = strength."""
     weights, _, _ = _path()(
-        x, y, epsilon, norm, pos_class=1, Cs=[strength], check_input=False,
+        x,
+        y,
+        epsilon,
+        norm,
+        pos_class=1,
+        Cs=[strength],
+        check_input=False,
         random_state=np.random.RandomState(seed),
-    )  # fmt: skip
+    )
     return np.asarray(weights[0])
 
 

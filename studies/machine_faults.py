@@ -47,9 +47,18 @@ def rows(n: int = 61) -> tuple[Floats, Floats]:
 
 def learn(data: Floats, rng: Any, **options: Any) -> Any:
     return mercer.classifier(
-        data[:, :1], data[:, 1], classes=(0, 1), bounds=(0, 1), method="output", penalty=0.05,
-        width=0.05, kernel="linear", **PROMISE, rng=rng, **options,
-    )  # fmt: skip
+        data[:, :1],
+        data[:, 1],
+        classes=(0, 1),
+        bounds=(0, 1),
+        method="output",
+        penalty=0.05,
+        width=0.05,
+        kernel="linear",
+        **PROMISE,
+        rng=rng,
+        **options,
+    )
 
 
 def free_intercept() -> Finding:
@@ -95,9 +104,15 @@ def loose_solver() -> Finding:
 def penalty_from_the_data() -> Finding:
     def faulty(data: Floats, rng: Any) -> Any:
         return mercer.classifier(
-            data[:, :1], data[:, 1], classes=(0, 1), bounds=(0, 1), method="output",
-            penalty=0.05 + 0.1 * float(data[:, 1].mean()), **PROMISE, rng=rng,
-        )  # fmt: skip
+            data[:, :1],
+            data[:, 1],
+            classes=(0, 1),
+            bounds=(0, 1),
+            method="output",
+            penalty=0.05 + 0.1 * float(data[:, 1].mean()),
+            **PROMISE,
+            rng=rng,
+        )
 
     return replayed("a penalty read from the data", faulty, learn, rows())
 
@@ -108,9 +123,15 @@ def classes_from_the_data() -> Finding:
 
     def faulty(data: Floats, rng: Any) -> Any:
         return mercer.classifier(
-            data[:, :1], data[:, 1], classes=np.unique(data[:, 1]), bounds=(0, 1),
-            method="output", penalty=0.05, **PROMISE, rng=rng,
-        )  # fmt: skip
+            data[:, :1],
+            data[:, 1],
+            classes=np.unique(data[:, 1]),
+            bounds=(0, 1),
+            method="output",
+            penalty=0.05,
+            **PROMISE,
+            rng=rng,
+        )
 
     return replayed("classes read from the data", faulty, learn, (one, other))
 
@@ -149,9 +170,13 @@ def little_slope(runs: int, share: float = 0.8) -> Finding:
     with weaker(share):
         bad = bound(13)
     return Finding(
-        f"noise in the objective x {share:g}", "audit", "epsilon 1, delta 0.01",
-        f"epsilon >= {bad:.3f}", f"epsilon >= {good:.3f}", bad > 1 >= good,
-    )  # fmt: skip
+        f"noise in the objective x {share:g}",
+        "audit",
+        "epsilon 1, delta 0.01",
+        f"epsilon >= {bad:.3f}",
+        f"epsilon >= {good:.3f}",
+        bad > 1 >= good,
+    )
 
 
 def main() -> None:
@@ -160,17 +185,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     slope = little_slope(40_000, 0.5) if options.quick else little_slope(1_500_000)
-    found = [
-        free_intercept(), loose_solver(), penalty_from_the_data(), classes_from_the_data(), slope,
-    ]  # fmt: skip
+    found = [free_intercept(), loose_solver(), penalty_from_the_data(), classes_from_the_data(), slope]
     options.out.mkdir(parents=True, exist_ok=True)
     text = (
         "# Planted faults in kernel machines\n\nWays to break a machine's promise, planted on "
         "purpose, and what the checks of this library say\nof them and of Mercer's code. Audits: "
-        "lower bounds on epsilon at confidence 1 - 1e-9.\n\n" + table(found)
+        "lower bounds on epsilon at confidence 1 - 1e-9.\n\n"
+        + table(found)
         + f"\n\nmercer {mercer.__version__}, python {platform.python_version()}, "
         f"numpy {np.__version__}.\n"
-    )  # fmt: skip
+    )
     (options.out / "machine_faults.md").write_text(text, encoding="utf-8")
     print(table(found))
     if not all(f.caught for f in found):

@@ -76,9 +76,8 @@ QUICK = Plan({"cancer": (2, 2), "moons": (2, 2)}, (1.0,), False)
 
 def released(data: Split, epsilon: float, seed: int, **settings: Any) -> Any:
     release = mercer.classifier(
-        data.x, data.y, classes=(0.0, 1.0), bounds=data.bounds, epsilon=epsilon, rng=seed,
-        **settings,
-    )  # fmt: skip
+        data.x, data.y, classes=(0.0, 1.0), bounds=data.bounds, epsilon=epsilon, rng=seed, **settings
+    )
     return release.predict(data.x_test)
 
 
@@ -191,10 +190,18 @@ def percent(values: Floats) -> str:
 
 
 HEADS = [
-    "epsilon", "**Mercer**", "**Mercer, pure**", "logistic", "logistic, pure", "output",
-    "output, pure", "linear", "linear, pure", "diffprivlib, best (C, scaling)",
+    "epsilon",
+    "**Mercer**",
+    "**Mercer, pure**",
+    "logistic",
+    "logistic, pure",
+    "output",
+    "output, pure",
+    "linear",
+    "linear, pure",
+    "diffprivlib, best (C, scaling)",
     "diffprivlib, C = 1",
-]  # fmt: skip
+]
 
 
 def tables(found: dict[Key, Floats], plan: Plan) -> list[str]:
@@ -318,16 +325,10 @@ def report(found: dict[Key, Floats], plan: Plan, source: str) -> list[str]:
 
 
 STYLES: dict[str, tuple[str, dict[str, Any]]] = {
-    "ours delta": (
-        "Mercer (1e-5)",
-        {"color": "#3f78b5", "ls": "--", "marker": "o", "mfc": "white"},
-    ),
+    "ours delta": ("Mercer (1e-5)", {"color": "#3f78b5", "ls": "--", "marker": "o", "mfc": "white"}),
     "ours pure": ("Mercer, pure (0)", {"color": "#0b2440", "marker": "o", "lw": 2}),
     "linear pure": ("linear, pure (0)", {"color": "#777777", "ls": "-.", "marker": "v", "ms": 4}),
-    "output delta": (
-        "output (1e-5)",
-        {"color": "#c05a00", "ls": "--", "marker": "s", "ms": 4},
-    ),
+    "output delta": ("output (1e-5)", {"color": "#c05a00", "ls": "--", "marker": "s", "ms": 4}),
     "peer": ("diffprivlib, best in hindsight (0)", {"color": "#4f7f3f", "ls": ":", "marker": "^"}),
 }
 
@@ -350,10 +351,9 @@ def picture(found: dict[Key, Floats], plan: Plan, path: Path) -> None:
             if kind == "peer" and not plan.peers:
                 continue
             each = [
-                best_peer(found, name, e)[1] if kind == "peer"
-                else found[(name, *kind.split(), e)]  # type: ignore[index]
+                best_peer(found, name, e)[1] if kind == "peer" else found[(name, *kind.split(), e)]  # type: ignore[index]
                 for e in plan.epsilons
-            ]  # fmt: skip
+            ]
             means = [100 * float(v.mean()) for v in each]
             halves = [100 * half_width(v) for v in each]
             axes.errorbar(plan.epsilons, means, halves, label=label, elinewidth=0.8, **style)
@@ -361,8 +361,9 @@ def picture(found: dict[Key, Floats], plan: Plan, path: Path) -> None:
         axes.set_xticks(plan.epsilons, [f"{e:g}" for e in plan.epsilons], minor=False)
         axes.minorticks_off()
         axes.set_title(DATA[name][0], loc="left", fontsize=10, pad=14)
-        axes.text(0, 1.02, "delta in brackets, one row", transform=axes.transAxes, fontsize=7,
-                  color="#555555")  # fmt: skip
+        axes.text(
+            0, 1.02, "delta in brackets, one row", transform=axes.transAxes, fontsize=7, color="#555555"
+        )
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[:, 0]:
         axes.set_ylabel("test accuracy, %")

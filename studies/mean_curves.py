@@ -158,13 +158,7 @@ def draw(panel: Panel, seed: int) -> Draw:
     tau = largest_norm(curves, T)  # as the paper does it: not private, E8
     mean = found.mean(axis=0)
     clean = smoothed(mean, panel.smoothing)
-    fixed = {
-        "grid": T,
-        "bound": tau * (1 + 1e-6),
-        "kernel": panel.kernel,
-        **panel.promise,
-        "insist": True,
-    }
+    fixed = {"grid": T, "bound": tau * (1 + 1e-6), "kernel": panel.kernel, **panel.promise, "insist": True}
     paper_way = {"scale": panel.scale, "eta": 1.0, "penalty": panel.penalty, "order": "paper"}
     exact = mercer.mean_curve(curves, **fixed, **paper_way, rng=seed).coefficients
     ours = mercer.mean_curve(curves, **fixed, rng=seed).coefficients
@@ -181,12 +175,13 @@ def study(panel: Panel, draws: int) -> Errors:
         return rms(np.array([getattr(one, name) - getattr(one, to) for one in every]))
 
     return Errors(
-        panel, shown, float(np.mean([one.tau for one in every])),
+        panel,
+        shown,
+        float(np.mean([one.tau for one in every])),
         (error("smooth", "paper"), error("smooth", "exact")),
-        (error("mean", "smooth"), error("mean", "paper"), error("mean", "exact"),
-         error("mean", "ours")),
+        (error("mean", "smooth"), error("mean", "paper"), error("mean", "exact"), error("mean", "ours")),
         rms(np.array([one.mean for one in every])),
-    )  # fmt: skip
+    )
 
 
 # --- pictures ------------------------------------------------------------------------------------
@@ -206,8 +201,13 @@ def picture(number: int, what: str, found: list[Errors], path: Path) -> None:
         for row, axes in enumerate(grid[:, column]):
             axes.plot(T, shown.curves.T, color=COLOURS["sample"], linewidth=0.6)
             axes.plot([], [], color=COLOURS["sample"], label="simulated curves")
-            axes.plot(fine, table @ shown.smooth, color=COLOURS["mean"], linewidth=2.2,
-                      label="smoothed mean, not private")  # fmt: skip
+            axes.plot(
+                fine,
+                table @ shown.smooth,
+                color=COLOURS["mean"],
+                linewidth=2.2,
+                label="smoothed mean, not private",
+            )
             if row == 0:
                 _line(axes, fine, table @ shown.paper, "paper", "as printed", "-")
                 titles(axes, panel.title, f"{promise}\nrms error {errors.to_mean[1]:.3g}")
@@ -215,10 +215,11 @@ def picture(number: int, what: str, found: list[Errors], path: Path) -> None:
                 _line(axes, fine, table @ shown.exact, "exact", "the same, exact constant", "-")
                 _line(axes, fine, table @ shown.ours, "ours", "Mercer's default", (0, (5, 1)))
                 titles(
-                    axes, "",
+                    axes,
+                    "",
                     f"rms error {errors.to_mean[2]:.3g} with the exact constant\n"
                     f"and {errors.to_mean[3]:.3g} by default",
-                )  # fmt: skip
+                )
             axes.set(xlim=(0, 1), ylim=(-reach, reach))
     for axes in grid[-1]:
         axes.set_xlabel("t (no unit)")
@@ -227,8 +228,7 @@ def picture(number: int, what: str, found: list[Errors], path: Path) -> None:
     figure.suptitle(f"Mirshani 2019, Figure {number}: {what}", x=0.01, ha="left", fontsize=12)
     lines = dict(zip(*grid[0, 0].get_legend_handles_labels()[::-1], strict=True))
     lines |= dict(zip(*grid[1, 0].get_legend_handles_labels()[::-1], strict=True))
-    figure.legend(lines.values(), lines.keys(), ncols=5, loc="lower center", frameon=False,
-                  fontsize=8.5)  # fmt: skip
+    figure.legend(lines.values(), lines.keys(), ncols=5, loc="lower center", frameon=False, fontsize=8.5)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
     save(figure, path, colours=128)
 
@@ -250,9 +250,7 @@ def table(found: dict[int, list[Errors]]) -> list[str]:
     for number, each in found.items():
         for e in each:
             paper, exact = e.to_smooth
-            numbers = [
-                e.tau, paper, exact, exact / paper, *e.to_mean, e.to_mean[3] / e.to_mean[1], e.size,
-            ]  # fmt: skip
+            numbers = [e.tau, paper, exact, exact / paper, *e.to_mean, e.to_mean[3] / e.to_mean[1], e.size]
             cells = " | ".join(f"{v:.3g}" for v in numbers)
             lines.append(f"| {number} | {e.panel.title} | {cells} |")
     return lines
@@ -336,8 +334,7 @@ def _losses(every: list[Errors]) -> list[str]:
     if not lost:
         return []
     names = "; ".join(
-        f"{e.panel.title} (default {e.to_mean[3]:.3g}, exact constant {e.to_mean[2]:.3g})"
-        for e in lost
+        f"{e.panel.title} (default {e.to_mean[3]:.3g}, exact constant {e.to_mean[2]:.3g})" for e in lost
     )
     return [
         "",

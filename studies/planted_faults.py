@@ -77,14 +77,17 @@ def too_little_noise(name: str, share: float = 0.8) -> Finding:
 
     pair = worst_pair(sound, None, epsilon=1.0, delta=delta)
     bad = audit(
-        Weaker(sound, share), (pair.one, pair.two), statistic=pair.statistic,
-        samples=pair.samples, **claim,
-    )  # fmt: skip
+        Weaker(sound, share), (pair.one, pair.two), statistic=pair.statistic, samples=pair.samples, **claim
+    )
     promise = "epsilon 1" + (f", delta {delta:g}" if delta else ", pure")
     return Finding(
-        f"{name}: noise x {share:g}", "audit", promise, f"epsilon >= {bad.audited:.3f}",
-        f"epsilon >= {good.audited:.3f}", not bad.kept and good.kept,
-    )  # fmt: skip
+        f"{name}: noise x {share:g}",
+        "audit",
+        promise,
+        f"epsilon >= {bad.audited:.3f}",
+        f"epsilon >= {good.audited:.3f}",
+        not bad.kept and good.kept,
+    )
 
 
 def one_sided_orbitope(runs: int, degree: int = 8) -> Finding:
@@ -105,9 +108,13 @@ def one_sided_orbitope(runs: int, degree: int = 8) -> Finding:
     )
     good = audit("orbitope", epsilon=1.0, confidence=CONFIDENCE)
     return Finding(
-        f"orbitope: one-sided, Delta = 2/n, m = {degree} (E5)", "audit", "epsilon 1, pure",
-        f"epsilon >= {bad:.3f}", f"epsilon >= {good.audited:.3f}", bad > 1 and good.kept,
-    )  # fmt: skip
+        f"orbitope: one-sided, Delta = 2/n, m = {degree} (E5)",
+        "audit",
+        "epsilon 1, pure",
+        f"epsilon >= {bad:.3f}",
+        f"epsilon >= {good.audited:.3f}",
+        bad > 1 and good.kept,
+    )
 
 
 def gauges(z: Floats) -> Floats:
@@ -123,7 +130,9 @@ def thesis_laplace(runs: int, degree: int = 2, n: int = 50) -> Finding:
     """E6: scale m/(n epsilon), without the bound 2 sqrt2 of each pair of functions."""
     rng = entropy.fresh(None)
     j = np.arange(1, degree + 1)
-    one, two = (np.concatenate([np.cos(2 * np.pi * j * u), np.sin(2 * np.pi * j * u)]) / n for u in (0.125, 0.625))  # fmt: skip  # noqa: E501
+    one, two = (
+        np.concatenate([np.cos(2 * np.pi * j * u), np.sin(2 * np.pi * j * u)]) / n for u in (0.125, 0.625)
+    )
     wrong = degree / n
 
     def bound(scale: float) -> float:
@@ -131,14 +140,16 @@ def thesis_laplace(runs: int, degree: int = 2, n: int = 50) -> Finding:
         ratio = [np.sum(np.abs(y - two) - np.abs(y - one), axis=1) for y in z]
         return epsilon_lower_bound(*ratio, delta=0.0, confidence=CONFIDENCE)
 
-    right = Laplace().calibrate(
-        Sensitivity(2 * math.sqrt(2) * degree / n, "l1"), 2 * degree, epsilon=1.0
-    )
+    right = Laplace().calibrate(Sensitivity(2 * math.sqrt(2) * degree / n, "l1"), 2 * degree, epsilon=1.0)
     bad, good = bound(wrong), bound(right.law.scale)
     return Finding(
-        "Laplace: the thesis' scale (E6)", "audit", "epsilon 1, pure", f"epsilon >= {bad:.3f}",
-        f"epsilon >= {good:.3f}", bad > 1 >= good,
-    )  # fmt: skip
+        "Laplace: the thesis' scale (E6)",
+        "audit",
+        "epsilon 1, pure",
+        f"epsilon >= {bad:.3f}",
+        f"epsilon >= {good:.3f}",
+        bad > 1 >= good,
+    )
 
 
 def classic_at_sixteen(runs: int) -> Finding:
@@ -160,9 +171,13 @@ def classic_at_sixteen(runs: int) -> Finding:
     bad = true_delta(math.sqrt(2 * math.log(2 / delta)) / epsilon)
     good = true_delta(Gaussian().multiplier(1, epsilon=epsilon, delta=delta))
     return Finding(
-        "Gaussian: classic calibration at epsilon 16 (E1)", "audit of mu", "delta 1e-6",
-        f"delta >= {bad:.2g}", f"delta >= {good:.2g}", bad > delta >= good,
-    )  # fmt: skip
+        "Gaussian: classic calibration at epsilon 16 (E1)",
+        "audit of mu",
+        "delta 1e-6",
+        f"delta >= {bad:.2g}",
+        f"delta >= {good:.2g}",
+        bad > delta >= good,
+    )
 
 
 def replayed(
@@ -176,9 +191,7 @@ def replayed(
         said += ["other end"] * (not result.same_end)
         return "; ".join(said)
 
-    return Finding(
-        fault, "replay", "within the bound", words(bad), words(good), not bad.kept and good.kept
-    )
+    return Finding(fault, "replay", "within the bound", words(bad), words(good), not bad.kept and good.kept)
 
 
 def data_dependent_bounds() -> Finding:
@@ -190,7 +203,7 @@ def data_dependent_bounds() -> Finding:
     def sound(data: Floats, rng: Any) -> Any:
         return mercer.density(data, bounds=(0.0, 1.0), epsilon=1, rng=rng)
 
-    return replayed("bounds read from the data", faulty, sound, (np.append(rest, 0.9), np.append(rest, 3.0)))  # fmt: skip  # noqa: E501
+    return replayed("bounds read from the data", faulty, sound, (np.append(rest, 0.9), np.append(rest, 3.0)))
 
 
 def bandwidth_from_the_data() -> Finding:
@@ -204,7 +217,9 @@ def bandwidth_from_the_data() -> Finding:
     def sound(data: Floats, rng: Any) -> Any:
         return mercer.density(data, bounds=(0, 1), bandwidth="rule", epsilon=1, delta=1e-6, rng=rng)
 
-    return replayed("bandwidth read from the data", faulty, sound, (np.append(rest, 0.5), np.append(rest, 1.0)))  # fmt: skip  # noqa: E501
+    return replayed(
+        "bandwidth read from the data", faulty, sound, (np.append(rest, 0.5), np.append(rest, 1.0))
+    )
 
 
 def clipped_likelihood() -> Finding:
@@ -223,9 +238,7 @@ def clipped_likelihood() -> Finding:
         return np.array(out)
 
     def faulty(data: Floats, rng: Any) -> Any:
-        return mercer.select(
-            candidates, scores(data), sensitivity=high - low, epsilon=1, n=5, rng=rng
-        )
+        return mercer.select(candidates, scores(data), sensitivity=high - low, epsilon=1, n=5, rng=rng)
 
     def sound(data: Floats, rng: Any) -> Any:
         from mercer.api.choose import cv_bandwidth
@@ -255,9 +268,13 @@ def floating_sum(rows: int) -> Finding:
     scale = 2.0**36  # whole numbers of 2^-36, towards zero: they add up exactly
     good = moved(lambda data: int(np.sum(np.trunc(data * scale).astype(np.int64))) / scale)
     return Finding(
-        f"a floating-point sum of {rows:,} rows", "replay", "moves by 1 at most",
-        f"moves by 1 + {bad - 1:.2g}", f"moves by 1 + {good - 1:.2g}", bad > 1 >= good,
-    )  # fmt: skip
+        f"a floating-point sum of {rows:,} rows",
+        "replay",
+        "moves by 1 at most",
+        f"moves by 1 + {bad - 1:.2g}",
+        f"moves by 1 + {good - 1:.2g}",
+        bad > 1 >= good,
+    )
 
 
 def repeated_noise() -> Finding:
@@ -286,9 +303,13 @@ def repeated_noise() -> Finding:
 
     bad, good = guess(same), guess(entropy.Secure)
     return Finding(
-        "noise repeated in two releases", "audit", "epsilon 1 for the second",
-        f"epsilon >= {bad:.3f}", f"epsilon >= {good:.3f}", bad > 1 >= good,
-    )  # fmt: skip
+        "noise repeated in two releases",
+        "audit",
+        "epsilon 1 for the second",
+        f"epsilon >= {bad:.3f}",
+        f"epsilon >= {good:.3f}",
+        bad > 1 >= good,
+    )
 
 
 def float_noise(runs: int) -> Finding:
@@ -309,9 +330,13 @@ def float_noise(runs: int) -> Finding:
     ours = [share_of_fine(noise.add(np.full(runs, c), source)) for c in (0.0, 1.0)]
     good = epsilon_lower_bound(*ours, delta=0.0, confidence=CONFIDENCE)
     return Finding(
-        "float noise without the lattice", "audit of low bits", "epsilon 1, pure",
-        f"epsilon >= {bad:.3f}", f"epsilon >= {good:.3f}", bad > 1 >= good,
-    )  # fmt: skip
+        "float noise without the lattice",
+        "audit of low bits",
+        "epsilon 1, pure",
+        f"epsilon >= {bad:.3f}",
+        f"epsilon >= {good:.3f}",
+        bad > 1 >= good,
+    )
 
 
 def faults(quick: bool) -> list[Finding]:
@@ -328,7 +353,7 @@ def faults(quick: bool) -> list[Finding]:
         floating_sum(1 << (21 if quick else 24)),
         repeated_noise(),
         float_noise(runs),
-    ]  # fmt: skip
+    ]
 
 
 def audits(quick: bool) -> str:

@@ -39,12 +39,7 @@ EPSILON, DELTA = 1.0, 1e-6
 SEED = 2013
 WALLS = {"reflect": 1, "periodic": 2}  # and their frequency rate in half turns
 PURE = ("laplace", "l2", "orbitope")
-NAMES = {
-    "laplace": "Laplace",
-    "l2": "l2",
-    "orbitope": "orbitope",
-    "gaussian": f"Gaussian, delta = {DELTA:g}",
-}
+NAMES = {"laplace": "Laplace", "l2": "l2", "orbitope": "orbitope", "gaussian": f"Gaussian, delta = {DELTA:g}"}
 WIDTHS = (0.1, 0.07, 0.05, 0.03, 0.02, 0.01)  # bandwidths of the requirement
 CLAIM = 0.65  # orbitope over Gaussian, at most
 DEGREE = 8  # of E5's example
@@ -90,9 +85,16 @@ def variances(mechanism: str, wall: str, m: int) -> tuple[float, ...]:
     """Noise in the coefficients of frequency 1..m, cosine and sine together, as Mercer adds it."""
     size = m + 1 if wall == "reflect" else 2 * m + 1
     release = mercer.density(
-        np.full(1000, 0.5), bounds=(0, 1), epsilon=EPSILON, bandwidth=0.1, boundary=wall,
-        basis="moments", size=size, mechanism=mechanism, rng=SEED,
-    )  # fmt: skip
+        np.full(1000, 0.5),
+        bounds=(0, 1),
+        epsilon=EPSILON,
+        bandwidth=0.1,
+        boundary=wall,
+        basis="moments",
+        size=size,
+        mechanism=mechanism,
+        rng=SEED,
+    )
     square = release.noise.deviations(size) ** 2 * release.basis.spread * (1000 * EPSILON) ** 2
     sums = np.bincount(release.basis.frequencies[:, 0], square)
     return tuple(float(value) for value in sums[1:])
@@ -107,9 +109,8 @@ def noise(mechanism: str, wall: str, m: int, h: float) -> float:
 def gaussian(wall: str, h: float) -> float:
     """The same of Mercer's Gaussian mechanism, noise added at bandwidth h; constant left out."""
     release = mercer.density(
-        np.full(1000, 0.5), bounds=(0, 1), epsilon=EPSILON, delta=DELTA, bandwidth=h,
-        boundary=wall, rng=SEED,
-    )  # fmt: skip
+        np.full(1000, 0.5), bounds=(0, 1), epsilon=EPSILON, delta=DELTA, bandwidth=h, boundary=wall, rng=SEED
+    )
     basis, sd = release.basis, release.noise.deviations(release.basis.size)
     square = sd**2 * basis.spread * basis.eigenvalues * release.filter**2
     return float(np.sum(square[basis.frequencies[:, 0] != 0])) * (1000 * EPSILON) ** 2
@@ -216,9 +217,7 @@ def curves(plan: Plan) -> Curves:
             against_m[wall, name] = np.array([noise(name, wall, m, h) for m, h in pairs])
         against_m[wall, "gaussian"] = np.array([gaussian(wall, h) for h in widths])
         for mechanism in (None, *NAMES):
-            against_n[wall, mechanism] = [
-                best(mechanism, wall, n, plan.degrees[-1]) for n in plan.sizes
-            ]
+            against_n[wall, mechanism] = [best(mechanism, wall, n, plan.degrees[-1]) for n in plan.sizes]
     return Curves(plan.degrees, plan.sizes, against_m, against_n)
 
 
@@ -515,43 +514,66 @@ def figure_41(path: Path) -> dict[str, tuple[int, float]]:
     """The thesis' two panels, and below them releases by the mechanisms of its chapter."""
     plt = _pyplot()
     sheet = plt.figure(figsize=(10.5, 8.6))
-    grid = sheet.add_gridspec(2, 6, hspace=0.62, wspace=0.75, left=0.06, right=0.985, top=0.87,
-                              bottom=0.125)  # fmt: skip
+    grid = sheet.add_gridspec(2, 6, hspace=0.62, wspace=0.75, left=0.06, right=0.985, top=0.87, bottom=0.125)
     for k, mean in enumerate((0.2, 0.3)):
         axes = sheet.add_subplot(grid[0, 3 * k : 3 * k + 3])
         axes.plot(X, norm.pdf(X, mean, 0.1), color=_GREY, lw=4.5, label="Gaussian kernel")
-        axes.plot(X, periodic_kernel(mean, 0.1, 2 * np.pi**2), color="#0b2440", lw=1.6,
-                  ls=(0, (4, 1.5)), label="periodic, exp(-2π²j²σ²) (E4)")  # fmt: skip
-        axes.plot(X, periodic_kernel(mean, 0.1, 2.0), color="#c05a00", lw=1, ls=":",
-                  label="periodic, exp(-2j²σ²), as printed")  # fmt: skip
+        axes.plot(
+            X,
+            periodic_kernel(mean, 0.1, 2 * np.pi**2),
+            color="#0b2440",
+            lw=1.6,
+            ls=(0, (4, 1.5)),
+            label="periodic, exp(-2π²j²σ²) (E4)",
+        )
+        axes.plot(
+            X,
+            periodic_kernel(mean, 0.1, 2.0),
+            color="#c05a00",
+            lw=1,
+            ls=":",
+            label="periodic, exp(-2j²σ²), as printed",
+        )
         _titles(axes, f"Kernel at {mean:g}, σ = 0.1", "no data, no noise")
         axes.set(xlabel="x (turns)", ylabel="density per turn", xlim=(0, 1), ylim=(-0.3, 8.5))
         if k:
             top = periodic_kernel(mean, 0.1, 2.0).max()
-            axes.legend(frameon=False, fontsize=8, loc="upper right", title_fontsize=8,
-                        title=f"cut at 8.5; the printed one reaches {top:.1f}")  # fmt: skip
+            axes.legend(
+                frameon=False,
+                fontsize=8,
+                loc="upper right",
+                title_fontsize=8,
+                title=f"cut at 8.5; the printed one reaches {top:.1f}",
+            )
     x, table = records(), {}
     clean = np.mean([np.exp(2j * np.pi * np.arange(1, 200) * v) for v in x], axis=0)
     j = np.arange(1, 200)
-    smooth = 1 + 2 * np.real(
-        np.exp(-2j * np.pi * np.outer(X, j)) @ (clean * kept("periodic", 199, H))
-    )
+    smooth = 1 + 2 * np.real(np.exp(-2j * np.pi * np.outer(X, j)) @ (clean * kept("periodic", 199, H)))
     first: Any = None
     for k, name in enumerate(PURE):
         axes = sheet.add_subplot(grid[1, 2 * k : 2 * k + 2], sharey=first)
         first = first or axes
-        release = mercer.density(x, bounds=(0, 1), epsilon=EPSILON, bandwidth=H,
-                                 boundary="periodic", mechanism=name, rng=SEED)  # fmt: skip
+        release = mercer.density(
+            x, bounds=(0, 1), epsilon=EPSILON, bandwidth=H, boundary="periodic", mechanism=name, rng=SEED
+        )
         values = release(X, raw=True)
         reach = 1.96 * release.standard_error(X)
-        axes.fill_between(X, values - reach, values + reach, color="#e3ddd4", lw=0,
-                          label="± 1.96 sd of the noise, at each point")  # fmt: skip
+        axes.fill_between(
+            X,
+            values - reach,
+            values + reach,
+            color="#e3ddd4",
+            lw=0,
+            label="± 1.96 sd of the noise, at each point",
+        )
         axes.plot(X, smooth, color=_GREY, lw=3.5, label="same smoothing, not private")
         axes.plot(X, values, color="#0b2440", lw=1.4, ls=(0, (4, 1.5)), label="released")
         error = release.accuracy.integrated
-        _titles(axes, f"{NAMES[name].capitalize() if name != 'l2' else 'l2'}, m = "
-                f"{release.basis.degree}", f"epsilon = {EPSILON:g}, pure, one row of {ROWS}; "
-                f"seeded\nexpected squared error {error:.2g}")  # fmt: skip
+        _titles(
+            axes,
+            f"{NAMES[name].capitalize() if name != 'l2' else 'l2'}, m = {release.basis.degree}",
+            f"epsilon = {EPSILON:g}, pure, one row of {ROWS}; seeded\nexpected squared error {error:.2g}",
+        )
         axes.axhline(0, color="#888888", lw=0.6)
         axes.set(xlabel="x (turns)", xlim=(0, 1))
         if k == 0:
@@ -559,8 +581,11 @@ def figure_41(path: Path) -> dict[str, tuple[int, float]]:
         table[name] = (release.basis.degree, error)
     sheet.suptitle(
         "Thesis, Figure 4.1 (above), and releases of a periodic density by the mechanisms of its "
-        f"chapter,\ncorrected (below; bandwidth {H:g} turns)", x=0.01, ha="left", fontsize=12,
-    )  # fmt: skip
+        f"chapter,\ncorrected (below; bandwidth {H:g} turns)",
+        x=0.01,
+        ha="left",
+        fontsize=12,
+    )
     handles, labels = first.get_legend_handles_labels()
     sheet.legend(handles, labels, ncols=3, loc="lower center", frameon=False, fontsize=9)
     sheet.savefig(path, dpi=100)
@@ -568,9 +593,7 @@ def figure_41(path: Path) -> dict[str, tuple[int, float]]:
     return table
 
 
-def picture(
-    found: Curves, cut: list[Ratio], needs: list[Ratio], attacks: list[Audit], path: Path
-) -> None:
+def picture(found: Curves, cut: list[Ratio], needs: list[Ratio], attacks: list[Audit], path: Path) -> None:
     plt = _pyplot()
     sheet, panels = plt.subplots(3, 2, figsize=(10, 12.6))
     for axes, wall in zip(panels[0], WALLS, strict=True):
@@ -580,12 +603,21 @@ def picture(
         low = found.against_m[wall, "orbitope"][0] * 0.45
         for power, text in ((2, "m²"), (3, "m³")):
             axes.plot(m, low * (m / m[0]) ** power, color=_GREY, lw=1)
-            axes.annotate(text, (m[-1], low * (m[-1] / m[0]) ** power), color=_SMALL, fontsize=9,
-                          xytext=(4, -3), textcoords="offset points")  # fmt: skip
-        axes.set(xscale="log", yscale="log", xlabel="m, highest frequency released",
-                 ylabel="integrated squared error of the noise")  # fmt: skip
-        _titles(axes, f"Against m, {wall}", "n epsilon = 1, one row; smoothed so that frequency m "
-                "keeps 1 %")  # fmt: skip
+            axes.annotate(
+                text,
+                (m[-1], low * (m[-1] / m[0]) ** power),
+                color=_SMALL,
+                fontsize=9,
+                xytext=(4, -3),
+                textcoords="offset points",
+            )
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="m, highest frequency released",
+            ylabel="integrated squared error of the noise",
+        )
+        _titles(axes, f"Against m, {wall}", "n epsilon = 1, one row; smoothed so that frequency m keeps 1 %")
         axes.legend(frameon=False, fontsize=8, loc="upper left")
     for axes, wall in zip(panels[1], WALLS, strict=True):
         n = np.array(found.sizes)
@@ -594,10 +626,17 @@ def picture(
         for name, style in STYLES.items():
             privacy = [b.privacy for b in found.against_n[wall, name]]
             axes.plot(n, privacy, label=NAMES[name], **style)
-        axes.set(xscale="log", yscale="log", xlabel="n, number of rows",
-                 ylabel="integrated squared error of the noise")  # fmt: skip
-        _titles(axes, f"Against n at the best m, {wall}", f"epsilon = {EPSILON:g}, one row; a "
-                "reference density with a kink")  # fmt: skip
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="n, number of rows",
+            ylabel="integrated squared error of the noise",
+        )
+        _titles(
+            axes,
+            f"Against n at the best m, {wall}",
+            f"epsilon = {EPSILON:g}, one row; a reference density with a kink",
+        )
         axes.legend(frameon=False, fontsize=8, loc="lower left")
     _ratio_panel(panels[2][0], cut, needs)
     _audit_panel(panels[2][1], attacks)
@@ -609,8 +648,14 @@ def picture(
 def _ratio_panel(axes: Any, cut: list[Ratio], needs: list[Ratio]) -> None:
     api = np.array([[r.ratios[1] for r in needs if r.h == h] for h in WIDTHS])
     sizes = sorted({r.n for r in needs})
-    axes.fill_between(WIDTHS, api.min(axis=1), api.max(axis=1), color="#e3ddd4", lw=0,
-                      label=f"API, n = {sizes[0]:,} to {sizes[-1]:,}, over Mercer's")  # fmt: skip
+    axes.fill_between(
+        WIDTHS,
+        api.min(axis=1),
+        api.max(axis=1),
+        color="#e3ddd4",
+        lw=0,
+        label=f"API, n = {sizes[0]:,} to {sizes[-1]:,}, over Mercer's",
+    )
     lines = {
         "reflect, over the Gaussian on the line": ("reflect", 0, "#c05a00", "--", "s"),
         "reflect, over Mercer's Gaussian": ("reflect", 1, "#0b2440", "-", "o"),
@@ -619,16 +664,30 @@ def _ratio_panel(axes: Any, cut: list[Ratio], needs: list[Ratio]) -> None:
     }
     for label, (wall, k, color, dash, marker) in lines.items():
         some = [r for r in cut if r.wall == wall]
-        axes.plot([r.h for r in some], [r.ratios[k] for r in some], color=color, ls=dash,
-                  marker=marker, ms=5, label=label)  # fmt: skip
+        axes.plot(
+            [r.h for r in some],
+            [r.ratios[k] for r in some],
+            color=color,
+            ls=dash,
+            marker=marker,
+            ms=5,
+            label=label,
+        )
     axes.axhline(CLAIM, color=_SMALL, lw=1)
     axes.text(WIDTHS[0], CLAIM + 0.01, f"{CLAIM:g}: at most", fontsize=8, ha="right")
-    axes.set(xscale="log", ylim=(0, 0.9), xlabel="bandwidth h (share of the bounds)",
-             ylabel="squared error, orbitope / Gaussian")  # fmt: skip
+    axes.set(
+        xscale="log",
+        ylim=(0, 0.9),
+        xlabel="bandwidth h (share of the bounds)",
+        ylabel="squared error, orbitope / Gaussian",
+    )
     axes.set_xticks(WIDTHS, [f"{h:g}" for h in WIDTHS])
     axes.minorticks_off()
-    _titles(axes, "Orbitope over Gaussian", f"pure against delta = {DELTA:g}, epsilon = "
-            f"{EPSILON:g}, one row; lines: M11's m")  # fmt: skip
+    _titles(
+        axes,
+        "Orbitope over Gaussian",
+        f"pure against delta = {DELTA:g}, epsilon = {EPSILON:g}, one row; lines: M11's m",
+    )
     axes.legend(frameon=False, fontsize=8, loc="lower left")
 
 
@@ -637,16 +696,28 @@ def _audit_panel(axes: Any, attacks: list[Audit]) -> None:
     for attack, color, dash in zip(attacks, ("#c05a00", "#0b2440"), ("--", "-"), strict=True):
         one, two = (np.array([np.mean(s > v) for v in t]) for s in (attack.under, attack.other))
         enough = two * attack.other.size >= 20
-        axes.plot(t[enough], np.log(one[enough] / two[enough]), color=color, ls=dash, lw=1.8,
-                  label=f"{attack.name}:\naudited epsilon ≥ {attack.bound:.2f}")  # fmt: skip
+        axes.plot(
+            t[enough],
+            np.log(one[enough] / two[enough]),
+            color=color,
+            ls=dash,
+            lw=1.8,
+            label=f"{attack.name}:\naudited epsilon ≥ {attack.bound:.2f}",
+        )
     top = (DEGREE + 1) / 2 * EPSILON
     for level, text in ((EPSILON, "promised"), (top, "supremum, (m + 1)/2 epsilon")):
         axes.axhline(level, color=_GREY, lw=1)
         axes.text(-4.6, level + 0.06, text, fontsize=8, color=_SMALL)
-    axes.set(ylim=(-0.1, 5.4), xlabel="threshold t of the attacker's statistic",
-             ylabel="log of P(above t | 0) / P(above t | 1/9)")  # fmt: skip
-    _titles(axes, f"What an attacker sees, m = {DEGREE} (E5)", f"epsilon = {EPSILON:g} promised, "
-            f"pure, one row; {attacks[0].under.size:,} seeded outputs each")  # fmt: skip
+    axes.set(
+        ylim=(-0.1, 5.4),
+        xlabel="threshold t of the attacker's statistic",
+        ylabel="log of P(above t | 0) / P(above t | 1/9)",
+    )
+    _titles(
+        axes,
+        f"What an attacker sees, m = {DEGREE} (E5)",
+        f"epsilon = {EPSILON:g} promised, pure, one row; {attacks[0].under.size:,} seeded outputs each",
+    )
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(0, 0.55))
 
 
@@ -666,8 +737,14 @@ def _titles(axes: Any, title: str, small: str) -> None:
 # --- the page ------------------------------------------------------------------------------------
 
 
-def report(plan: Plan, found: Curves, cut: list[Ratio], needs: list[Ratio], attacks: list[Audit],
-           shown: dict[str, tuple[int, float]]) -> list[str]:  # fmt: skip
+def report(
+    plan: Plan,
+    found: Curves,
+    cut: list[Ratio],
+    needs: list[Ratio],
+    attacks: list[Audit],
+    shown: dict[str, tuple[int, float]],
+) -> list[str]:
     drawn = "; ".join(f"{NAMES[k]} m = {m}, {error:.3g}" for k, (m, error) in shown.items())
     return [
         "# Pure mechanisms in one column",
@@ -684,7 +761,7 @@ def report(plan: Plan, found: Curves, cut: list[Ratio], needs: list[Ratio], atta
         "The thesis' figure shows kernels only: the Gaussian kernel with σ = 0.1 at 0.2 and 0.3 "
         "and its periodic form, which comes back in at the other side (above). The chapter draws "
         f"no release; below, {ROWS} synthetic rows round a circle, released by its mechanisms by "
-        f"`mercer.density(..., boundary=\"periodic\", bandwidth={H:g}, mechanism=...)`. Expected "
+        f'`mercer.density(..., boundary="periodic", bandwidth={H:g}, mechanism=...)`. Expected '
         f"squared error (`accuracy.integrated`): {drawn}. Corrected:",
         "",
         "- E4: eigenvalues exp(-2 π² j² σ²). As printed, without π², the kernel is π times too "
@@ -747,7 +824,7 @@ def report(plan: Plan, found: Curves, cut: list[Ratio], needs: list[Ratio], atta
         *broken(attacks),
         "",
         _source(),
-    ]  # fmt: skip
+    ]
 
 
 def _source() -> str:

@@ -60,9 +60,13 @@ def trial(n: int, cells: int, world: str, method: str, seed: int) -> dict[str, f
     rng = np.random.default_rng([n, cells, seed])
     rows = table(n, cells, world, rng)
     asked: dict[str, Any] = {
-        "bins": range(cells), "epsilon": EPSILON, "columns": "x", "counts": "count", "rng": rng,
+        "bins": range(cells),
+        "epsilon": EPSILON,
+        "columns": "x",
+        "counts": "count",
+        "rng": rng,
         "insist": True,
-    }  # fmt: skip
+    }
     if method == "random":
         release = mercer.random_histogram(rows, gamma=GAMMA, weaker_promise=True, **asked)
         assert isinstance(release.privacy, RandomStatement)
@@ -91,10 +95,7 @@ def main() -> None:
     options.out.mkdir(exist_ok=True, parents=True)
     runs = 3 if options.quick else 100
     cells, sizes = (CELLS[:3], SIZES[:3]) if options.quick else (CELLS, SIZES)
-    sweeps = {
-        "cells": [((N, p), p) for p in cells],
-        "records": [((n, P), n) for n in sizes],
-    }
+    sweeps = {"cells": [((N, p), p) for p in cells], "records": [((n, P), n) for n in sizes]}
     figure, panels = sheet(2, 2, (10.0, 7.4), layout="constrained")
     lines: list[str] = []
     for row, (world, words) in enumerate(WORLDS.items()):
@@ -141,9 +142,12 @@ def means(runs: int, n: int) -> list[str]:
     gamma, pairs = check_gamma(GAMMA), pairs_of(n, simulation(n))
     ranks = pair_rank(n // 2, gamma), asymptotic_rank(n, n // 2, gamma)
     assert None not in ranks
-    lines = ["## Mean of a column without bounds", "",
-             "| records | n | exact: fails | scale | asymptotic: fails | scale |",
-             "|" + "---|" * 6]  # fmt: skip
+    lines = [
+        "## Mean of a column without bounds",
+        "",
+        "| records | n | exact: fails | scale | asymptotic: fails | scale |",
+        "|" + "---|" * 6,
+    ]
     for name, draw_from in DRAWS.items():
         rng = np.random.default_rng([7, n])
         failed, scales = np.zeros(2), np.zeros(2)
@@ -155,35 +159,50 @@ def means(runs: int, n: int) -> list[str]:
             moved = abs(data[0] - data[n])
             for k, rank in enumerate(ranks):
                 one, two = (float(c[rank - 1]) for c in changes)
-                near = one == two if k == 0 else abs(np.log(one / two)) <= n**-0.5 if one * two else one == two  # fmt: skip  # noqa: E501
+                near = (
+                    one == two if k == 0 else abs(np.log(one / two)) <= n**-0.5 if one * two else one == two
+                )
                 failed[k] += not near or moved > one
                 scales[k] += (1 + k) * one / EPSILON / runs
-        lines.append(f"| {name} | {n:,} | {failed[0] / runs:.4f} | {scales[0]:.3g} "
-                     f"| {failed[1] / runs:.4f} | {scales[1]:.3g} |")  # fmt: skip
+        lines.append(
+            f"| {name} | {n:,} | {failed[0] / runs:.4f} | {scales[0]:.3g} "
+            f"| {failed[1] / runs:.4f} | {scales[1]:.3g} |"
+        )
     return [*lines, ""]
 
 
 def write(lines: list[str], runs: int, path: Path) -> None:
     """The table."""
-    path.write_text("\n".join([
-        "# A sparse histogram under the weaker promise", "",
-        f"Thesis, Figure 5.1. Mean l1 error of all counts over {runs} releases with its 95 % "
-        f"interval, and in brackets the part of the {RARE} rare cells; epsilon = {EPSILON:g}, "
-        f"gamma = {GAMMA}. Releases are mercer.histogram, mercer.random_histogram and "
-        "mercer.histogram(sparse=True), counts below zero set to zero.", "",
-        "Random DP has an error of the occupied cells only, until 2p > gamma n: there no cell can "
-        "be exact and it is noise in every cell. The threshold of Chapter 2 has half as much error "
-        "again where the occupied cells are large (a few empty ones pass it), but under "
-        "differential privacy and at every p; where some hold one to three records it hides those, "
-        "and its error is larger by what they hold: the few people in them are what random DP "
-        "shows. The thesis' own verdict is that Chapter 2 obviates Chapter 5.", "",
-        "For the mean of a column without bounds the last table counts over draws of 8000 records "
-        f"how often the promise fails; at most {GAMMA} is allowed. Exact: the quantile differs or "
-        "does not cover the change. Asymptotic (thesis, 5.3): its logarithm differs by more than "
-        "n^(-1/2), or it does not cover. The scale is that of the noise, times n.", "",
-        *lines, "![Mean l1 error against cells and records](thesis-figure51.png)", "",
-        provenance("pandas"), "",
-    ]))  # fmt: skip
+    path.write_text(
+        "\n".join(
+            [
+                "# A sparse histogram under the weaker promise",
+                "",
+                f"Thesis, Figure 5.1. Mean l1 error of all counts over {runs} releases with its 95 % "
+                f"interval, and in brackets the part of the {RARE} rare cells; epsilon = {EPSILON:g}, "
+                f"gamma = {GAMMA}. Releases are mercer.histogram, mercer.random_histogram and "
+                "mercer.histogram(sparse=True), counts below zero set to zero.",
+                "",
+                "Random DP has an error of the occupied cells only, until 2p > gamma n: there no cell can "
+                "be exact and it is noise in every cell. The threshold of Chapter 2 has half as much error "
+                "again where the occupied cells are large (a few empty ones pass it), but under "
+                "differential privacy and at every p; where some hold one to three records it hides those, "
+                "and its error is larger by what they hold: the few people in them are what random DP "
+                "shows. The thesis' own verdict is that Chapter 2 obviates Chapter 5.",
+                "",
+                "For the mean of a column without bounds the last table counts over draws of 8000 records "
+                f"how often the promise fails; at most {GAMMA} is allowed. Exact: the quantile differs or "
+                "does not cover the change. Asymptotic (thesis, 5.3): its logarithm differs by more than "
+                "n^(-1/2), or it does not cover. The scale is that of the noise, times n.",
+                "",
+                *lines,
+                "![Mean l1 error against cells and records](thesis-figure51.png)",
+                "",
+                provenance("pandas"),
+                "",
+            ]
+        )
+    )
 
 
 if __name__ == "__main__":

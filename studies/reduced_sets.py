@@ -99,9 +99,7 @@ def main() -> None:
             noisy = mean + sd * rng.standard_normal(len(mean))
             for size in sizes:
                 start = time.perf_counter()
-                found = reduce(
-                    noisy, waves, space_of(setting), size=size, noise=sd, device=options.device
-                )
+                found = reduce(noisy, waves, space_of(setting), size=size, noise=sd, device=options.device)
                 seconds = time.perf_counter() - start
                 mine = distance(setting, found.codes, found.weights)
                 paper = given.get((dimension, size, epsilon), math.nan)

@@ -154,9 +154,7 @@ def releases(store: str) -> None:
     rows = rng.normal(50, 15, (5000, 2))
     shared = {"epsilon": 1, "delta": 1e-6, "store": store}
     for name, kernel in (("line", "exponential"), ("curve", "matern52")):
-        mercer.live(
-            rows[:, 0], bounds=(0, 100), bandwidth=5, kernel=kernel, name=name, **shared
-        ).close()
+        mercer.live(rows[:, 0], bounds=(0, 100), bandwidth=5, kernel=kernel, name=name, **shared).close()
     mercer.live(
         rows, bounds=[(0, 100)] * 2, bandwidth=12, kernel="exponential", name="plane", **shared
     ).close()
@@ -165,9 +163,7 @@ def releases(store: str) -> None:
 def storm(arguments: list[str], kills: int, fault: bool) -> Log:
     server, log, stop = Server(arguments, fault), Log(), threading.Event()
     server.start()
-    clients = [
-        threading.Thread(target=client, args=(server.port, log, stop)) for _ in range(CLIENTS)
-    ]
+    clients = [threading.Thread(target=client, args=(server.port, log, stop)) for _ in range(CLIENTS)]
     for thread in clients:
         thread.start()
     try:
@@ -187,9 +183,7 @@ def storm(arguments: list[str], kills: int, fault: bool) -> Log:
         again = [list(point) for seen, point in log.seen if seen == name]
         for start in range(0, len(again), AT_ONCE):
             some = again[start : start + AT_ONCE]
-            status, reply = call(
-                server.port, "POST", f"/api/releases/{name}/values", {"points": some}
-            )
+            status, reply = call(server.port, "POST", f"/api/releases/{name}/values", {"points": some})
             if status != 200:
                 raise SystemExit(f"answered points were refused with {status}")
             log.note(name, some, reply["values"])  # type: ignore[arg-type]

@@ -84,9 +84,7 @@ def coded(
 
 def drawn(codes: Ints, bins: list[Bins], domain: Domain, rng: np.random.Generator) -> pd.DataFrame:
     """Rows from their bins."""
-    columns = {
-        name: b.draw(codes[:, j], rng) for j, (name, b) in enumerate(zip(domain, bins, strict=True))
-    }
+    columns = {name: b.draw(codes[:, j], rng) for j, (name, b) in enumerate(zip(domain, bins, strict=True))}
     return pd.DataFrame(columns)
 
 

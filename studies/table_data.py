@@ -57,10 +57,23 @@ class Table:
 
 YES = [0, 1]
 ACTIVITIES = (  # probable meaning of the sixteen positions, in the order of the file
-    "eating", "bed", "inside", "dressing", "bathing", "toilet", "heavy_housework",
-    "light_housework", "laundry", "cooking", "shopping", "outside", "travelling", "money",
-    "medicine", "telephone",
-)  # fmt: skip
+    "eating",
+    "bed",
+    "inside",
+    "dressing",
+    "bathing",
+    "toilet",
+    "heavy_housework",
+    "light_housework",
+    "laundry",
+    "cooking",
+    "shopping",
+    "outside",
+    "travelling",
+    "money",
+    "medicine",
+    "telephone",
+)
 
 SPECS = {
     "california": Spec(
@@ -148,9 +161,7 @@ def stand_in(name: str, rows: int = 2000, seed: int = 0) -> Table:
     for column, values in spec.domain.items():
         unit = 1 / (1 + np.exp(-(1.5 * hidden + rng.normal(size=rows))))
         if isinstance(values, list):
-            columns[column] = np.array(values)[
-                np.minimum(unit * len(values), len(values) - 1e-9).astype(int)
-            ]
+            columns[column] = np.array(values)[np.minimum(unit * len(values), len(values) - 1e-9).astype(int)]
         elif isinstance(values, range):
             columns[column] = np.array(values)[(unit * (len(values) - 1)).round().astype(int)]
         else:

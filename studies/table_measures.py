@@ -39,9 +39,7 @@ KINDS = {  # what `measures` returns, in words; True where more is better
 }
 
 
-def measures(
-    name: str, synthetic: pd.DataFrame, weights: Any, test: pd.DataFrame
-) -> dict[str, float]:
+def measures(name: str, synthetic: pd.DataFrame, weights: Any, test: pd.DataFrame) -> dict[str, float]:
     """All of them, by the names in KINDS; `weights` are non-negative, or None for equal ones."""
     spec = SPECS[name]
     share = _shares(synthetic, weights)
@@ -62,15 +60,12 @@ def _shares(synthetic: pd.DataFrame, weights: Any) -> Floats:
     given = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     if given.shape != (n,) or not np.all(given >= 0) or not 0 < given.sum() < np.inf:
         raise ValueError(
-            f"weights must be {n} non-negative numbers, not all 0, got shape {given.shape}; "
-            "clip them first"
+            f"weights must be {n} non-negative numbers, not all 0, got shape {given.shape}; clip them first"
         )
     return given / given.sum()
 
 
-def marginals(
-    domain: Domain, rows: pd.DataFrame, share: Floats, test: pd.DataFrame, columns: int
-) -> float:
+def marginals(domain: Domain, rows: pd.DataFrame, share: Floats, test: pd.DataFrame, columns: int) -> float:
     """Total variation between tables of one or two columns, the mean over all of them."""
     bins, codes = coded(rows, domain, BINS[columns])
     real = coded(test, domain, BINS[columns])[1]
@@ -79,9 +74,7 @@ def marginals(
     for chosen in combinations(range(len(bins)), columns):
         sizes = [bins[j].size for j in chosen]
         tables = [
-            np.bincount(
-                np.ravel_multi_index([c[:, j] for j in chosen], sizes), w, int(np.prod(sizes))
-            )
+            np.bincount(np.ravel_multi_index([c[:, j] for j in chosen], sizes), w, int(np.prod(sizes)))
             for c, w in ((codes, share), (real, even))
         ]
         found.append(np.abs(tables[0] - tables[1]).sum() / 2)
@@ -131,9 +124,7 @@ def _numbers(frame: pd.DataFrame, domain: Domain) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def waves(
-    domain: Domain, rows: pd.DataFrame, share: Floats, test: pd.DataFrame
-) -> dict[str, float]:
+def waves(domain: Domain, rows: pd.DataFrame, share: Floats, test: pd.DataFrame) -> dict[str, float]:
     """Errors of expectations of smooth functions of the columns, standardised by the test rows.
 
     Waves cos(w'x) and sin(w'x), w normal with standard deviation 1 / (scale sqrt(2 d)), and the
@@ -226,9 +217,7 @@ def _product(x: Any, v: Floats, y: Any, w: Floats) -> float:
 # --- classifiers trained on synthetic rows, tested on real ones ----------------------------------
 
 
-def _classified(
-    name: str, rows: pd.DataFrame, share: Floats, test: pd.DataFrame
-) -> dict[str, float]:
+def _classified(name: str, rows: pd.DataFrame, share: Floats, test: pd.DataFrame) -> dict[str, float]:
     from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import roc_auc_score

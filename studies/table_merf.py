@@ -245,9 +245,7 @@ class Generator:
         *inputs, soft = inputs
         back = slope.copy()
         k = len(self.layout.numbers)
-        back[:, :k] *= ((soft[:, :k] > 0) | (back[:, :k] < 0)) & (
-            (soft[:, :k] < 1) | (back[:, :k] > 0)
-        )
+        back[:, :k] *= ((soft[:, :k] > 0) | (back[:, :k] < 0)) & ((soft[:, :k] < 1) | (back[:, :k] > 0))
         for _, where in self.layout.loose:
             part = slope[:, where] * np.float32(CORNER)
             inner = (part * soft[:, where]).sum(axis=1, keepdims=True)
@@ -259,12 +257,7 @@ class Generator:
         return found
 
     def learn(
-        self,
-        mean: Floats,
-        shares: Floats,
-        waves: Singles,
-        settings: Settings,
-        rng: np.random.Generator,
+        self, mean: Floats, shares: Floats, waves: Singles, settings: Settings, rng: np.random.Generator
     ) -> None:
         """Adam on the squared distance between the generator's mean vector and `mean`.
 
@@ -297,9 +290,7 @@ def _slope(points: Singles, goal: Singles, size: Singles, waves: Singles) -> Sin
     cells, f = goal.shape[0], waves.shape[1]
     cosines, sines = (v.reshape(2, cells, -1, f) for v in _features(points, waves))
     each = cosines.shape[2]
-    errors = [
-        size * v.mean(axis=2) - part for v, part in ((cosines, goal[:, :f]), (sines, goal[:, f:]))
-    ]
+    errors = [size * v.mean(axis=2) - part for v, part in ((cosines, goal[:, :f]), (sines, goal[:, f:]))]
     other = [(e[::-1] * (size / each))[:, :, None, :] for e in errors]
     slope = sines * -other[0] + cosines * other[1]
     return slope.reshape(-1, f) @ waves.T

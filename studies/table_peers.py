@@ -39,9 +39,8 @@ COLUMNS = 0.2  # of rho: noisy columns, from which its bins are chosen
 
 
 def ours(
-    frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int,
-    size: int | None = None,
-) -> tuple[pd.DataFrame, Floats | None]:  # fmt: skip
+    frame: pd.DataFrame, domain: Domain, *, epsilon: float, delta: float, seed: int, size: int | None = None
+) -> tuple[pd.DataFrame, Floats | None]:
     """Mercer's, with all choices as they are by default."""
     import mercer
 
@@ -100,9 +99,11 @@ def smartnoise(
         program = "import table_smartnoise; table_smartnoise.main()"
         done = subprocess.run(
             [python, "-W", "ignore", "-c", program, folder],
-            cwd=Path(__file__).parent, capture_output=True, text=True,
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
-        )  # fmt: skip
+        )
         if done.returncode:
             end = f"{done.returncode}: {done.stderr[-2000:]}"
             raise RuntimeError(f"smartnoise-synth ended with {end}")

@@ -45,11 +45,7 @@ def main() -> None:
     transformer.fit(pd.DataFrame(every))  # all levels that are declared, not those that occur
     model = Synthesizer.create(task["kind"], epsilon=task["epsilon"], delta=task["delta"])
     order = [f"col{j}" for j in range(len(columns))]  # its own names
-    model.compress_domain = lambda data, log: (
-        data,
-        log,
-        lambda drawn: SimpleNamespace(df=drawn.df[order]),
-    )
+    model.compress_domain = lambda data, log: (data, log, lambda drawn: SimpleNamespace(df=drawn.df[order]))
     model.fit(pd.DataFrame(codes, columns=columns), transformer=transformer)
     draw = MarkovRandomField.synthetic_data
     MarkovRandomField.synthetic_data = partial(draw, model.synthesizer, method="sample")

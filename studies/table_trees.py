@@ -114,12 +114,7 @@ class Cut:
 
     @classmethod
     def of(
-        cls,
-        frame: pd.DataFrame,
-        domain: Domain,
-        sd_one: float,
-        sd_two: float,
-        rng: np.random.Generator,
+        cls, frame: pd.DataFrame, domain: Domain, sd_one: float, sd_two: float, rng: np.random.Generator
     ) -> tuple[Cut, Ints]:
         """With noise of `sd_one` on columns; `sd_two`, that of pairs, says how many groups.
 
@@ -176,12 +171,7 @@ def _pair(codes: Ints, sizes: list[int], edge: Edge) -> Floats:
 
 
 def _chosen(
-    codes: Ints,
-    sizes: list[int],
-    columns: list[Measured],
-    reach: float,
-    sd: float,
-    rng: np.random.Generator,
+    codes: Ints, sizes: list[int], columns: list[Measured], reach: float, sd: float, rng: np.random.Generator
 ) -> list[Edge]:
     """Pairs of a spanning tree, an exponential mechanism of epsilon `reach` for each.
 
@@ -233,9 +223,7 @@ class Tree:
         slope in the marginals; it is taken when the loss falls by half of what the slope promises.
         """
         order = _downwards(edges)
-        tree = cls(
-            [np.zeros(s) for s in sizes], {(i, j): np.zeros((sizes[i], sizes[j])) for i, j in order}
-        )
+        tree = cls([np.zeros(s) for s in sizes], {(i, j): np.zeros((sizes[i], sizes[j])) for i, j in order})
         goals = {}
         for m in measured:
             turn = len(m.columns) == 2 and m.columns not in tree.links

@@ -40,9 +40,7 @@ class Plan:
     names: tuple[str, ...] = tuple(SPECS)
     epsilons: tuple[float, ...] = EPSILONS
     repeats: int = 5
-    seeds: dict[str, int] = field(
-        default_factory=lambda: dict.fromkeys(("mst", "aim", "aim-own"), 2)
-    )
+    seeds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("mst", "aim", "aim-own"), 2))
     rows: int = 0  # of drawn stand-ins; 0 for the files
     data: str | None = None
 
@@ -67,9 +65,7 @@ def key(name: str, method: str, epsilon: float) -> str:
 def trial(data: Table, synthesise: Any, epsilon: float, seed: int) -> dict[str, float]:
     """One method on one table: same arguments, same numbers, but for the seconds."""
     start = time.perf_counter()
-    frame, weights = synthesise(
-        data.train, data.spec.domain, epsilon=epsilon, delta=DELTA, seed=seed
-    )
+    frame, weights = synthesise(data.train, data.spec.domain, epsilon=epsilon, delta=DELTA, seed=seed)
     seconds = time.perf_counter() - start
     return {**measures(data.name, frame, weights, data.test), "seconds": seconds}
 
@@ -229,9 +225,14 @@ def picture(found: Found, plan: Plan, path: Path) -> None:
                 x = [e for e in plan.epsilons if key(name, method, e) in found]
                 each = [np.array(found[key(name, method, e)][kind]) for e in x]
                 axes.errorbar(
-                    x, [v.mean() for v in each], [half_width(v) for v in each], label=label,
-                    ms=4, elinewidth=0.8, **STYLES[method],
-                )  # fmt: skip
+                    x,
+                    [v.mean() for v in each],
+                    [half_width(v) for v in each],
+                    label=label,
+                    ms=4,
+                    elinewidth=0.8,
+                    **STYLES[method],
+                )
             axes.set_xscale("log")
             axes.set_xticks(plan.epsilons, [f"{e:g}" for e in plan.epsilons], minor=False)
             axes.minorticks_off()
@@ -241,8 +242,9 @@ def picture(found: Found, plan: Plan, path: Path) -> None:
             axes.tick_params(which="both", labelsize=7)
             axes.spines[["top", "right"]].set_visible(False)
         row[0].set_title(SPECS[name].title, loc="left", fontsize=10, pad=14)
-        row[0].text(0, 1.03, f"delta = {DELTA:g}, one row", transform=row[0].transAxes, fontsize=7,
-                    color="#555555")  # fmt: skip
+        row[0].text(
+            0, 1.03, f"delta = {DELTA:g}, one row", transform=row[0].transAxes, fontsize=7, color="#555555"
+        )
     for axes in grid[-1]:
         axes.set_xlabel("epsilon")
     handles, labels = grid[0, 0].get_legend_handles_labels()

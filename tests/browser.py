@@ -16,11 +16,20 @@ from tests.serving import serving as threaded
 
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
 FLAGS = (
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--disable-extensions", "--disable-default-apps",
-    "--force-device-scale-factor=1", "--hide-scrollbars",
-)  # fmt: skip
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--force-device-scale-factor=1",
+    "--hide-scrollbars",
+)
 PATIENCE = 30  # seconds, for a machine under load; nothing waits so long when all is well
 
 
@@ -71,8 +80,13 @@ class Browser:
         return self.driver.execute_cdp_cmd(command, fields)
 
     def size(self, width: int, height: int, *, phone: bool = False) -> None:
-        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                 deviceScaleFactor=1, mobile=phone)  # fmt: skip
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=phone,
+        )
 
     def scheme(self, name: str) -> None:
         feature = {"name": "prefers-color-scheme", "value": name}
@@ -102,9 +116,7 @@ class Browser:
 
     def button(self, name: str) -> Any:
         """The button of this accessible name."""
-        return self.until(
-            lambda: next((b for b in self.all("button") if b.accessible_name == name), None)
-        )
+        return self.until(lambda: next((b for b in self.all("button") if b.accessible_name == name), None))
 
     def text(self, selector: str) -> str:
         found = self.js("return document.querySelector(arguments[0])?.textContent ?? ''", selector)
@@ -115,9 +127,7 @@ class Browser:
         from selenium.common.exceptions import StaleElementReferenceException
         from selenium.webdriver.support.ui import WebDriverWait
 
-        wait = WebDriverWait(
-            self.driver, PATIENCE, 0.05, ignored_exceptions=[StaleElementReferenceException]
-        )
+        wait = WebDriverWait(self.driver, PATIENCE, 0.05, ignored_exceptions=[StaleElementReferenceException])
         return wait.until(lambda _: true())
 
     @property
@@ -189,9 +199,7 @@ class Browser:
 
     def requests(self) -> list[str]:
         """Addresses asked for since the last call."""
-        events = [
-            json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")
-        ]
+        events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [
             event["params"]["request"]["url"]
             for event in events
@@ -202,16 +210,18 @@ class Browser:
         """Addresses of other places asked for since the last call."""
         own = urlsplit(self.url).netloc
         return [
-            url for url in self.requests()
+            url
+            for url in self.requests()
             if urlsplit(url).scheme not in ("about", "blob") and urlsplit(url).netloc != own
-        ]  # fmt: skip
+        ]
 
     def complaints(self) -> list[str]:
         """What the browser's console holds since the last call: errors, warnings, refusals of CSP."""
         return [
-            entry["message"] for entry in self.driver.get_log("browser")
+            entry["message"]
+            for entry in self.driver.get_log("browser")
             if entry["level"] not in ("INFO", "DEBUG")
-        ]  # fmt: skip
+        ]
 
     @contextmanager
     def elsewhere(self, url: str) -> Iterator[None]:

@@ -43,16 +43,30 @@ for line in sys.stdin:
         print(json.dumps([code, *(f.seek(0) or f.read() for f in (out, err))]), flush=True)
 """
 LOADED = (
-    "mercer.api.density.call", "mercer.ledger.ledger", "mercer.api.live", "mercer.online.cholesky", "mercer.online.postgres",
-    "mercer.online.markov", "mercer.online.sqlite", "mercer.releases.file", "tests.live_samples",
-    "opendp.domains", "opendp.measurements", "opendp.measures", "opendp.metrics", "psycopg",
-    "pyarrow.ipc", "scipy.signal", "sqlalchemy.dialects.postgresql", "sqlalchemy.dialects.sqlite",
-)  # fmt: skip
+    "mercer.api.density.call",
+    "mercer.ledger.ledger",
+    "mercer.api.live",
+    "mercer.online.cholesky",
+    "mercer.online.postgres",
+    "mercer.online.markov",
+    "mercer.online.sqlite",
+    "mercer.releases.file",
+    "tests.live_samples",
+    "opendp.domains",
+    "opendp.measurements",
+    "opendp.measures",
+    "opendp.metrics",
+    "psycopg",
+    "pyarrow.ipc",
+    "scipy.signal",
+    "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.dialects.sqlite",
+)
 
 
 @functools.cache
 def _helper(loaded: tuple[str, ...]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-W", "ignore", "-c", HELPER, json.dumps(sys.path), json.dumps(loaded)]  # fmt: skip
+    command = [sys.executable, "-W", "ignore", "-c", HELPER, json.dumps(sys.path), json.dumps(loaded)]
     helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(helper.communicate)  # its input ends, and so does it
     return helper

@@ -19,12 +19,29 @@ from tests.browser import Browser, missing, serving
 
 ALPHA = 1e-9
 LONG = (  # files that take longest, first: `--dist loadfile` then ends on short ones
-    "test_studies", "test_page", "test_live_store", "test_replays", "test_live_law", "test_bases",
-    "test_live_privacy", "test_live_crash", "test_page_access", "test_ledger_crash", "test_faults",
-    "test_live_faults", "test_docs", "test_server_schema", "test_server_limits", "test_audits",
-    "test_pure_density", "test_density_summary", "test_release", "test_orbitope", "test_crossval",
+    "test_studies",
+    "test_page",
+    "test_live_store",
+    "test_replays",
+    "test_live_law",
+    "test_bases",
+    "test_live_privacy",
+    "test_live_crash",
+    "test_page_access",
+    "test_ledger_crash",
+    "test_faults",
+    "test_live_faults",
+    "test_docs",
+    "test_server_schema",
+    "test_server_limits",
+    "test_audits",
+    "test_pure_density",
+    "test_density_summary",
+    "test_release",
+    "test_orbitope",
+    "test_crossval",
     "test_selection",
-)  # fmt: skip
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -85,13 +102,16 @@ def page_folder(tmp_path_factory) -> Path:
     mercer.density(ages, **one).save(folder / "ages.json")
     mercer.density(ages[:500], **one, rng=1).save(folder / "trial.json")
     both = [(0, 100), (30, 130)]
+    mercer.density(np.c_[ages, weights], bounds=both, epsilon=1, delta=1e-6, columns=("age", "weight")).save(
+        folder / "body.json"
+    )
     mercer.density(
-        np.c_[ages, weights], bounds=both, epsilon=1, delta=1e-6, columns=("age", "weight")
-    ).save(folder / "body.json")
-    mercer.density(
-        np.c_[ages, weights, heights][:2000], bounds=[*both, (130, 210)], epsilon=2, delta=1e-6,
+        np.c_[ages, weights, heights][:2000],
+        bounds=[*both, (130, 210)],
+        epsilon=2,
+        delta=1e-6,
         columns=("age", "weight", "height"),
-    ).save(folder / "cube.json")  # fmt: skip
+    ).save(folder / "cube.json")
     store = folder / "wards.db"
     rough = {**one, "delta": 1e-6, "kernel": "matern32", "bandwidth": 4}
     mercer.live(ages[:2000], **rough, store=store, name="waiting-room").close()

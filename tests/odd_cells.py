@@ -382,9 +382,7 @@ def series() -> Iterator[Typed]:
     yield Typed("pandas timedelta", _series("timedelta64[ns]"), _spans, {"NaT": pd.NaT})
     yield Typed("pandas period", _series("period[M]"), _times, {"NaT": pd.NaT})
     interval = lambda cells: pd.Series(pd.arrays.IntervalArray.from_tuples(cells))  # noqa: E731
-    yield Typed(
-        "pandas interval", interval, lambda c: [(0.0, 1.0 + i) for i in _whole(c)], {"none": np.nan}
-    )
+    yield Typed("pandas interval", interval, lambda c: [(0.0, 1.0 + i) for i in _whole(c)], {"none": np.nan})
     yield Typed("pandas sparse", _series("Sparse[float64]"), _same, {"nan": np.nan})
     yield Typed("pandas complex", _series("complex128"), _same, {"nan": np.nan})
     decimals = pd.ArrowDtype(pa.decimal128(10, 4))
@@ -422,7 +420,7 @@ def arrows() -> Iterator[Typed]:
     yield Typed("arrow double", _arrow(pa.float64()), _same, {**FLOATS, **null})
     yield Typed("arrow chunks", _chunked, _same, {**null, "inf": np.inf})
     yield Typed("arrow float", _arrow(pa.float32()), _same, {**null, "inf": np.inf})
-    half = lambda cells: pa.array([None if c is None else np.float16(c) for c in cells], pa.float16())  # noqa: E731  # fmt: skip
+    half = lambda cells: pa.array([None if c is None else np.float16(c) for c in cells], pa.float16())  # noqa: E731
     yield Typed("arrow half", half, _same, null)
     yield Typed("arrow int64", _arrow(pa.int64()), _whole, {**null, "most": 2**63 - 1})
     yield Typed("arrow uint64", _arrow(pa.uint64()), _whole, {**null, "most": 2**64 - 1})
@@ -487,19 +485,14 @@ def polars() -> Iterator[Typed]:
     yield Typed("polars date", _polars(pl.Date), _days, {**null, "early": datetime.date.min})
     yield Typed("polars datetime", _polars(pl.Datetime("us")), _times, null)
     yield Typed("polars duration", _polars(pl.Duration("us")), _spans, null)
-    yield Typed(
-        "polars time", _polars(pl.Time), lambda c: [datetime.time(i) for i in _whole(c)], null
-    )
+    yield Typed("polars time", _polars(pl.Time), lambda c: [datetime.time(i) for i in _whole(c)], null)
     amounts = lambda cells: [decimal.Decimal(i) / 16 for i in _whole(cells)]  # noqa: E731
     yield Typed("polars decimal", _polars(pl.Decimal(20, 4)), amounts, null)
     single = lambda cells: [[i / 16] for i in _whole(cells)]  # noqa: E731
     lists = {**null, "empty": [], "longer": [0.5, 0.5]}
     yield Typed("polars list", _polars(pl.List(pl.Float64)), single, lists)
     yield Typed(
-        "polars binary",
-        _polars(pl.Binary),
-        lambda c: [b"%03d" % i for i in _whole(c)],
-        {"no": b"\xff"},
+        "polars binary", _polars(pl.Binary), lambda c: [b"%03d" % i for i in _whole(c)], {"no": b"\xff"}
     )
     objects = {k: OBJECTS[k] for k in ("none", "text word", "huge integer", "timedelta64", "list")}
     yield Typed("polars object", lambda c: pl.Series(c, dtype=pl.Object), _same, objects)

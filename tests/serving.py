@@ -80,8 +80,11 @@ def start(arguments: list[Any], env: dict[str, str] | None = None) -> tuple[Any,
     """`mercer serve` in a process: the process, its port and what it said."""
     process = subprocess.Popen(
         [sys.executable, "-m", "mercer", "serve", *map(str, arguments), "--port", "0"],  # wins
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    )
     assert process.stdout is not None
     said = "".join(process.stdout.readline() for _ in range(3))
     assert "http://" in said, said + process.communicate()[1]

@@ -58,9 +58,9 @@ def test_whole_numbers_and_dates():
     assert shares(cut, ("2020-02-01", None)).tolist() == [0.0, 1.0]
 
 
-EVEN = st.tuples(
-    st.floats(-1e6, 1e6, allow_nan=False), st.floats(1e-3, 1e6), st.integers(1, 300)
-).map(lambda t: np.linspace(t[0], t[0] + t[1], t[2] + 1))
+EVEN = st.tuples(st.floats(-1e6, 1e6, allow_nan=False), st.floats(1e-3, 1e6), st.integers(1, 300)).map(
+    lambda t: np.linspace(t[0], t[0] + t[1], t[2] + 1)
+)
 UNEVEN = st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=2, max_size=30, unique=True).map(
     lambda edges: np.array(sorted(edges))
 )
@@ -204,7 +204,7 @@ def test_conditions_as_cells():
     assert day.size == 1
     words = words_of({"age": (60, None), "k": [1, 2], "sex": "f", "z": (None, None)})
     assert words == "age >= 60 and k in {1, 2} and sex = f and z is there"
-    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):  # fmt: skip
+    for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):
         with pytest.raises(ValueError, match="age|x"):
             axes_of_condition(wrong)
     with pytest.raises(TypeError, match="by column"):

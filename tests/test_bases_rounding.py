@@ -39,13 +39,9 @@ POINT_BASES = {
     "landmarks-rough": functools.partial(Landmarks.spanning, line(Matern52, 0.3), 40),
     "landmarks-plane": functools.partial(Landmarks.spanning, Gaussian(((0.04, 0.0), (0.0, 0.09))), 49),
     "landmarks-slanted": functools.partial(Landmarks.spanning, SLANTED, 36),
-    "eigenfunctions-smooth": functools.partial(
-        Eigenfunctions.spanning, line(Gaussian, 0.2), 24, side=40
-    ),
-    "eigenfunctions-rough": functools.partial(
-        Eigenfunctions.spanning, line(Matern32, 0.2), 24, side=40
-    ),
-}  # fmt: skip
+    "eigenfunctions-smooth": functools.partial(Eigenfunctions.spanning, line(Gaussian, 0.2), 24, side=40),
+    "eigenfunctions-rough": functools.partial(Eigenfunctions.spanning, line(Matern32, 0.2), 24, side=40),
+}
 point_bases = pytest.mark.parametrize("basis", POINT_BASES, indirect=True)
 
 
@@ -72,7 +68,7 @@ def exact_kernel(kernel, x, y):
     if isinstance(kernel, Gaussian):
         scaled = [p / kernel.lengths if kernel.diagonal else kernel._white(p) for p in (x, y)]
         a, b = (exact(p).table() for p in scaled)
-        square = [[sum(((s - t) ** 2 for s, t in zip(p, q, strict=True)), arb(0)) for q in b] for p in a]  # fmt: skip
+        square = [[sum(((s - t) ** 2 for s, t in zip(p, q, strict=True)), arb(0)) for q in b] for p in a]
         return arb_mat([[(-s / 2).exp() for s in row] for row in square])
     rate, p = arb(kernel.rate(0)), kernel.states
     out = []
@@ -127,10 +123,7 @@ def test_worst_processor_comes_near_the_bound_of_landmarks(name):
     values = basis.kernel(np.array(basis.points), x)
     e = basis.mixing @ values
     signs = np.sign(e[:, 40])[:, None] * np.sign(e[:, 40])
-    wrong = (
-        factor
-        - dot * np.abs(factor) * np.where(basis.mixing[-1] < 0, -1.0, 1.0)[:, None] * signs[-1]
-    )
+    wrong = factor - dot * np.abs(factor) * np.where(basis.mixing[-1] < 0, -1.0, 1.0)[:, None] * signs[-1]
     rows, one = exact(basis.mixing), exact(np.eye(size))
     for _ in range(8):  # Newton: the inverse of the wrong factor, to all digits
         rows = rows * (2 * one - exact(wrong) * rows)
@@ -192,9 +185,12 @@ def exact_rows(basis, smoother, nodes):
         return {
             1: [decay],
             2: [(1 + s) * decay, -s * w * turn * decay],
-            3: [(1 + s + s * s / 3) * decay, -(s + s * s) / 3 * w * turn * decay,
-                (s * s - s - 1) / 3 * w**2 * decay],
-        }[smoother.states]  # fmt: skip
+            3: [
+                (1 + s + s * s / 3) * decay,
+                -(s + s * s) / 3 * w * turn * decay,
+                (s * s - s - 1) / 3 * w**2 * decay,
+            ],
+        }[smoother.states]
 
     first, later, step = factor(None), factor(gap), arb_mat(p, p)
     for i in range(p):
@@ -206,10 +202,17 @@ def exact_rows(basis, smoother, nodes):
         states = []
         for place in range(side):
             some = slopes(arb(place) / (side - 1) - arb(float(node)))
-            states.append(arb_mat(p, 1, [
-                sum((math.comb(i, k) * rate ** (i - k) * some[k] for k in range(i + 1)), arb(0)) * scale
-                for i in range(p)
-            ]))  # fmt: skip
+            states.append(
+                arb_mat(
+                    p,
+                    1,
+                    [
+                        sum((math.comb(i, k) * rate ** (i - k) * some[k] for k in range(i + 1)), arb(0))
+                        * scale
+                        for i in range(p)
+                    ],
+                )
+            )
         new = [first * states[0]]
         new += [later * (b - step * a) for a, b in itertools.pairwise(states)]
         rows.append([column[i, 0] for column in new for i in range(p)])
@@ -264,16 +267,14 @@ def test_worst_processor_comes_near_the_bound_of_grids(kernel):
 
 @pytest.mark.parametrize(
     ("name", "h"), [("cosine", 0.2), ("cosine", 0.01), ("fourier", 0.1), ("fourier", 0.25), ("fourier", 1.0)]
-)  # fmt: skip
+)
 def test_transforms_are_off_by_less_than_stated(name, h, rng):
     """Few nodes hold the weight, so that the sums can be known; h = 0.25 and 1 have odd circles."""
     basis = REGISTRY[name].spanning(line(Gaussian, h), 0)
     features = basis.row_features(basis.kernel)
     nodes = [0, *rng.integers(features.shape[0], size=5).tolist(), features.shape[0] - 1]
     counts = np.bincount(nodes, minlength=features.shape[0])
-    computed = basis.unmix(features.total(counts, 7)) / (
-        np.sqrt(basis.eigenvalues) * basis.amplitude
-    )
+    computed = basis.unmix(features.total(counts, 7)) / (np.sqrt(basis.eigenvalues) * basis.amplitude)
     last = features.shape[0] - 1
     off = []
     for value, k, place in zip(computed, basis.frequencies[:, 0], range(basis.size), strict=True):

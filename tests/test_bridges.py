@@ -76,9 +76,11 @@ def test_weights_of_the_exponential_kernel_are_m7s_and_not_halls_exchanged_ones(
     kernel = KERNELS[0]
     a, b = np.exp(-5 * 0.03), np.exp(-5 * 0.4)
     left, right = (
-        bridge(kernel, np.array([0.03]), np.array([0.4]), np.array([[u]]), np.array([[v]]), np.zeros((1, 1)))[0][0, 0]
+        bridge(kernel, np.array([0.03]), np.array([0.4]), np.array([[u]]), np.array([[v]]), np.zeros((1, 1)))[
+            0
+        ][0, 0]
         for u, v in ((1.0, 0.0), (0.0, 1.0))
-    )  # fmt: skip
+    )
     assert np.isclose(left, a * (1 - b**2) / (1 - a**2 * b**2))
     assert np.isclose(right, b * (1 - a**2) / (1 - a**2 * b**2))
     assert left > 0.8 > 0.1 > right  # the nearer point counts more; E2 has them the other way round
@@ -92,9 +94,7 @@ def test_a_gap_of_nothing_is_the_neighbour(kernel, rng):
         state, variance = bridge(kernel, np.array([before]), np.array([after]), left, right, z)
         assert np.allclose(state, end, rtol=1e-12)
         assert variance[0] == 0
-        one = bridge_point(
-            kernel, before, after, left[0].tolist(), right[0].tolist(), z[0].tolist()
-        )
+        one = bridge_point(kernel, before, after, left[0].tolist(), right[0].tolist(), z[0].tolist())
         assert np.allclose(one[0], end[0])
         assert one[1] == 0
 
@@ -134,4 +134,6 @@ def test_points_that_are_determined_are_no_knots(rng):
     states, knots = fill(kernel, x, ends, sides, lambda n: rng.standard_normal((n, 3)))
     assert np.sum(knots) == 1  # the first that was drawn says all
     assert np.ptp(states[:, 0]) < 1e-4
-    assert fill(kernel, x[:0], (x[:0], x[:0]), (states[:0], states[:0]), lambda n: np.zeros((n, 3)))[0].shape == (0, 3)  # fmt: skip
+    assert fill(kernel, x[:0], (x[:0], x[:0]), (states[:0], states[:0]), lambda n: np.zeros((n, 3)))[
+        0
+    ].shape == (0, 3)

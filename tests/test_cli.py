@@ -18,8 +18,10 @@ PROMISE = ["--epsilon", "1", "--delta", "1e-6"]
 @pytest.fixture
 def folder(tmp_path, monkeypatch, rng):
     monkeypatch.chdir(tmp_path)
-    rows = [f"{i // 2},{a:.1f},{w:.1f},x" for i, (a, w) in enumerate(zip(
-        rng.normal(50, 15, 400), rng.normal(70, 10, 400), strict=True))]  # fmt: skip
+    rows = [
+        f"{i // 2},{a:.1f},{w:.1f},x"
+        for i, (a, w) in enumerate(zip(rng.normal(50, 15, 400), rng.normal(70, 10, 400), strict=True))
+    ]
     (tmp_path / "people.csv").write_text("id,age,weight,name\n" + "\n".join(rows) + "\n")
     return tmp_path
 
@@ -57,9 +59,25 @@ def test_density_eval_plot_inspect(folder, capsys):
 
 def test_two_columns_persons_and_json(folder, capsys):
     code, out, err = run(
-        capsys, "density", "people.csv", "-c", "age", "-c", "weight", "--bounds", "0", "100", "30",
-        "120", *PROMISE, "--unit", "id", "-o", "two.json", "--json",
-    )  # fmt: skip
+        capsys,
+        "density",
+        "people.csv",
+        "-c",
+        "age",
+        "-c",
+        "weight",
+        "--bounds",
+        "0",
+        "100",
+        "30",
+        "120",
+        *PROMISE,
+        "--unit",
+        "id",
+        "-o",
+        "two.json",
+        "--json",
+    )
     assert (code, err) == (0, "")
     fields = json.loads(out)
     assert fields["privacy"]["n"] == 200
@@ -73,9 +91,7 @@ def test_two_columns_persons_and_json(folder, capsys):
 
 
 def test_options_reach_the_release(folder, capsys):
-    code, *_ = run(
-        capsys, *AGE, "-o", "a.json", "--bandwidth", "7", "--boundary", "open", "--seed", "3"
-    )
+    code, *_ = run(capsys, *AGE, "-o", "a.json", "--bandwidth", "7", "--boundary", "open", "--seed", "3")
     release = mercer.load("a.json")
     assert code == 0
     assert release.bandwidth == pytest.approx([7])
@@ -86,8 +102,20 @@ def test_options_reach_the_release(folder, capsys):
 
 
 def test_plan(folder, capsys):
-    arguments = ["plan", "density", "--n", "2000", "--bounds", "-5", "100", "--epsilon", "0.1", "1",
-                 "--delta", "1e-6"]  # fmt: skip
+    arguments = [
+        "plan",
+        "density",
+        "--n",
+        "2000",
+        "--bounds",
+        "-5",
+        "100",
+        "--epsilon",
+        "0.1",
+        "1",
+        "--delta",
+        "1e-6",
+    ]
     code, out, _ = run(capsys, *arguments, "-o", "plan.png")
     assert code == 0
     assert "0.1" in out
@@ -107,10 +135,7 @@ def test_plan(folder, capsys):
         (AGE, "output is missing"),
         ([*AGE, "-o", "x.txt"], "output must end in .json"),
         ([*AGE, "-o", "nowhere/x.json"], "there is no folder"),
-        (
-            ["density", "people.csv", "-c", "agee", *AGE[4:], "-o", "x.json"],
-            "there are 'id', 'age'",
-        ),
+        (["density", "people.csv", "-c", "agee", *AGE[4:], "-o", "x.json"], "there are 'id', 'age'"),
         (["density", "gone.csv", *AGE[2:], "-o", "x.json"], "there is no file"),
         ([*AGE[:5], "100", "0", *PROMISE, "-o", "x.json"], "lower < upper"),
         ([*AGE[:5], "0", "100", "5", *PROMISE, "-o", "x.json"], "bounds must be pairs"),
@@ -165,9 +190,7 @@ def test_numbers_after_an_option_belong_to_it():
     assert spread(["--epsilon"]) == ["--epsilon"]
 
 
-@pytest.mark.parametrize(
-    "command", [[], ["density"], ["eval"], ["plot"], ["inspect"], ["plan", "density"]]
-)
+@pytest.mark.parametrize("command", [[], ["density"], ["eval"], ["plot"], ["inspect"], ["plan", "density"]])
 def test_help_has_an_example(command):
     result = CliRunner().invoke(app, [*command, "--help"])
     assert result.exit_code == 0
@@ -222,9 +245,7 @@ def test_pure_by_default_with_what_an_attacker_can_do(folder, capsys):
     assert "13.6 %" not in out
 
 
-def test_folders_that_cannot_be_written_are_found_before_anything_is_spent(
-    folder, capsys, monkeypatch
-):
+def test_folders_that_cannot_be_written_are_found_before_anything_is_spent(folder, capsys, monkeypatch):
     def refuse(**_):
         raise PermissionError(errno.EACCES, "Permission denied")
 

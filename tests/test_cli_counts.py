@@ -29,15 +29,17 @@ AGES = ("--column", "age", "--bins", 10, "--bounds", 0, 100)
 
 def people(many=400):
     rng = np.random.default_rng()
-    return pa.table({
-        "id": np.arange(many) // 2,
-        "age": rng.normal(50, 25, many).round(1),
-        "sex": rng.choice(["f", "m"], many),
-        "smoker": rng.random(many) < 0.3,
-        "ward": rng.choice(["north", "south", "west"], many),
-        "stays": rng.integers(0, 6, many),
-        "admitted": rng.choice(["2020-01-15", "2020-06-15", "2020-12-31"], many),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "id": np.arange(many) // 2,
+            "age": rng.normal(50, 25, many).round(1),
+            "sex": rng.choice(["f", "m"], many),
+            "smoker": rng.random(many) < 0.3,
+            "ward": rng.choice(["north", "south", "west"], many),
+            "stays": rng.integers(0, 6, many),
+            "admitted": rng.choice(["2020-01-15", "2020-06-15", "2020-12-31"], many),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,7 @@ def flat(text):
 
 
 def test_a_histogram_the_whole_way(folder, truth, capsys):
-    out = released(capsys, "histogram", "survey.csv", *AGES, *SURE, "-o", "a.json", "--plot", "a.png")  # fmt: skip
+    out = released(capsys, "histogram", "survey.csv", *AGES, *SURE, "-o", "a.json", "--plot", "a.png")
     assert "Released the histogram of age in 10 bins of [0, 100]" in out
     assert "Differentially private with epsilon = 400 (pure, no delta)" in flat(out)
     assert re.search(r"each count +± 0 \(95%\), standard deviation", out)
@@ -110,9 +112,20 @@ def test_cells_of_numbers(folder, capsys, given, call):
 
 def test_cells_of_words_and_dates_and_counts(folder, truth, capsys):
     out = released(
-        capsys, "histogram", "survey.csv", "--column", "ward", "--categories", "north", "south",
-        "--other", "else", *SURE, "-o", "w.json",
-    )  # fmt: skip
+        capsys,
+        "histogram",
+        "survey.csv",
+        "--column",
+        "ward",
+        "--categories",
+        "north",
+        "south",
+        "--other",
+        "else",
+        *SURE,
+        "-o",
+        "w.json",
+    )
     west = int((truth["ward"] == "west").sum())
     assert re.search(rf"^ else +{west} ", out, re.M)
     days = ("--column", "admitted", "--edges", "2020-01-01", "2020-07-01", "2021-01-01")
@@ -133,7 +146,7 @@ def test_names_are_shown_as_they_are(folder, capsys):
     out = released(capsys, *call, *SURE, "-o", "o.json")
     assert "Released the histogram of [red]kind[/red] in {[b], [/b]}" in out
     assert re.search(r"^ \[/b\] +50 ", out, re.M)
-    assert "[red]kind[/red]=[b]" in released(capsys, "eval", "o.json", "--where", "[red]kind[/red]=[b]")  # fmt: skip
+    assert "[red]kind[/red]=[b]" in released(capsys, "eval", "o.json", "--where", "[red]kind[/red]=[b]")
 
 
 def test_persons_seeds_ledgers_and_sparse_cells(folder, truth, capsys):
@@ -161,7 +174,7 @@ def test_persons_seeds_ledgers_and_sparse_cells(folder, truth, capsys):
 
 def test_a_table_and_its_questions(folder, truth, capsys):
     call = ("table", "survey.csv", "--domain", "domain.yaml", "--bins", "age=0,40,100", *SURE)
-    out = released(capsys, *call, "--columns", "sex", "age", "smoker", "-o", "t.json", "--plot", "t.png")  # fmt: skip
+    out = released(capsys, *call, "--columns", "sex", "age", "smoker", "-o", "t.json", "--plot", "t.png")
     assert "Released the table of sex in {f, m}, age in 2 bins of [0, 100], smoker" in flat(out)
     young = truth["age"] < 40
     both = int((young & (truth["sex"] == "f") & truth["smoker"]).sum())
@@ -221,9 +234,19 @@ def test_counts_and_proportions(folder, truth, capsys):
     assert re.search(rf"count +{old}, 95% interval {old} to {old} \(of 400 in all\)", out)
     assert "Nothing was written" in out
     got = said(
-        capsys, "count", "survey.csv", "--where", "ward=north|south", "age=20..40", *SURE,
-        "--proportion", "-o", "c.json", "--plot", "c.png",
-    )  # fmt: skip
+        capsys,
+        "count",
+        "survey.csv",
+        "--where",
+        "ward=north|south",
+        "age=20..40",
+        *SURE,
+        "--proportion",
+        "-o",
+        "c.json",
+        "--plot",
+        "c.png",
+    )
     some = (truth["age"].between(20, 40) & (truth["ward"] != "west")).sum()
     assert got["value"] == pytest.approx(some / 400)
     assert got["file"] == "c.json"
@@ -243,9 +266,18 @@ def test_counts_and_proportions(folder, truth, capsys):
 def test_optimal_counting(folder, capsys):
     pq.write_table(people(60), "few.parquet")
     out = released(
-        capsys, "count", "few.parquet", "--where", "sex=f", "--epsilon", 0.5, "--mechanism",
-        "optimal", "-o", "o.json",
-    )  # fmt: skip
+        capsys,
+        "count",
+        "few.parquet",
+        "--where",
+        "sex=f",
+        "--epsilon",
+        0.5,
+        "--mechanism",
+        "optimal",
+        "-o",
+        "o.json",
+    )
     assert "optimal mechanism" in out
     assert "CSV" not in out
     assert 0 <= mercer.load("o.json").count <= 60
@@ -253,17 +285,28 @@ def test_optimal_counting(folder, capsys):
 
 def test_the_weaker_promise_must_be_asked_for(folder, capsys):
     weaker = ("--weaker-promise", "--gamma", 0.5)
-    out = released(capsys, "histogram", "survey.csv", *AGES, "--epsilon", 4, *weaker, "-o", "w.json")  # fmt: skip
+    out = released(capsys, "histogram", "survey.csv", *AGES, "--epsilon", 4, *weaker, "-o", "w.json")
     assert "NOT differential privacy but a weaker promise" in flat(out)
     assert re.search(r"no noise +in \d+ of 10 counts, under the weaker promise", out)
     assert mercer.load("w.json").privacy.gamma == 0.5
     got = said(
-        capsys, "count", "survey.csv", "--where", "age>=99", "--proportion", "--epsilon", 4,
-        *weaker, "-o", "c.json",
-    )  # fmt: skip
+        capsys,
+        "count",
+        "survey.csv",
+        "--where",
+        "age>=99",
+        "--proportion",
+        "--epsilon",
+        4,
+        *weaker,
+        "-o",
+        "c.json",
+    )
     assert got["privacy"]["promise"] == "random"
     assert "WEAKER PROMISE" in mercer.load("c.json").privacy.short
-    mean = mercer.random_statistic([float(i % 9) for i in range(500)], epsilon=4, gamma=0.2, weaker_promise=True)  # fmt: skip
+    mean = mercer.random_statistic(
+        [float(i % 9) for i in range(500)], epsilon=4, gamma=0.2, weaker_promise=True
+    )
     mean.save("mean.json")
     assert re.search(r"value +[-\d.]+, 95% interval", released(capsys, "inspect", "mean.json"))
     assert said(capsys, "eval", "mean.json")["value"] == mean.value
@@ -287,10 +330,16 @@ BAD = [
     ([*NUMBERS, "--epsilon", "1"], "output is missing"),
     ([*NUMBERS, *OK, "--plot", "r.gif"], "plot must end in"),
     ([*NUMBERS, *OK, "--plot", "no/r.png"], "plot: there is no folder"),
-    ([*NUMBERS, "--epsilon", "1e-5", "-o", "r.json"], "everything would be noise.*nothing was spent.*--insist.*mercer plan histogram"),
+    (
+        [*NUMBERS, "--epsilon", "1e-5", "-o", "r.json"],
+        "everything would be noise.*nothing was spent.*--insist.*mercer plan histogram",
+    ),
     ([*NUMBERS, *OK, "--gamma", "0.05"], "weaker promise than differential privacy.*people with rare values"),
     ([*NUMBERS, *OK, "--weaker-promise"], "gamma is missing"),
-    ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "0.5", "--ledger", "b.db"], "--ledger counts differential privacy"),
+    (
+        [*NUMBERS, *OK, "--weaker-promise", "--gamma", "0.5", "--ledger", "b.db"],
+        "--ledger counts differential privacy",
+    ),
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "0.5", "--delta", "1e-6"], "has a gamma instead"),
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "0.5", "--sparse"], "go with the full promise"),
     ([*NUMBERS, *OK, "--weaker-promise", "--gamma", "1e-4"], "mercer histogram makes the full promise"),
@@ -299,8 +348,14 @@ BAD = [
     ([*NUMBERS, *OK, "--rows-per-person", "2"], "--rows-per-person goes with unit"),
     (["table", "survey.csv", *OK], "domain is missing.*--example-domain"),
     (["table", "survey.csv", "--domain", "domain.yaml", "--columns", "age", "size", *OK], "no column 'size'"),
-    (["table", "survey.csv", "--domain", "domain.yaml", "--bins", "age", "--epsilon", "1", "-o", "r.json"], "bins must be COLUMN=NUMBER"),
-    (["table", "survey.csv", "--domain", "domain.yaml", "--bins", "age=2.5", *OK], "must be a whole number, or edges"),
+    (
+        ["table", "survey.csv", "--domain", "domain.yaml", "--bins", "age", "--epsilon", "1", "-o", "r.json"],
+        "bins must be COLUMN=NUMBER",
+    ),
+    (
+        ["table", "survey.csv", "--domain", "domain.yaml", "--bins", "age=2.5", *OK],
+        "must be a whole number, or edges",
+    ),
     (["table", "survey.csv", "--domain", "domain.yaml", "--bins", "size=2", *OK], "no column 'size'"),
     (["table", "survey.csv", "--domain", "domain.yaml", "--margins", "size", *OK], "no column 'size'"),
     (["table", "survey.csv", "--domain", "domain.yaml", "--margins", ";", *OK], "margins must be all"),
@@ -312,11 +367,17 @@ BAD = [
     (["count", "survey.csv", "--where", "age>=old", "--epsilon", "1"], "must be a number or a date"),
     (["count", "survey.csv", "--where", "sex=f", "sex=m", "--epsilon", "1"], "'sex' stands twice"),
     (["count", "survey.csv", "--where", "size=3", "--epsilon", "1"], "no column 'size'"),
-    (["count", "survey.csv", "--where", "sex=f", "--epsilon", "1", "--mechanism", "best"], "mechanism must be"),
+    (
+        ["count", "survey.csv", "--where", "sex=f", "--epsilon", "1", "--mechanism", "best"],
+        "mechanism must be",
+    ),
     (["count", "survey.csv", "--where", "sex=f", "--epsilon", "1", "--gamma", "0.1"], "weaker promise"),
-    (["count", "survey.csv", "--where", "sex=f", "--epsilon", "1", "--gamma", "0.1", "--weaker-promise"], "add --proportion"),
+    (
+        ["count", "survey.csv", "--where", "sex=f", "--epsilon", "1", "--gamma", "0.1", "--weaker-promise"],
+        "add --proportion",
+    ),
     (["count", "missing.csv", "--where", "sex=f", "--epsilon", "1"], "no file or folder 'missing.csv'"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[words for _, words in BAD])
@@ -360,15 +421,15 @@ def test_what_counts_cannot_answer(folder, capsys):
 
 def test_conditions_as_people_type_them():
     read = conditions(["age>=20", "age<=40", "ward=a,b", "code=007", "k=1|2", 'x="a|b"', "t = 1.5"])
-    assert read == {
-        "age": (20, 40), "ward": ["a", "b"], "code": "007", "k": [1, 2], "x": ["a|b"], "t": 1.5,
-    }  # fmt: skip
+    assert read == {"age": (20, 40), "ward": ["a", "b"], "code": "007", "k": [1, 2], "x": ["a|b"], "t": 1.5}
     assert conditions(["a=1..2", "b=..3", "c=2020-01-01..", "d=5:6", "e=12:x"]) == {
-        "a": (1, 2), "b": (None, 3), "c": ("2020-01-01", None), "d": (5, 6), "e": "12:x",
-    }  # fmt: skip
-    assert conditions(["ill=TRUE", "day=2020-02-03"]) == {
-        "ill": True, "day": ("2020-02-03", "2020-02-03"),
-    }  # fmt: skip
+        "a": (1, 2),
+        "b": (None, 3),
+        "c": ("2020-01-01", None),
+        "d": (5, 6),
+        "e": "12:x",
+    }
+    assert conditions(["ill=TRUE", "day=2020-02-03"]) == {"ill": True, "day": ("2020-02-03", "2020-02-03")}
     with pytest.raises(ValueError, match="range without ends"):
         conditions(["a=.."])
 

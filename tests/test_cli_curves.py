@@ -73,7 +73,7 @@ def test_curve_eval_plot_inspect(folder, capsys):
     assert first["standard_error"] == pytest.approx(float(release.standard_error(0.2)))
     found = json.loads(
         released(capsys, "eval", "mean.json", "--grid", 3, "--derivative", 1, "--level", 0.8, "--json")
-    )  # fmt: skip
+    )
     assert [row["at"] for row in found["values"]] == [[0.0], [0.5], [1.0]]
     slope = release.band([0.0, 0.5, 1.0], 0.8, order=1)
     assert found["values"][1]["value"] == pytest.approx(float(release.derivative(0.5)))
@@ -96,17 +96,63 @@ def test_curve_eval_plot_inspect(folder, capsys):
 
 
 def test_the_same_as_in_python(folder, capsys):
-    fields = json.loads(released(
-        capsys, "curve", "scans.parquet", "--columns", "cca_*", "--grid", "0", "2", "--bounds",
-        "0", "3", "--bound", "0.5", "--center", "0.4", "--kernel", "matern52", "--scale", "0.5",
-        "--eta", "2", "--penalty", "0.01", "--order", "paper", "--missing", "zero", "--unit",
-        "person", *PROMISE, "--seed", "7", "-o", "a.json", "--json",
-    ))  # fmt: skip
+    fields = json.loads(
+        released(
+            capsys,
+            "curve",
+            "scans.parquet",
+            "--columns",
+            "cca_*",
+            "--grid",
+            "0",
+            "2",
+            "--bounds",
+            "0",
+            "3",
+            "--bound",
+            "0.5",
+            "--center",
+            "0.4",
+            "--kernel",
+            "matern52",
+            "--scale",
+            "0.5",
+            "--eta",
+            "2",
+            "--penalty",
+            "0.01",
+            "--order",
+            "paper",
+            "--missing",
+            "zero",
+            "--unit",
+            "person",
+            *PROMISE,
+            "--seed",
+            "7",
+            "-o",
+            "a.json",
+            "--json",
+        )
+    )
     there = mercer.mean_curve(
-        "scans.parquet", columns="cca_*", grid=np.linspace(0, 2, 12), bounds=(0, 3), bound=0.5,
-        center=lambda t: 0 * t + 0.4, kernel="matern52", scale=0.5, eta=2, penalty=0.01,
-        order="paper", missing="zero", unit="person", epsilon=2, delta=1e-5, rng=7,
-    )  # fmt: skip
+        "scans.parquet",
+        columns="cca_*",
+        grid=np.linspace(0, 2, 12),
+        bounds=(0, 3),
+        bound=0.5,
+        center=lambda t: 0 * t + 0.4,
+        kernel="matern52",
+        scale=0.5,
+        eta=2,
+        penalty=0.01,
+        order="paper",
+        missing="zero",
+        unit="person",
+        epsilon=2,
+        delta=1e-5,
+        rng=7,
+    )
     assert mercer.load("a.json").to_dict() == there.to_dict()
     assert fields["file"] == "a.json"
     assert fields["order"] == "paper"
@@ -119,17 +165,31 @@ def test_the_same_as_in_python(folder, capsys):
 
 @pytest.mark.parametrize("penalty", ["auto", "rule", "private-cv", "0.05"])
 def test_penalties_in_words_and_numbers(folder, capsys, penalty):
-    fields = json.loads(released(
-        capsys, "curve", "scans.parquet", *WIDE[2:], *PROMISE, "--penalty", penalty, "--scale",
-        "0.3", "--eta", "1", "-o", "p.json", "--json",
-    ))  # fmt: skip
+    fields = json.loads(
+        released(
+            capsys,
+            "curve",
+            "scans.parquet",
+            *WIDE[2:],
+            *PROMISE,
+            "--penalty",
+            penalty,
+            "--scale",
+            "0.3",
+            "--eta",
+            "1",
+            "-o",
+            "p.json",
+            "--json",
+        )
+    )
     assert fields["smoothing"]["choice"] == ("given" if penalty == "0.05" else penalty)
 
 
 def test_pure_and_missing(folder, capsys):
-    fields = json.loads(released(
-        capsys, *WIDE, "--epsilon", "2", "--missing", "drop", "-o", "p.json", "--json"
-    ))  # fmt: skip
+    fields = json.loads(
+        released(capsys, *WIDE, "--epsilon", "2", "--missing", "drop", "-o", "p.json", "--json")
+    )
     assert fields["privacy"]["delta"] == 0
 
 
@@ -143,9 +203,22 @@ def test_three_ways_to_say_where_the_points_are(folder, capsys):
     assert first == second == third
     # all but person and group are heights where none are named
     released(
-        capsys, "curve", "scans.csv", "--grid", 0, 1, "--unit", "person", *BY, "--overlapping",
-        "--bound", 1, *PROMISE, "-o", "d.json",
-    )  # fmt: skip
+        capsys,
+        "curve",
+        "scans.csv",
+        "--grid",
+        0,
+        1,
+        "--unit",
+        "person",
+        *BY,
+        "--overlapping",
+        "--bound",
+        1,
+        *PROMISE,
+        "-o",
+        "d.json",
+    )
 
 
 def test_numbers_at_the_end_of_names():
@@ -164,9 +237,18 @@ def test_a_row_a_point(folder, capsys):
     assert release.privacy.n == 200
     assert (release.domain.names, release.value) == (("age",), "height")
     released(
-        capsys, *LONG, *more, "--by", "clinic", "--groups", "north", "south side", "--disjoint",
-        "-o", "by.json",
-    )  # fmt: skip
+        capsys,
+        *LONG,
+        *more,
+        "--by",
+        "clinic",
+        "--groups",
+        "north",
+        "south side",
+        "--disjoint",
+        "-o",
+        "by.json",
+    )
     assert mercer.load("by-north.json").privacy.n == 150
     assert mercer.load("by-south_side.json").privacy.n == 50
 
@@ -184,18 +266,16 @@ def test_groups_have_a_file_each_and_one_charge(folder, capsys):
     (charge,) = book.history("scans")  # both together cost what one costs
     assert charge.what == "mean curves of 2 groups"
     assert (charge.epsilon, charge.delta) == (2, 1e-5)
-    shared = json.loads(released(
-        capsys, *WIDE, *PROMISE, *BY, "--overlapping", *charged, "-o", "more.json", "--json"
-    ))  # fmt: skip
+    shared = json.loads(
+        released(capsys, *WIDE, *PROMISE, *BY, "--overlapping", *charged, "-o", "more.json", "--json")
+    )
     assert shared["by"] == "case"
     assert list(shared["groups"]) == ["0", "1"]
     assert shared["groups"]["1"]["file"] == "more-1.json"
     assert len(book.history("scans")) == 2
     wider = mercer.load("more-0.json").noise.deviations(1)[0]
     assert wider == pytest.approx(2**0.5 * one.noise.deviations(1)[0], rel=0.01)
-    code, _, err = run(
-        capsys, *WIDE, *PROMISE, *BY, "--disjoint", *charged, "-o", "third.json"
-    )  # fmt: skip
+    code, _, err = run(capsys, *WIDE, *PROMISE, *BY, "--disjoint", *charged, "-o", "third.json")
     assert code == 2
     assert "left" in err
     assert not list(folder.glob("third*"))
@@ -208,9 +288,8 @@ def test_a_note_beside_a_file_counts_for_groups_too(folder, capsys):
     assert "are counted in the ledger" in err
     with pytest.raises(mercer.LedgerError):
         mercer.mean_curves(
-            {"a": "scans.csv", "b": "scans.csv"}, disjoint=False, grid=T, columns="cca_*",
-            bound=1, epsilon=1,
-        )  # fmt: skip
+            {"a": "scans.csv", "b": "scans.csv"}, disjoint=False, grid=T, columns="cca_*", bound=1, epsilon=1
+        )
 
 
 def test_split_by_any_table(tables):
@@ -228,16 +307,29 @@ def test_split_by_any_table(tables):
     mixed = children.copy()
     mixed.loc[mixed.age > 9, "clinic"] = "west"
     parts = split_by(mixed, "clinic", ("north", "south side"), long=("child", "age", "height"))
-    assert {name: part.num_rows for name, part in parts.items()} == {"north": 2700, "south side": 900}  # fmt: skip
+    assert {name: part.num_rows for name, part in parts.items()} == {"north": 2700, "south side": 900}
     assert columns_of_points(wide, "case", besides=["case"]) == ["case"]  # named: an error later
     means = mercer.mean_curves(
-        wide, by="case", groups=(0, 1), disjoint=True, columns="cca_*", grid=T, bound=1,
-        epsilon=3, delta=1e-5, rng=1,
-    )  # fmt: skip
+        wide,
+        by="case",
+        groups=(0, 1),
+        disjoint=True,
+        columns="cca_*",
+        grid=T,
+        bound=1,
+        epsilon=3,
+        delta=1e-5,
+        rng=1,
+    )
     apart = mercer.mean_curves(
         {str(k): wide.loc[wide.case == k, "cca_0":].to_numpy() for k in (0, 1)},
-        disjoint=True, grid=T, bound=1, epsilon=3, delta=1e-5, rng=1,
-    )  # fmt: skip
+        disjoint=True,
+        grid=T,
+        bound=1,
+        epsilon=3,
+        delta=1e-5,
+        rng=1,
+    )
     assert all(np.array_equal(means[k].raw, apart[str(k)].raw) for k in (0, 1))
 
 
@@ -364,20 +456,16 @@ def test_a_surface_from_python(folder, capsys):
     heights = np.tile(u[:, None] * v[None, :], (300, 1, 1))
     release = mercer.mean_curve(heights, grid=(u, v), bound=2, size=6, epsilon=1, delta=1e-6)
     release.save("s.json")
-    found = json.loads(
-        released(capsys, "eval", "s.json", "--at", 0.5, 1, "--derivative", 1, 0, "--json")
-    )
+    found = json.loads(released(capsys, "eval", "s.json", "--at", 0.5, 1, "--derivative", 1, 0, "--json"))
     assert found["derivative"] == [1, 0]
     (row,) = found["values"]
     assert row["value"] == pytest.approx(release.derivative([[0.5, 1.0]], (1, 0)).item())
-    assert "mean surface of value over t1" in " ".join(
-        released(capsys, "inspect", "s.json").split()
-    )
+    assert "mean surface of value over t1" in " ".join(released(capsys, "inspect", "s.json").split())
     released(capsys, "plot", "s.json")
 
 
 def test_plan(folder, capsys):
-    plan = ["plan", "curve", "--n", "142", "--bound", "2", "--epsilon", "0.5", "1", "--delta", "1e-5"]  # fmt: skip
+    plan = ["plan", "curve", "--n", "142", "--bound", "2", "--epsilon", "0.5", "1", "--delta", "1e-5"]
     found = json.loads(released(capsys, *plan, "--json"))["plans"]
     assert [p["epsilon"] for p in found] == [0.5, 1]
     assert found[0]["privacy_error"] > found[1]["privacy_error"] > 0
@@ -388,10 +476,22 @@ def test_plan(folder, capsys):
     given = mercer.curve_plan(
         n=300, bound=1, epsilon=2, delta=1e-5, scale=0.3, eta=2, penalty=0.01, bounds=(0, 1)
     )
-    fields = json.loads(released(
-        capsys, *WIDE, *PROMISE, "--scale", "0.3", "--eta", "2", "--penalty", "0.01", "-o",
-        "a.json", "--json",
-    ))  # fmt: skip
+    fields = json.loads(
+        released(
+            capsys,
+            *WIDE,
+            *PROMISE,
+            "--scale",
+            "0.3",
+            "--eta",
+            "2",
+            "--penalty",
+            "0.01",
+            "-o",
+            "a.json",
+            "--json",
+        )
+    )
     assert given.privacy_error == pytest.approx(fields["accuracy"]["root_mean_square"], rel=1e-3)
     assert 0 < given.share < 1
     pure = mercer.curve_plan(n=1000, bound=1, epsilon=1, penalty="auto")
@@ -416,10 +516,7 @@ def test_no_values_in_the_output(folder, capsys):
     rows = "77.125,secret-diagnosis,66.25,secret-ward\n" * 60
     (folder / "s.csv").write_text("h_0,h_1,h_2,ward\n" + rows + "1,2,3,north\n" * 60)
     out = ""
-    for more in (
-        ["--columns", "h_*"],
-        ["--by", "ward", "--groups", "north", "south", "--disjoint"],
-    ):
+    for more in (["--columns", "h_*"], ["--by", "ward", "--groups", "north", "south", "--disjoint"]):
         code, said, err = run(
             capsys, "curve", "s.csv", "--grid", 0, 1, *more, "--bound", 5, *PROMISE, "-o", "s.json"
         )
@@ -451,8 +548,11 @@ def test_the_examples_of_the_help_run(folder, capsys):
     for number, example in enumerate(examples):
         released(capsys, "curve", *shlex.split(example), *(["--overwrite"] if number else []))
     assert {path.name for path in folder.glob("*.json")} == {
-        "mean.json", "growth.json", "mean-0.json", "mean-1.json",
-    }  # fmt: skip
+        "mean.json",
+        "growth.json",
+        "mean-0.json",
+        "mean-1.json",
+    }
     text = CliRunner().invoke(app, ["plan", "curve", "--help"]).output
     example = " ".join(text.split("Example:")[1].split("1e-5")[0].split()) + " 1e-5"
     released(capsys, *shlex.split(example)[1:])

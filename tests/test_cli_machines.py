@@ -55,18 +55,14 @@ def test_classify_predict_eval_plot_inspect(folder, capsys):
     release = mercer.load("ill.json")
     assert release.classes == ("healthy", "ill")
     assert release.label == "outcome"
-    found = json.loads(
-        released(capsys, "predict", "ill.json", "new.csv", "--probability", "--json")
-    )
+    found = json.loads(released(capsys, "predict", "ill.json", "new.csv", "--probability", "--json"))
     assert (found["rows"], found["missing"], found["outside"]) == (4, 2, 1)
     ann, bob, cy, _ = found["predictions"]
     assert ann["row"] == 1
     assert ann["prediction"] == release.predict([[30, 22]]).item()
     assert ann["probability_ill"] == near(release.probability([[30, 22]])[0, 1])
-    assert bob == {"row": 2, "prediction": None, "probability_healthy": None, "probability_ill": None}  # fmt: skip
-    assert cy["probability_ill"] == near(
-        release.probability([[70, 60]])[0, 1]
-    )  # moved to the bounds
+    assert bob == {"row": 2, "prediction": None, "probability_healthy": None, "probability_ill": None}
+    assert cy["probability_ill"] == near(release.probability([[70, 60]])[0, 1])  # moved to the bounds
     out = released(capsys, "predict", "ill.json", "new.csv", "--band")
     assert "decision" in out
     assert "2 of 4 rows lack a number: they get no prediction." in out
@@ -81,7 +77,7 @@ def test_classify_predict_eval_plot_inspect(folder, capsys):
     assert "Above 0 is ill, below healthy." in released(capsys, "eval", "ill.json", "--at", 42, 27)
     released(capsys, "plot", "ill.json")
     assert (folder / "ill.png").stat().st_size > 5000
-    out = released(capsys, "plot", "ill.json", "--columns", "age", "--at", "bmi=22", "-o", "c.svg", "--json")  # fmt: skip
+    out = released(capsys, "plot", "ill.json", "--columns", "age", "--at", "bmi=22", "-o", "c.svg", "--json")
     assert json.loads(out) == {"file": "c.svg"}
     assert (folder / "c.svg").stat().st_size > 5000
     words = " ".join(released(capsys, "inspect", "ill.json", "-o", "attack.png").split())
@@ -96,16 +92,47 @@ def test_classify_predict_eval_plot_inspect(folder, capsys):
 
 def test_the_same_as_in_python(folder, capsys):
     released(
-        capsys, *ILL, *PROMISE, *SEEDED, "--loss", "hinge", "--kernel", "matern52", "--bandwidth",
-        "30", "15", "--penalty", "0.1", "--constant", "2", "--method", "output", "--features",
-        "landmarks", "-o", "a.json", "--json",
-    )  # fmt: skip
+        capsys,
+        *ILL,
+        *PROMISE,
+        *SEEDED,
+        "--loss",
+        "hinge",
+        "--kernel",
+        "matern52",
+        "--bandwidth",
+        "30",
+        "15",
+        "--penalty",
+        "0.1",
+        "--constant",
+        "2",
+        "--method",
+        "output",
+        "--features",
+        "landmarks",
+        "-o",
+        "a.json",
+        "--json",
+    )
     there = mercer.classifier(
-        "patients.csv", "outcome", columns=["age", "bmi"], bounds=[(0, 100), (10, 60)], epsilon=5,
-        delta=1e-6, classes=("healthy", "ill"), loss="hinge", kernel="matern52",
-        bandwidth=[30, 15], penalty=0.1, constant=2, method="output", features="landmarks",
-        size=12, rng=1,
-    )  # fmt: skip
+        "patients.csv",
+        "outcome",
+        columns=["age", "bmi"],
+        bounds=[(0, 100), (10, 60)],
+        epsilon=5,
+        delta=1e-6,
+        classes=("healthy", "ill"),
+        loss="hinge",
+        kernel="matern52",
+        bandwidth=[30, 15],
+        penalty=0.1,
+        constant=2,
+        method="output",
+        features="landmarks",
+        size=12,
+        rng=1,
+    )
     here = mercer.load("a.json")
     assert np.array_equal(here.coordinates, there.coordinates)
     assert here.to_dict() == there.to_dict()
@@ -126,7 +153,7 @@ def test_regress_and_quantiles(folder, capsys):
     fields = json.loads(released(capsys, *curves, "-o", "q.json", "--json"))
     assert [loss["level"] for loss in fields["losses"]] == [0.1, 0.5, 0.9]
     release = mercer.load("q.json")
-    (row,) = json.loads(released(capsys, "predict", "q.json", "--at", 30, 22, "--json"))["predictions"]  # fmt: skip
+    (row,) = json.loads(released(capsys, "predict", "q.json", "--at", 30, 22, "--json"))["predictions"]
     assert [row[f"quantile_{q}"] for q in (0.1, 0.5, 0.9)] == release([[30, 22]])[0].tolist()
     values = json.loads(released(capsys, "eval", "q.json", "--at", 30, 22, "--json"))
     assert values["functions"] == ["0.1", "0.5", "0.9"]
@@ -140,9 +167,7 @@ def test_several_classes(folder, capsys):
     ward += ["--loss", "logistic"]
     released(capsys, *ward, "-o", "w.json")
     release = mercer.load("w.json")
-    found = json.loads(
-        released(capsys, "predict", "w.json", "--at", 40, "--probability", "--band", "--json")
-    )
+    found = json.loads(released(capsys, "predict", "w.json", "--at", 40, "--probability", "--band", "--json"))
     (row,) = found["predictions"]
     shares = [row[f"probability_{name}"] for name in ("north", "south", "west")]
     assert sum(shares) == pytest.approx(1)
@@ -172,9 +197,28 @@ def test_classes_as_they_stand_in_the_file(folder, capsys, kind, words, classes,
         lines = [f"{a},{b}" for a, b in zip(x, cells, strict=True)]
         (folder / "d.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
     released(
-        capsys, "classify", f"d.{kind}", "-c", "x", "--bounds", 0, 1, "--label", "y", "--classes",
-        *words, "--epsilon", 40, "--insist", "--delta", 1e-6, "--seed", 1, "-o", "r.json",
-    )  # fmt: skip
+        capsys,
+        "classify",
+        f"d.{kind}",
+        "-c",
+        "x",
+        "--bounds",
+        0,
+        1,
+        "--label",
+        "y",
+        "--classes",
+        *words,
+        "--epsilon",
+        40,
+        "--insist",
+        "--delta",
+        1e-6,
+        "--seed",
+        1,
+        "-o",
+        "r.json",
+    )
     release = mercer.load("r.json")
     assert release.classes == classes
     assert [type(c) for c in release.classes] == [type(c) for c in classes]
@@ -216,16 +260,23 @@ def test_a_penalty_of_several_and_persons_and_a_ledger(folder, capsys):
     fields = json.loads(released(capsys, *several))
     assert fields["penalty_choice"] == "private"
     assert fields["penalty"] in (0.05, 0.5)
-    fields = json.loads(
-        released(capsys, *ILL, *PROMISE, *SEEDED, "--unit", "id", "-o", "b.json", "--json")
-    )
+    fields = json.loads(released(capsys, *ILL, *PROMISE, *SEEDED, "--unit", "id", "-o", "b.json", "--json"))
     assert fields["privacy"]["unit"] == "id"
     assert fields["privacy"]["n"] == 200
     mercer.Ledger("budgets.db").register("patients", epsilon=1, delta=1e-5)
     code, _, err = run(
-        capsys, *ILL, *PROMISE, "--size", "12", "--ledger", "budgets.db", "--dataset", "patients",
-        "-o", "c.json",
-    )  # fmt: skip
+        capsys,
+        *ILL,
+        *PROMISE,
+        "--size",
+        "12",
+        "--ledger",
+        "budgets.db",
+        "--dataset",
+        "patients",
+        "-o",
+        "c.json",
+    )
     assert code == 2
     assert "has" in err
     assert "left" in err
@@ -324,16 +375,24 @@ def test_many_rows_are_cut_on_a_terminal_and_whole_in_a_file(folder, capsys):
 def test_no_values_in_the_output(folder, capsys):
     (folder / "s.csv").write_text("age,outcome\n" + "77.125,secret-diagnosis\n" * 50)
     out = released(
-        capsys, "classify", "s.csv", *AGE[2:], "--classes", "healthy", "ill", *PROMISE, *SEEDED,
-        "-o", "s.json",
-    )  # fmt: skip
+        capsys,
+        "classify",
+        "s.csv",
+        *AGE[2:],
+        "--classes",
+        "healthy",
+        "ill",
+        *PROMISE,
+        *SEEDED,
+        "-o",
+        "s.json",
+    )
     for word in ("77.125", "secret"):
         assert word not in out + (folder / "s.json").read_text()
 
 
 @pytest.mark.parametrize(
-    ("command", "function"),
-    [(classify_command, mercer.classifier), (regress_command, mercer.regression)],
+    ("command", "function"), [(classify_command, mercer.classifier), (regress_command, mercer.regression)]
 )
 def test_defaults_are_those_of_the_functions(command, function):
     here, there = (inspect.signature(f).parameters for f in (command, function))
@@ -362,6 +421,9 @@ def test_the_examples_of_the_help_run(folder, capsys):
         text = CliRunner().invoke(app, [command, "--help"]).output.split("Example:")[1]
         line = " ".join(text.split("\n \n")[0].split("\n\n")[0].split())
         words = line.split("Or at points")[0].split()
-        words = words[1 : 1 + next(i for i, w in enumerate(words) if w.endswith((".json", ".csv")) and words[i - 1] == "-o")]  # fmt: skip
+        words = words[
+            1 : 1
+            + next(i for i, w in enumerate(words) if w.endswith((".json", ".csv")) and words[i - 1] == "-o")
+        ]
         released(capsys, *words)
     assert (folder / "predictions.csv").exists()

@@ -31,16 +31,18 @@ PROMISE = ("--domain", "domain.yaml", "--epsilon", 4, "--delta", "1e-6", "--size
 def patients(many=500):
     rng = np.random.default_rng()
     days = np.datetime64("2020-01-01") + rng.integers(0, 366, many)
-    return pa.table({
-        "id": np.arange(many) // 2,
-        "age": rng.normal(50, 20, many).round(1),
-        "visits": rng.poisson(4, many),
-        "sex": rng.choice(["f", "m"], many),
-        "smoker": rng.random(many) < 0.3,
-        "stage": rng.choice(["I", "II", "III"], many),
-        "ward": rng.choice(["north", "south", "west"], many),
-        "admitted": pa.array(days.astype("datetime64[D]")),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "id": np.arange(many) // 2,
+            "age": rng.normal(50, 20, many).round(1),
+            "visits": rng.poisson(4, many),
+            "sex": rng.choice(["f", "m"], many),
+            "smoker": rng.random(many) < 0.3,
+            "stage": rng.choice(["I", "II", "III"], many),
+            "ward": rng.choice(["north", "south", "west"], many),
+            "admitted": pa.array(days.astype("datetime64[D]")),
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +68,19 @@ def folder(made, tmp_path, monkeypatch):
 
 def test_the_whole_way(folder, capsys):
     out = released(
-        capsys, "synthesize", "patients.csv", *PROMISE, "-o", "t.json", "--csv", "rows.csv",
-        "--parquet", "rows.parquet", "--plot", "t.png",
-    )  # fmt: skip
+        capsys,
+        "synthesize",
+        "patients.csv",
+        *PROMISE,
+        "-o",
+        "t.json",
+        "--csv",
+        "rows.csv",
+        "--parquet",
+        "rows.parquet",
+        "--plot",
+        "t.png",
+    )
     before, after = out.split("Released a synthetic table")
     assert re.search(r"records +up to 60 synthetic ones", before)
     assert "its scales follow the laws of the columns, for a part of the budget" in before
@@ -76,7 +88,12 @@ def test_the_whole_way(folder, capsys):
     assert "Differentially private with epsilon = 4 (delta = 1e-06)" in " ".join(after.split())
     for word in ("sampling", "noise", "fit", "unseen"):
         assert re.search(rf"^ +{word} +[\d.e-]+ ", after, re.M), word
-    for word in (r"age +mean [\d.]+ ± ", r"smoker +false [\d.]+ % ± ", r"stage +I [\d.]+ % ", r"admitted +mean 2020-\d\d-\d\d ± .*days"):  # fmt: skip
+    for word in (
+        r"age +mean [\d.]+ ± ",
+        r"smoker +false [\d.]+ % ± ",
+        r"stage +I [\d.]+ % ",
+        r"admitted +mean 2020-\d\d-\d\d ± .*days",
+    ):
         assert re.search(word, after), word
     assert "Written to t.json, rows.csv, rows.parquet, t.png" in after
     release = mercer.load("t.json")
@@ -91,10 +108,28 @@ def test_the_whole_way(folder, capsys):
 
 def test_json_is_exact_and_a_sample_has_no_weights(folder, capsys):
     out = released(
-        capsys, "synthesize", "patients.csv", *PROMISE, "-o", "t.json", "--csv", "rows.csv",
-        "--sample", 70, "--weights", "l1", "--bound", 2, "--kernel", "matern52", "--unit", "id",
-        "--scale", 0.4, "--json",
-    )  # fmt: skip
+        capsys,
+        "synthesize",
+        "patients.csv",
+        *PROMISE,
+        "-o",
+        "t.json",
+        "--csv",
+        "rows.csv",
+        "--sample",
+        70,
+        "--weights",
+        "l1",
+        "--bound",
+        2,
+        "--kernel",
+        "matern52",
+        "--unit",
+        "id",
+        "--scale",
+        0.4,
+        "--json",
+    )
     said = json.loads(out)
     release = mercer.load("t.json")
     assert (said["file"], said["csv"]) == ("t.json", "rows.csv")
@@ -138,14 +173,14 @@ def test_a_plan_spends_nothing(folder, capsys):
     out = released(capsys, "synthesize", "patients.csv", *PROMISE, "--dry-run")
     assert "To be released" in out
     assert "Dry run: nothing was spent, nothing was released" in out
-    said = json.loads(released(capsys, "synthesize", "patients.csv", *PROMISE, "--dry-run", "--json"))  # fmt: skip
+    said = json.loads(released(capsys, "synthesize", "patients.csv", *PROMISE, "--dry-run", "--json"))
     assert said["plan"]["coordinates"] == 60
     found = mercer.load("table.json").accuracy
     assert 0.9 * said["plan"]["noise_distance_times_n"] < 500 * found.noise
     assert found.noise * 500 < 1.01 * said["plan"]["noise_distance_times_n"]
     assert {p.name for p in folder.iterdir()} == {"patients.csv", "domain.yaml", "table.json"}
     waves = ("--method", "features", "--features", 100)
-    assert "up to" not in released(capsys, "synthesize", "patients.csv", *PROMISE, *waves, "--dry-run")  # fmt: skip
+    assert "up to" not in released(capsys, "synthesize", "patients.csv", *PROMISE, *waves, "--dry-run")
 
 
 def test_a_table_drawn_whole(folder, capsys):
@@ -170,15 +205,27 @@ def test_a_first_domain_file(folder, capsys):
     table = patients(5).append_column("no", pa.array([True] * 5))
     pq.write_table(table, "typed.parquet")
     out = released(capsys, "synthesize", "typed.parquet", "--example-domain")
-    for line in ("# age: [LOWER, UPPER]", "# visits: {type: integer, bounds: [LOWER, UPPER]}",
-                 "# sex: [LEVEL, LEVEL]", "# smoker: boolean", '# "no": boolean',
-                 "# admitted: [FIRST-DAY, LAST-DAY]"):  # fmt: skip
+    for line in (
+        "# age: [LOWER, UPPER]",
+        "# visits: {type: integer, bounds: [LOWER, UPPER]}",
+        "# sex: [LEVEL, LEVEL]",
+        "# smoker: boolean",
+        '# "no": boolean',
+        "# admitted: [FIRST-DAY, LAST-DAY]",
+    ):
         assert line in out.splitlines()
     typed = re.sub('^# (?=[\\w"]+: )', "", out, flags=re.M)
-    for blank, filled in (("LOWER", "0"), ("UPPER", "9"), ("FIRST-DAY", "2020-01-01"),
-                          ("LAST-DAY", "2021-01-01"), ("LEVEL, LEVEL", "a, b")):  # fmt: skip
+    for blank, filled in (
+        ("LOWER", "0"),
+        ("UPPER", "9"),
+        ("FIRST-DAY", "2020-01-01"),
+        ("LAST-DAY", "2021-01-01"),
+        ("LEVEL, LEVEL", "a, b"),
+    ):
         typed = typed.replace(blank, filled)
-    (folder / "typed.yaml").write_text("\n".join(line for line in typed.splitlines() if "|" not in line and "public" not in line))  # fmt: skip
+    (folder / "typed.yaml").write_text(
+        "\n".join(line for line in typed.splitlines() if "|" not in line and "public" not in line)
+    )
     assert mercer.Domain.read("typed.yaml").names == tuple(table.schema.names)
 
 
@@ -203,7 +250,7 @@ BAD = [
     (["patients.csv", *PROMISE, "-o", "t.json", "--public", "domain.yaml"], "public: data: 'domain.yaml'"),
     (["patients.csv", *PROMISE, "-o", "t.json", "--dataset", "d"], "--ledger and --dataset go together"),
     (["--epsilon", "1"], "file is missing"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[words for _, words in BAD])
@@ -219,15 +266,18 @@ def test_errors_are_one_line_and_come_before_anything_is_spent(folder, capsys, a
 
 def test_eval_asks_for_means_and_probabilities(folder, capsys):
     release = mercer.load("table.json")
-    said = json.loads(released(capsys, "eval", "table.json", "--expect", "age", "admitted", "--json"))  # fmt: skip
+    said = json.loads(released(capsys, "eval", "table.json", "--expect", "age", "admitted", "--json"))
     assert said["values"][0]["value"] == pytest.approx(release.expect("age"))
     assert re.fullmatch(r"2020-\d\d-\d\d", said["values"][1]["value"])
-    where = ("--where", "age=60:80", "stage=II:", "ward=north,elsewhere", "smoker=no", "admitted=:2020-06-30")  # fmt: skip
+    where = ("--where", "age=60:80", "stage=II:", "ward=north,elsewhere", "smoker=no", "admitted=:2020-06-30")
     said = json.loads(released(capsys, "eval", "table.json", *where, "--json", "--level", 0.8))
     condition = {
-        "age": (60, 80), "stage": ["II", "III"], "ward": ["north", "elsewhere"], "smoker": False,
+        "age": (60, 80),
+        "stage": ["II", "III"],
+        "ward": ["north", "elsewhere"],
+        "smoker": False,
         "admitted": (None, "2020-06-30"),
-    }  # fmt: skip
+    }
     assert said["values"][0]["value"] == pytest.approx(release.probability(condition))
     assert said["level"] == 0.8
     out = released(capsys, "eval", "table.json", "--expect", "age", "--where", "sex=f")
@@ -252,7 +302,7 @@ def test_eval_asks_for_means_and_probabilities(folder, capsys):
         (["plot", "table.json", "--columns", "weight"], "no column 'weight'"),
         (["predict", "table.json", "--at", "3"], "only classifiers and regressions predict"),
     ],
-)  # fmt: skip
+)
 def test_what_a_table_cannot_answer(folder, capsys, arguments, message):
     code, _, err = run(capsys, *arguments)
     assert code == 2

@@ -28,19 +28,75 @@ DENSITY = ("density", "people.csv", *AGE, "--epsilon", 1)
 QUANTILES = ("quantiles", "people.csv", *AGE, "--epsilon", 1)
 COUNT = ("count", "people.csv", "--where", "age>=65", "--epsilon", 1)
 HISTOGRAM = ("histogram", "people.csv", *AGE, "--bins", 5, "--epsilon", 1)
-TABLE = ("table", "people.csv", "--domain", "domain.yaml", "--columns", "age", "--bins", "age=5",
-         "--epsilon", 1)  # fmt: skip
-CLASSIFY = ("classify", "people.csv", *AGE, "--label", "ill", "--classes", "no", "yes",
-            "--features", "random", "--size", 8, "--epsilon", 1, "--delta", 1e-6)  # fmt: skip
-REGRESS = ("regress", "people.csv", *AGE, "--label", "bmi", "--y-bounds", 10, 60,
-           "--features", "random", "--size", 8, "--epsilon", 1, "--delta", 1e-6)  # fmt: skip
-SYNTHESIZE = ("synthesize", "people.csv", "--domain", "domain.yaml", "--size", 20, "--epsilon", 1,
-              "--delta", 1e-6)  # fmt: skip
+TABLE = (
+    "table",
+    "people.csv",
+    "--domain",
+    "domain.yaml",
+    "--columns",
+    "age",
+    "--bins",
+    "age=5",
+    "--epsilon",
+    1,
+)
+CLASSIFY = (
+    "classify",
+    "people.csv",
+    *AGE,
+    "--label",
+    "ill",
+    "--classes",
+    "no",
+    "yes",
+    "--features",
+    "random",
+    "--size",
+    8,
+    "--epsilon",
+    1,
+    "--delta",
+    1e-6,
+)
+REGRESS = (
+    "regress",
+    "people.csv",
+    *AGE,
+    "--label",
+    "bmi",
+    "--y-bounds",
+    10,
+    60,
+    "--features",
+    "random",
+    "--size",
+    8,
+    "--epsilon",
+    1,
+    "--delta",
+    1e-6,
+)
+SYNTHESIZE = (
+    "synthesize",
+    "people.csv",
+    "--domain",
+    "domain.yaml",
+    "--size",
+    20,
+    "--epsilon",
+    1,
+    "--delta",
+    1e-6,
+)
 LIVE = ("live", "people.csv", *AGE, "--epsilon", 1, "--delta", 1e-6, "--kernel", "matern32")
 WRITING = {
-    "density": DENSITY, "histogram": HISTOGRAM, "table": TABLE, "classify": CLASSIFY,
-    "regress": REGRESS, "synthesize": SYNTHESIZE,
-}  # fmt: skip
+    "density": DENSITY,
+    "histogram": HISTOGRAM,
+    "table": TABLE,
+    "classify": CLASSIFY,
+    "regress": REGRESS,
+    "synthesize": SYNTHESIZE,
+}
 FREE = {"quantiles": QUANTILES, "count": COUNT}  # need no file
 ALL = WRITING | FREE | {"live": LIVE}
 CLIPPING = {name: call for name, call in ALL.items() if name != "count"}
@@ -52,11 +108,16 @@ def people(tmp_path_factory):
     folder = tmp_path_factory.mktemp("people")
     rows = [
         f'{k // 2:04d},{age},"${pay:,.2f}",{k % 28 + 1:02d}/{k % 12 + 1:02d}/2023,{ill},{bmi:.1f}'
-        for k, (age, pay, ill, bmi) in enumerate(zip(
-            rng.integers(20, 90, 400), rng.uniform(1e3, 9e4, 400), rng.choice(["no", "yes"], 400),
-            rng.uniform(18, 40, 400), strict=True,
-        ))
-    ]  # fmt: skip
+        for k, (age, pay, ill, bmi) in enumerate(
+            zip(
+                rng.integers(20, 90, 400),
+                rng.uniform(1e3, 9e4, 400),
+                rng.choice(["no", "yes"], 400),
+                rng.uniform(18, 40, 400),
+                strict=True,
+            )
+        )
+    ]
     (folder / "people.csv").write_text("id,age,income,day,ill,bmi\n" + "\n".join(rows) + "\n")
     (folder / "domain.yaml").write_text("age: [0, 100]\nill: boolean\n")
     return folder
@@ -148,23 +209,23 @@ def test_live_releases_read_cells_alike(folder, capsys):
 
 
 def test_formats_and_dates(folder, capsys):
-    income = ("quantiles", "people.csv", "--column", "income", "--bounds", 0, 100000, "--q", 0.5, "--epsilon", 20)  # fmt: skip
+    income = (
+        "quantiles",
+        "people.csv",
+        "--column",
+        "income",
+        "--bounds",
+        0,
+        100000,
+        "--q",
+        0.5,
+        "--epsilon",
+        20,
+    )
     told = json.loads(released(capsys, *income, "--format", "income=$1,234.50", "--json"))
     assert 2e4 < told["values"][0] < 7e4
-    days = (
-        "density",
-        "people.csv",
-        "-c",
-        "day",
-        "--bounds",
-        "2023-01-01",
-        "2023-12-31",
-        "--epsilon",
-        1,
-    )
-    told = json.loads(
-        released(capsys, *days, "--format", "day=31/12/2023", "-o", "d.json", "--json")
-    )
+    days = ("density", "people.csv", "-c", "day", "--bounds", "2023-01-01", "2023-12-31", "--epsilon", 1)
+    told = json.loads(released(capsys, *days, "--format", "day=31/12/2023", "-o", "d.json", "--json"))
     assert told["domain"]["columns"] == ["day"]
     code, _, err = run(capsys, *days, "--format", "31/12/2023", "-o", "e.json")
     assert (code, "--format must be COLUMN=EXAMPLE" in err) == (2, True)
@@ -192,11 +253,17 @@ def test_bounds_by_name_and_of_dates():
     assert terminal_bounds.columns_of(["0", "1", "2", "3"]) == 2
     assert terminal_bounds.columns_of(["age=0,1"]) == 1
     assert spread(["--bounds", "age=0,100", "bmi=-1,60", "f.csv"]) == [
-        "--bounds=age=0,100", "--bounds=bmi=-1,60", "f.csv",
-    ]  # fmt: skip
+        "--bounds=age=0,100",
+        "--bounds=bmi=-1,60",
+        "f.csv",
+    ]
     assert spread(["--na", "999", "-1", "unknown", "-o", "f"]) == [
-        "--na=999", "--na=-1", "--na=unknown", "-o", "f",
-    ]  # fmt: skip
+        "--na=999",
+        "--na=-1",
+        "--na=unknown",
+        "-o",
+        "f",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -276,9 +343,7 @@ def full(*_, **__):
 
 @pytest.mark.parametrize("name", WRITING | FREE)
 @pytest.mark.parametrize("option", ["-o", "--plot"])
-def test_folders_are_proved_before_anything_is_spent(
-    folder, book, capsys, monkeypatch, name, option
-):
+def test_folders_are_proved_before_anything_is_spent(folder, book, capsys, monkeypatch, name, option):
     if option == "--plot" and name == "quantiles":
         pytest.skip("quantiles have no picture")
     ending = "json" if option == "-o" else "png"
@@ -311,9 +376,7 @@ def test_a_folder_is_no_file(folder, capsys):
 
 
 @pytest.mark.parametrize("name", WRITING | FREE)
-def test_a_release_that_was_paid_for_is_kept_beside_the_ledger(
-    folder, book, capsys, monkeypatch, name
-):
+def test_a_release_that_was_paid_for_is_kept_beside_the_ledger(folder, book, capsys, monkeypatch, name):
     """The folder goes between the charge and the writing."""
     real = Ledger.charge
 
@@ -348,10 +411,32 @@ def test_mean_curves_are_kept_likewise(folder, book, capsys, monkeypatch):
 
     monkeypatch.setattr(Ledger, "charge", charge)
     code, out, err = run(
-        capsys, "curve", "waves.csv", "--columns", "h_0", "h_1", "h_2", "--grid", 0, 1, "--bound", 1,
-        "--by", "case", "--groups", 0, 1, "--disjoint", "--epsilon", 1, "--delta", 1e-6, *book,
-        "-o", "out/m.json",
-    )  # fmt: skip
+        capsys,
+        "curve",
+        "waves.csv",
+        "--columns",
+        "h_0",
+        "h_1",
+        "h_2",
+        "--grid",
+        0,
+        1,
+        "--bound",
+        1,
+        "--by",
+        "case",
+        "--groups",
+        0,
+        1,
+        "--disjoint",
+        "--epsilon",
+        1,
+        "--delta",
+        1e-6,
+        *book,
+        "-o",
+        "out/m.json",
+    )
     assert code == terminal_places.NOT_AS_ASKED, err
     for name in ("m-0.json", "m-1.json"):
         assert mercer.load(folder / "books" / name).kind == "mean-curve"
@@ -363,15 +448,28 @@ def test_mean_curves_have_the_same_terms(folder, book, capsys):
     rows = [f"{0.1 * (k % 7)},0.5,0.4,{k % 2}" for k in range(200)]
 
     def made(code, *options):
-        cells = [
-            f"{code},{row.split(',', 1)[1]}" if k % 4 == 0 else row for k, row in enumerate(rows)
-        ]
+        cells = [f"{code},{row.split(',', 1)[1]}" if k % 4 == 0 else row for k, row in enumerate(rows)]
         (folder / "waves.csv").write_text("\n".join(["h_0,h_1,h_2,case", *cells]) + "\n")
         released(capsys, *call, *SEED, "-o", "m.json", "--overwrite", *options)
         return Path("m.json").read_text()
 
-    call = ("curve", "waves.csv", "--columns", "h_0", "h_1", "h_2", "--grid", 0, 1, "--bound", 1,
-            "--epsilon", 1, "--delta", 1e-6)  # fmt: skip
+    call = (
+        "curve",
+        "waves.csv",
+        "--columns",
+        "h_0",
+        "h_1",
+        "h_2",
+        "--grid",
+        0,
+        1,
+        "--bound",
+        1,
+        "--epsilon",
+        1,
+        "--delta",
+        1e-6,
+    )
     assert made("") == made(-999, "--na", -999)
     assert made("") != made(-999)
     groups = ("--by", "case", "--groups", 0, 1, "--disjoint")
@@ -432,19 +530,14 @@ def test_a_picture_that_fails_hides_nothing(folder, book, capsys, monkeypatch, n
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
     code, out, err = run(capsys, *ALL[name], *book, "-o", "a.json", "--plot", "a.png")
     assert code == terminal_places.NOT_AS_ASKED
-    assert (
-        "plot: a.png could not be written (No space left on device); the release is in a.json"
-        in err
-    )
+    assert "plot: a.png could not be written (No space left on device); the release is in a.json" in err
     assert "Written to a.json" in out
     assert mercer.load("a.json").privacy.epsilon == 1
     assert len(charges()) == 1
 
 
 @pytest.mark.parametrize("kernel", ["matern32", "gaussian"])
-def test_a_store_that_does_not_take_a_live_release_loses_nothing(
-    folder, book, capsys, monkeypatch, kernel
-):
+def test_a_store_that_does_not_take_a_live_release_loses_nothing(folder, book, capsys, monkeypatch, kernel):
     def create(self, record):
         raise LiveUnavailable("store 'l.db': database or disk is full")
 
@@ -460,9 +553,7 @@ def test_a_store_that_does_not_take_a_live_release_loses_nothing(
 
 def test_saving_into_a_folder_that_is_not_there_says_what_to_do(folder):
     release = mercer.quantiles([1.0, 2.0] * 20, 0.5, bounds=(0, 4), epsilon=1)
-    with pytest.raises(
-        OSError, match="there is no folder.*not lost: save it again to another place"
-    ):
+    with pytest.raises(OSError, match="there is no folder.*not lost: save it again to another place"):
         release.save("nowhere/q.json")
     assert release.save("q.json") == Path("q.json")
     with pytest.raises(ValueError, match="holds quantiles"):
@@ -493,23 +584,29 @@ def test_the_count_comes_first(folder, capsys):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (("density", "people.csv", "--column", "age", "bmi", *AGE[2:], "--epsilon", 1, "-o", "a.json"),
-         "'bmi' follows a column that is named already.*--column age --column bmi"),
+        (
+            ("density", "people.csv", "--column", "age", "bmi", *AGE[2:], "--epsilon", 1, "-o", "a.json"),
+            "'bmi' follows a column that is named already.*--column age --column bmi",
+        ),
         ((*DENSITY, "sure", "-o", "a.json"), "'sure' stands where nothing is expected after --epsilon"),
         ((*DENSITY, "--colum", "age", "-o", "a.json"), "--colum.*mercer density --help"),
         ((*DENSITY[:-1], "one", "-o", "a.json"), "Invalid value for '--epsilon'"),
         ((*DENSITY[:-2], "-o", "a.json"), "epsilon is missing"),
-        (("density", "people.csv", "-c", "age", "--bounds", "0", "--epsilon", 1, "-o", "a.json"),
-         "got the one number 0"),
-        (("density", "people.csv", "-c", "age", "--bounds", "low", 9, "--epsilon", 1, "-o", "a.json"),
-         "numbers, or dates.*'low'"),
+        (
+            ("density", "people.csv", "-c", "age", "--bounds", "0", "--epsilon", 1, "-o", "a.json"),
+            "got the one number 0",
+        ),
+        (
+            ("density", "people.csv", "-c", "age", "--bounds", "low", 9, "--epsilon", 1, "-o", "a.json"),
+            "numbers, or dates.*'low'",
+        ),
         ((*DENSITY, "--na", "999", "age=3", "-o", "a.json"), "got both: 999 age=3"),
         ((*DENSITY, "--na", "agee=3", "-o", "a.json"), "--na: there is no column 'agee'"),
         ((*DENSITY, "--outside", "keep", "-o", "a.json"), "outside must be one of"),
         ((*DENSITY, "--ledger", "gone.db", "--dataset", "d", "-o", "a.json"), "there is no ledger"),
         (("densitty", "people.csv"), "densitty"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_are_one_line_that_names_the_cause(folder, capsys, call, message):
     code, out, err = run(capsys, *call)
     assert (code, out) == (2, "")
@@ -547,17 +644,7 @@ def test_predictions_keep_columns_as_they_stand(machine, capsys):
     assert "007" in out
     assert "to keep columns" not in out
     for ending in ("csv", "parquet"):
-        released(
-            capsys,
-            "predict",
-            "ill.json",
-            "new.csv",
-            "--keep",
-            "patient",
-            "ward",
-            "-o",
-            f"p.{ending}",
-        )
+        released(capsys, "predict", "ill.json", "new.csv", "--keep", "patient", "ward", "-o", f"p.{ending}")
     with Path("p.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["row", "patient", "ward", "prediction"]
@@ -565,14 +652,10 @@ def test_predictions_keep_columns_as_they_stand(machine, capsys):
     table = pq.read_table("p.parquet").to_pylist()
     assert [row["patient"] for row in table] == ["007", "08", None]
     assert [row["prediction"] for row in table] == [row["prediction"] for row in rows]
-    told = json.loads(
-        released(capsys, "predict", "ill.json", "new.csv", "--keep", "patient", "--json")
-    )
+    told = json.loads(released(capsys, "predict", "ill.json", "new.csv", "--keep", "patient", "--json"))
     assert told["predictions"][0]["patient"] == "007"
     pq.write_table(pa.table({"age": [30.0, 40.0], "id": [7, None]}), "new.parquet")
-    told = json.loads(
-        released(capsys, "predict", "ill.json", "new.parquet", "--keep", "id", "--json")
-    )
+    told = json.loads(released(capsys, "predict", "ill.json", "new.parquet", "--keep", "id", "--json"))
     assert [row["id"] for row in told["predictions"]] == [7, None]
 
 

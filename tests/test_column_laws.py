@@ -14,18 +14,22 @@ from mercer.spaces.column_laws import ColumnLaws, bins_of, places_in
 from mercer.spaces.designs import spread
 
 ALPHA = 1e-9
-DOMAIN = mercer.Domain({
-    "x": (-1, 3), "visits": range(0, 10), "age": range(0, 101), "ward": ["a", "b", "c"],
-    "ill": bool,
-})  # fmt: skip
+DOMAIN = mercer.Domain(
+    {"x": (-1, 3), "visits": range(0, 10), "age": range(0, 101), "ward": ["a", "b", "c"], "ill": bool}
+)
 
 
 def people(rng, n=4000):
-    return pd.DataFrame({
-        "x": rng.normal(1, 0.3, n), "visits": rng.poisson(2, n).clip(0, 9),
-        "age": rng.integers(20, 60, n), "ward": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]),
-        "ill": rng.random(n) < 0.2, "id": np.arange(n) // 4,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "x": rng.normal(1, 0.3, n),
+            "visits": rng.poisson(2, n).clip(0, 9),
+            "age": rng.integers(20, 60, n),
+            "ward": rng.choice(["a", "b", "c"], n, p=[0.7, 0.2, 0.1]),
+            "ill": rng.random(n) < 0.2,
+            "id": np.arange(n) // 4,
+        }
+    )
 
 
 def counted(frame, unit=None):
@@ -44,7 +48,7 @@ def test_counts_are_those_of_numpy(rng):
     counts = counted(frame)
     assert counts.rows == 4000
     assert np.array_equal(counts.counts[1], np.bincount(frame["visits"], minlength=10))
-    assert np.array_equal(counts.counts[0], np.histogram(np.clip(frame["x"], -1, 3), 32, (-1, 3))[0])  # fmt: skip
+    assert np.array_equal(counts.counts[0], np.histogram(np.clip(frame["x"], -1, 3), 32, (-1, 3))[0])
     frame.loc[0, "ward"] = "zz"
     assert counted(frame).counts[3].sum() == 3999
 

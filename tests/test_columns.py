@@ -67,10 +67,15 @@ def test_the_few_facts_of_each_kind():
     }
     assert {c.kind for c in ALL} == set(KINDS)
     assert [c.describe() for c in ALL] == [
-        "age in [0, 100]", "visits in {0..50}", "stage in {I < II < III}", "sex in {f, m}",
-        "ward in {a, b, other}", "group in {10, 20, 30}", "smoker in {false, true}",
+        "age in [0, 100]",
+        "visits in {0..50}",
+        "stage in {I < II < III}",
+        "sex in {f, m}",
+        "ward in {a, b, other}",
+        "group in {10, 20, 30}",
+        "smoker in {false, true}",
         "day in [2020-01-01, 2024-12-31]",
-    ]  # fmt: skip
+    ]
     many = Categorical("x", tuple(range(100)))
     assert many.describe() == "x in {0, 1, 2, 3, 4, 5, 6, 7, … 92 more}"
 
@@ -118,7 +123,10 @@ def test_levels_that_differ_are_equally_far_apart(column, u):
     distance = np.sum((points[:, None] - points[None]) ** 2, axis=2)
     if column.numeric:
         assert np.all((points >= 0) & (points <= 1))
-        assert np.array_equal(np.argsort(points[:, 0], kind="stable"), np.argsort(codes, kind="stable")) or column.continuous  # fmt: skip
+        assert (
+            np.array_equal(np.argsort(points[:, 0], kind="stable"), np.argsort(codes, kind="stable"))
+            or column.continuous
+        )
     else:
         assert np.allclose(distance, 2.0 * (codes[:, None] != codes[None]), atol=1e-12)
     assert np.isnan(column.embed(np.array([np.nan]))).all()
@@ -159,7 +167,7 @@ def test_columns_come_back_from_json(column):
 def test_what_is_declared_is_kept_in_one_form():
     assert Integer("n", np.int64(1), 5.0) == Integer("n", 1, 5)
     assert Ordered("s", ["a", np.str_("b")]) == Ordered("s", ("a", "b"))
-    assert Date("d", "2020-01-01", datetime(2020, 5, 1, 12)) == Date("d", date(2020, 1, 1), date(2020, 5, 1))  # fmt: skip
+    assert Date("d", "2020-01-01", datetime(2020, 5, 1, 12)) == Date("d", date(2020, 1, 1), date(2020, 5, 1))
 
 
 @pytest.mark.parametrize(

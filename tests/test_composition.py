@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier
-from mercer.promise.composition import (
-    decimal,
-    delta_of,
-    epsilon_of,
-    gaussian_above,
-    gaussian_beside,
-)
+from mercer.promise.composition import decimal, delta_of, epsilon_of, gaussian_above, gaussian_beside
 from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
 
 
@@ -66,7 +60,9 @@ def test_gaussian_releases_join_to_one(mus, epsilon):
     assert delta_of(spoiled, epsilon=epsilon) == pytest.approx(min(1, exact + more), rel=1e-8)
 
 
-@pytest.mark.parametrize(("epsilon0", "k", "epsilon"), [(0.1, 50, 3), (0.5, 8, 2), (1, 2, 0.5), (0.01, 400, 1)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("epsilon0", "k", "epsilon"), [(0.1, 50, 3), (0.5, 8, 2), (1, 2, 0.5), (0.01, 400, 1)]
+)
 def test_optimal_composition_of_pure_releases(epsilon0, k, epsilon):
     exact = optimal(epsilon0, k, epsilon)
     ours = delta_of([PureEvent(epsilon0)] * k, epsilon=epsilon)
@@ -98,9 +94,23 @@ def test_many_kinds_go_through_privacy_loss_distributions():
         assert sharp <= ours <= 1.1 * sharp
 
 
-@given(st.lists(st.sampled_from([PureEvent(0.2), PureEvent(0.7), GaussianEvent(0.4, 1e-18),
-                                 GaussianEvent(1.1, 0.0), ApproximateEvent(0.5, 1e-7)]),
-                min_size=1, max_size=6), st.floats(0.01, 5), st.floats(0.01, 2))  # fmt: skip
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                PureEvent(0.2),
+                PureEvent(0.7),
+                GaussianEvent(0.4, 1e-18),
+                GaussianEvent(1.1, 0.0),
+                ApproximateEvent(0.5, 1e-7),
+            ]
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.floats(0.01, 5),
+    st.floats(0.01, 2),
+)
 @settings(max_examples=40, deadline=None)
 def test_monotone_and_inverse(events, epsilon, more):
     delta = delta_of(events, epsilon=epsilon)

@@ -21,9 +21,7 @@ RELEASES = {
     "count": lambda: mercer.count(ROWS, where={"a": 1}, epsilon=1),
     "optimal": lambda: mercer.count([True, False] * 5, epsilon=1, mechanism="optimal"),
     "weak count": lambda: mercer.random_proportion(RARE, **WEAK),
-    "weak histogram": lambda: mercer.random_histogram(
-        [1.0] * 3 + [5.0] * 997, bins=[0, 2, 4, 6], **WEAK
-    ),
+    "weak histogram": lambda: mercer.random_histogram([1.0] * 3 + [5.0] * 997, bins=[0, 2, 4, 6], **WEAK),
     "weak number": lambda: mercer.random_statistic([float(i % 9) for i in range(2000)], **WEAK),
 }
 

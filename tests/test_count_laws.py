@@ -9,7 +9,14 @@ from mercer.noise.count_laws import COUNT_LAWS, GeometricLaw, RoundedNormalLaw, 
 from mercer.noise.exact import working
 from mercer.releases.counts.questions import noise_width
 
-LAWS = [GeometricLaw(0.5), GeometricLaw(2.0), GeometricLaw(40.0), RoundedNormalLaw(0.6), RoundedNormalLaw(6.0), RoundedNormalLaw(50.0)]  # fmt: skip
+LAWS = [
+    GeometricLaw(0.5),
+    GeometricLaw(2.0),
+    GeometricLaw(40.0),
+    RoundedNormalLaw(0.6),
+    RoundedNormalLaw(6.0),
+    RoundedNormalLaw(50.0),
+]
 
 
 def masses(law, top=4000):

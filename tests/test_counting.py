@@ -55,10 +55,7 @@ def test_truths_and_proportions():
 
 
 def test_persons_with_any_such_row():
-    assert (
-        mercer.count(ROWS, where={"age": (60, None)}, unit="who", epsilon=SURE, insist=True).count
-        == 2
-    )
+    assert mercer.count(ROWS, where={"age": (60, None)}, unit="who", epsilon=SURE, insist=True).count == 2
     share = mercer.proportion(ROWS, where={"sex": "f"}, unit="who", epsilon=SURE, insist=True)
     assert share.proportion == 1.0
     assert share.n == 3
@@ -66,9 +63,7 @@ def test_persons_with_any_such_row():
 
 def test_counts_already():
     rows = pd.DataFrame({"sex": ["f", "m"], "many": [30, 12]})
-    assert (
-        mercer.count(rows, where={"sex": "f"}, counts="many", epsilon=SURE, insist=True).count == 30
-    )
+    assert mercer.count(rows, where={"sex": "f"}, counts="many", epsilon=SURE, insist=True).count == 30
 
 
 def test_noise_intervals_and_files(tmp_path):
@@ -106,9 +101,11 @@ def test_optimal_mechanism(tmp_path):
         assert found.each >= found.error >= release.accuracy.error * (1 - 1e-6)
     fields = json.loads((tmp_path / "c.json").read_text())
     for change in (
-        {"raw": 11}, {"raw": -1}, {"noise": None},
+        {"raw": 11},
+        {"raw": -1},
+        {"noise": None},
         {"privacy": fields["privacy"] | {"epsilon": 0.1}},
-    ):  # fmt: skip
+    ):
         (tmp_path / "d.json").write_text(json.dumps(fields | change))
         with pytest.raises(ValueError, match="no answer|weaker promise alone|or epsilon"):
             mercer.load(tmp_path / "d.json")

@@ -47,9 +47,7 @@ def plain_program(n, epsilon, loss, prior=None):
 @pytest.mark.parametrize("epsilon", [0.001, 0.5, 1.0, 3.0])
 @pytest.mark.parametrize("loss", ["absolute", "squared", "zero-one"])
 def test_one_record_has_randomised_response(epsilon, loss):
-    assert optimal_count(1, epsilon, loss).risk == pytest.approx(
-        1 / (1 + math.exp(epsilon)), rel=1e-9
-    )
+    assert optimal_count(1, epsilon, loss).risk == pytest.approx(1 / (1 + math.exp(epsilon)), rel=1e-9)
 
 
 @pytest.mark.parametrize(("epsilon", "risk"), [(0.1, 8.26), (0.05, 13.3), (0.001, 33.8)])
@@ -160,7 +158,11 @@ def test_risk_body_has_the_support_of_the_program(epsilon, loss):
     """In every direction, the least of the program over n = 1 is that of a corner."""
     values, ratio = loss_matrix(loss, 1)[1], math.exp(epsilon)
     corners = risk_body(epsilon, loss)
-    upper = [row for a, b in ((0, 1), (2, 3)) for row in (np.eye(4)[a] - ratio * np.eye(4)[b], np.eye(4)[b] - ratio * np.eye(4)[a])]  # fmt: skip
+    upper = [
+        row
+        for a, b in ((0, 1), (2, 3))
+        for row in (np.eye(4)[a] - ratio * np.eye(4)[b], np.eye(4)[b] - ratio * np.eye(4)[a])
+    ]
     equal = [[1, 0, 1, 0], [0, 1, 0, 1]]  # variables q(0|0), q(0|1), q(1|0), q(1|1)
     for angle in np.linspace(0, 2 * np.pi, 17):
         way = np.array([np.cos(angle), np.sin(angle)])
@@ -173,9 +175,7 @@ def test_risk_body_corners():
     lie = math.e / (1 + math.e)
     assert np.allclose(risk_body(1.0), [[0, 1], [1 - lie, 1 - lie], [1, 0], [lie, lie]])
     corners = risk_body(1.0, [[0.0, 3.0], [1.0, 0.5]])
-    area = sum(
-        a[0] * b[1] - a[1] * b[0] for a, b in zip(corners, np.roll(corners, -1, 0), strict=True)
-    )
+    area = sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(corners, np.roll(corners, -1, 0), strict=True))
     assert area > 0  # counter-clockwise
     assert len(risk_body(1.0, [[0.0, 1.0], [0.0, 1.0]])) == 1  # what is said does not matter
 
@@ -208,7 +208,7 @@ def test_risk_body_corners():
         ((5, 1.0, "absolute", [1, 1, 1, 1, 1, math.nan]), ValueError, "finite"),
         ((5, 1.0, "absolute", "uniform"), TypeError, "6 weights"),
     ],
-)  # fmt: skip
+)
 def test_bad_arguments(arguments, error, words):
     with pytest.raises(error, match=words):
         optimal_count(*arguments)

@@ -34,10 +34,8 @@ def histogram(data, rng, **given):
     return mercer.histogram(data, bins=range(4), epsilon=5, rng=rng, insist=True, **given)
 
 
-@pytest.mark.parametrize(
-    "pair", [NEIGHBOURS, ODD, (ONE, [*ONE[:-1], "x"]), (ONE, [*ONE[:-1], 1e9])]
-)
-@pytest.mark.parametrize("given", [{}, {"delta": 1e-6}, {"sparse": True}, {"sparse": True, "delta": 1e-6}])  # fmt: skip
+@pytest.mark.parametrize("pair", [NEIGHBOURS, ODD, (ONE, [*ONE[:-1], "x"]), (ONE, [*ONE[:-1], 1e9])])
+@pytest.mark.parametrize("given", [{}, {"delta": 1e-6}, {"sparse": True}, {"sparse": True, "delta": 1e-6}])
 def test_histogram_replay(pair, given):
     found = mercer.replay(lambda data, rng: histogram(data, rng, **given), pair)
     assert found.kept, str(found)
@@ -57,10 +55,17 @@ DOMAIN = {"a": range(3), "b": bool, "c": range(5)}
 FIRST, OTHER = {"a": 0, "b": True, "c": 0}, {"a": 2, "b": False, "c": 4}
 
 
-@pytest.mark.parametrize("given", [
-    {}, {"margins": 1}, {"margins": 2, "delta": 1e-6}, {"margins": [("a", "b"), ("b",)]},
-    {"margins": 1, "missing": "drop"}, {"sparse": True},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"margins": 1},
+        {"margins": 2, "delta": 1e-6},
+        {"margins": [("a", "b"), ("b",)]},
+        {"margins": 1, "missing": "drop"},
+        {"sparse": True},
+    ],
+)
 @pytest.mark.parametrize("last", [OTHER, {"a": 2, "b": None, "c": 1}])
 def test_table_replay(given, last):
     if given.get("missing") == "drop" and last["b"] is None:
@@ -99,18 +104,15 @@ def test_count_replay():
 
 
 def person_rows(rows_of_c):
-    return pd.DataFrame(
-        {"who": ["a", "a", "b"] + ["c"] * len(rows_of_c), "x": [0, 1, 2, *rows_of_c]}
-    )
+    return pd.DataFrame({"who": ["a", "a", "b"] + ["c"] * len(rows_of_c), "x": [0, 1, 2, *rows_of_c]})
 
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_person_replay(most):
     """All rows of a person against another set of as many rows: 2k in the l1 norm at most."""
     function = lambda data, rng: mercer.histogram(  # noqa: E731
-        data, columns="x", bins=range(4), unit="who", rows_per_person=most, epsilon=9, rng=rng,
-        insist=True,
-    )  # fmt: skip
+        data, columns="x", bins=range(4), unit="who", rows_per_person=most, epsilon=9, rng=rng, insist=True
+    )
     found = mercer.replay(function, (person_rows([0, 0, 0]), person_rows([3, 3, 3])))
     assert found.kept, str(found)
     assert found.changes[0].measured == 2 * most
@@ -156,14 +158,12 @@ def test_audit_of_margins_comes_near_the_claim():
 
     def counts(data):
         axes = axes_of(TableDomain({"a": range(2), "b": bool}), None, None)
-        records = open_records(
-            data, domain=TableDomain([a.column for a in axes.columns]), unit=None
-        )
+        records = open_records(data, domain=TableDomain([a.column for a in axes.columns]), unit=None)
         tally = count_margins(records, axes, ((0,), (1,)), most=1)
         return np.concatenate([part.dense() for part in tally.parts])
 
     one, two = counts(rows), counts(other)
-    made = mercer.table(rows, domain={"a": range(2), "b": bool}, margins=1, epsilon=epsilon, insist=True)  # fmt: skip
+    made = mercer.table(rows, domain={"a": range(2), "b": bool}, margins=1, epsilon=epsilon, insist=True)
 
     def ratio(scale):
         noise = CountNoise(GeometricLaw(scale), PureEvent(epsilon))
@@ -182,7 +182,7 @@ def test_audit_with_a_delta():
 
     def found(scale):
         noise = noise_of(epsilon, delta)
-        draws = np.rint(np.random.default_rng().standard_normal((2, runs, 2)) * noise.law.scale * scale)  # fmt: skip
+        draws = np.rint(np.random.default_rng().standard_normal((2, runs, 2)) * noise.law.scale * scale)
         score = [(z + c) @ (one - two) for z, c in zip(draws, (one, two), strict=True)]
         return audited(*score, delta=delta)
 

@@ -9,12 +9,7 @@ import pytest
 from mercer.api.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
 from mercer.noise import entropy
 from mercer.promise.events import PureEvent
-from mercer.sensitive.summaries.crossval import (
-    Criterion,
-    CrossValidation,
-    gap_scores,
-    gap_sensitivity,
-)
+from mercer.sensitive.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from tests.test_exponential import law
 from tests.test_selection import tally
 
@@ -173,9 +168,14 @@ def test_lead_in_for_the_density(rng):
     counted = tally(rows)
     for method in ("private-scott", "private-cv"):
         lengths, event = private_bandwidth(
-            counted, counted.domain, n=3000, method=method, epsilon=0.3, boundary="reflect",
+            counted,
+            counted.domain,
+            n=3000,
+            method=method,
+            epsilon=0.3,
+            boundary="reflect",
             entropy=entropy.Secure(),
-        )  # fmt: skip
+        )
         assert event == PureEvent(0.3)
         assert len(lengths) == 2
         assert all(1e-3 <= h <= 0.5 for h in lengths)

@@ -55,9 +55,7 @@ def test_persons_are_counted(rng):
     found = mercer.curve_bound(frame, grid=T, columns="h*", unit="who", most=10, epsilon=2)
     assert (found.privacy.n, found.privacy.unit) == (500, "who")
     renamed = frame.rename(columns={"who": "root mean square"})
-    found = mercer.curve_bound(
-        renamed, grid=T, columns="h*", unit="root mean square", most=10, epsilon=2
-    )
+    found = mercer.curve_bound(renamed, grid=T, columns="h*", unit="root mean square", most=10, epsilon=2)
     assert found.privacy.unit == "root mean square"
     # one person with very many high curves moves it as little as anybody: here one of 500
     loud = pd.concat([frame, frame.iloc[[0] * 4000].assign(who=0, h0=9)])
@@ -106,8 +104,6 @@ def test_mistakes(change, message):
 
 
 def test_a_seed_gives_the_same_bound():
-    first, second = (
-        mercer.curve_bound(FLAT, grid=T, most=10, epsilon=0.01, rng=5) for _ in range(2)
-    )
+    first, second = (mercer.curve_bound(FLAT, grid=T, most=10, epsilon=0.01, rng=5) for _ in range(2))
     assert first == second
     assert not first.privacy.secure

@@ -80,11 +80,26 @@ def test_every_source_on_a_grid_gives_the_same_curves(heights, frame, tmp_path):
         frame[i * 350 : i * 350 + 350].to_parquet(tmp_path / "folder" / f"{i}.parquet")
     holes = [[None if x != x else float(x) for x in row] for row in heights]
     table = pa.Table.from_pandas(frame)
-    plain = [heights, heights.tolist(), holes, list(heights), tuple(holes), heights[::-1][::-1],
-             np.asfortranarray(heights), np.array(holes, dtype=object),
-             np.ma.masked_invalid(heights)]  # fmt: skip
-    named = [frame, pl.from_pandas(frame), table, table.to_reader(), str(tmp_path / "a.csv"),
-             tmp_path / "a.parquet", tmp_path / "folder"]  # fmt: skip
+    plain = [
+        heights,
+        heights.tolist(),
+        holes,
+        list(heights),
+        tuple(holes),
+        heights[::-1][::-1],
+        np.asfortranarray(heights),
+        np.array(holes, dtype=object),
+        np.ma.masked_invalid(heights),
+    ]
+    named = [
+        frame,
+        pl.from_pandas(frame),
+        table,
+        table.to_reader(),
+        str(tmp_path / "a.csv"),
+        tmp_path / "a.parquet",
+        tmp_path / "folder",
+    ]
     for data in plain:
         curves = open_curves(data, grid=GRID)
         assert np.array_equal(whole(curves), heights, equal_nan=True), type(data)
@@ -120,8 +135,15 @@ def test_every_source_of_points_gives_the_same_curves(heights, points, tmp_path)
         same_lines(curves, heights)
     order = points["id"].drop_duplicates().str[1:].astype(int)
     table = pa.Table.from_pandas(points)
-    for data in (points, pl.from_pandas(points), table, table.to_reader(), tmp_path / "a.csv",
-                 tmp_path / "a.parquet", points.assign(id=points["id"].astype("category"))):  # fmt: skip
+    for data in (
+        points,
+        pl.from_pandas(points),
+        table,
+        table.to_reader(),
+        tmp_path / "a.csv",
+        tmp_path / "a.parquet",
+        points.assign(id=points["id"].astype("category")),
+    ):
         curves = open_curves(data, long=("id", "t", "value"), bounds=(0, 4))
         same_lines(curves, heights[order])
         assert (curves.domain.names, curves.value, curves.unit) == (("t",), "value", None)
@@ -172,8 +194,9 @@ def test_scikit_fda_in_a_basis():
     from skfda.representation.basis import FourierBasis
 
     coefficients = np.arange(15.0).reshape(5, 3)
-    data = FDataBasis(FourierBasis((0, 3), n_basis=3), coefficients, argument_names=("hour",),
-                      coordinate_names=("load",))  # fmt: skip
+    data = FDataBasis(
+        FourierBasis((0, 3), n_basis=3), coefficients, argument_names=("hour",), coordinate_names=("load",)
+    )
     curves = open_curves(data, bounds=(0, 3))
     assert curves.grid[0].shape == (513,)
     assert (curves.domain.names, curves.value) == (("hour",), "load")
@@ -191,9 +214,15 @@ def test_cells_without_a_finite_number_are_missing(tmp_path):
     rows = [[1.0, np.inf], [-np.inf, 2.0], [None, "secret"], [3.0, 4.0]]
     (tmp_path / "a.csv").write_text("a,b\n1,inf\n-inf,2\n,secret\n3,4\n")
     floats = [[np.nan if isinstance(x, str) or x is None else x for x in row] for row in rows]
-    for data in (rows, np.array(rows, dtype=object), floats, np.array(floats, np.float32),
-                 np.array(floats, np.longdouble), pd.DataFrame(rows, columns=["a", "b"]),
-                 tmp_path / "a.csv"):  # fmt: skip
+    for data in (
+        rows,
+        np.array(rows, dtype=object),
+        floats,
+        np.array(floats, np.float32),
+        np.array(floats, np.longdouble),
+        pd.DataFrame(rows, columns=["a", "b"]),
+        tmp_path / "a.csv",
+    ):
         with np.errstate(all="raise"):
             seen = whole(open_curves(data, grid=[0, 1]))
         assert np.array_equal(np.where(np.isfinite(seen), seen, np.nan), wanted, equal_nan=True)
@@ -214,11 +243,32 @@ def test_a_list_of_two_numbers_a_curve_is_a_matrix():
 def test_pairs_with_rubbish_are_curves_without_points():
     nan, inf = np.nan, np.inf
     good = ([0.0, 1.0], [5.0, 6.0])
-    empty = [None, 7.0, "ab", (), (1,), ([0, 1], [2]), ([], []), ([0], 3), (3, 4), ([[0]], [[1]]),
-             ("a", "b"), (None, None), ({}, {}), ([0], [1], [2]), (["x"], [1]), ([0.5], ["y"]),
-             ([nan, inf, -inf], [1, 2, 3]), ([0, 1], [nan, inf]), ([-0.01, 2.01], [1, 2]),
-             (np.array(["2020-01-01"], "M8[D]"), [1.0]), ([1j], [1]), ([0.5], [2**2000]),
-             (iter([1]), iter([1])), ([True, [1]], [[2], True])]  # fmt: skip
+    empty = [
+        None,
+        7.0,
+        "ab",
+        (),
+        (1,),
+        ([0, 1], [2]),
+        ([], []),
+        ([0], 3),
+        (3, 4),
+        ([[0]], [[1]]),
+        ("a", "b"),
+        (None, None),
+        ({}, {}),
+        ([0], [1], [2]),
+        (["x"], [1]),
+        ([0.5], ["y"]),
+        ([nan, inf, -inf], [1, 2, 3]),
+        ([0, 1], [nan, inf]),
+        ([-0.01, 2.01], [1, 2]),
+        (np.array(["2020-01-01"], "M8[D]"), [1.0]),
+        ([1j], [1]),
+        ([0.5], [2**2000]),
+        (iter([1]), iter([1])),
+        ([True, [1]], [[2], True]),
+    ]
     with np.errstate(all="raise"):
         got = lines(open_curves([*empty, good], bounds=(0, 2)))
         first = lines(open_curves([good, *empty], bounds=(0, 2)))
@@ -241,8 +291,14 @@ def test_points_are_sorted_averaged_and_kept_finite():
     ]
     with np.errstate(all="raise"):
         got = lines(open_curves(pairs, bounds=(0, 2)))
-    wanted = [([0, 0.5, 1], [3, 3, 1]), ([0.5], [2]), ([0.25], [most]), ([0.25], [0]),
-              ([0, 0.5, 1], [0, 1, 2]), ([0.5], [1.5])]  # fmt: skip
+    wanted = [
+        ([0, 0.5, 1], [3, 3, 1]),
+        ([0.5], [2]),
+        ([0.25], [most]),
+        ([0.25], [0]),
+        ([0, 0.5, 1], [0, 1, 2]),
+        ([0.5], [1.5]),
+    ]
     for (times, values), (t, x) in zip(got, wanted, strict=True):
         assert np.array_equal(times, t)
         assert np.array_equal(values, x)
@@ -279,8 +335,10 @@ def test_rows_of_a_long_table_that_do_not_fit(tmp_path):
 def test_persons_stand_beside_their_curves(heights, frame, points, tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=99)
     frame.to_csv(tmp_path / "a.csv", index=False)
-    sources = [(data, {"grid": GRID, "columns": "h*"})
-               for data in (frame, tmp_path / "a.parquet", tmp_path / "a.csv")]  # fmt: skip
+    sources = [
+        (data, {"grid": GRID, "columns": "h*"})
+        for data in (frame, tmp_path / "a.parquet", tmp_path / "a.csv")
+    ]
     sources.append((points, {"long": ("id", "t", "value"), "bounds": (0, 4)}))
     for data, options in sources:
         curves = open_curves(data, unit="who", **options)
@@ -320,10 +378,7 @@ def test_chunks_of_wide_tables_hold_few_numbers(tmp_path, rng):
         assert [len(part) for part in curves.persons()] == list(map(len, chunks))
         assert np.array_equal(np.concatenate(chunks), matrix)
     _, tasks = file_batches(tmp_path / "a.parquet")
-    assert (
-        max(batch.num_rows for task in tasks(table.column_names) for batch in task())
-        <= 8 * CHUNK // wide
-    )
+    assert max(batch.num_rows for task in tasks(table.column_names) for batch in task()) <= 8 * CHUNK // wide
     stacked = open_rows(table, columns=None, unit="who", dimension=None)
     assert max(map(len, stacked.chunks())) <= most
     assert all(chunk.flags.f_contiguous for chunk in stacked.chunks())
@@ -345,16 +400,18 @@ def test_progress_counts_curves(heights, frame):
         curves = open_curves(data, **options)
         curves.progress(seen.append)
         assert sum(map(len, curves.chunks())) == 700
-        assert sum(seen) == (
-            0 if "unit" in options else 700
-        )  # of persons only their number is public
+        assert sum(seen) == (0 if "unit" in options else 700)  # of persons only their number is public
 
 
 def test_curves_cannot_be_shown_copied_or_saved(heights, frame, points):
     pairs = open_curves([(GRID, row) for row in heights], bounds=(0, 4))
-    held = [open_curves(heights, grid=GRID), pairs, next(pairs.chunks()),
-            open_curves(frame, grid=GRID, columns="h*"),
-            open_curves(points, long=("id", "t", "value"), bounds=(0, 4))]  # fmt: skip
+    held = [
+        open_curves(heights, grid=GRID),
+        pairs,
+        next(pairs.chunks()),
+        open_curves(frame, grid=GRID, columns="h*"),
+        open_curves(points, long=("id", "t", "value"), bounds=(0, 4)),
+    ]
     for thing in held:
         for use in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeError, match="cannot be pickled") as caught:
@@ -420,7 +477,7 @@ ERRORS = [
     (None, {"grid": [0, 1, 2]}, TypeError, "got NoneType"),
     ({"a": SECRET}, {"grid": [0, 1, 2]}, TypeError, "got dict"),
     (np.full((3, 2), SECRET + 0j), {"grid": [0, 1]}, TypeError, "curves must be a file"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("data", "options", "kind", "message"), ERRORS)

@@ -62,13 +62,26 @@ def test_every_option_is_handed_on(curves, tmp_path):
     book = mercer.Ledger(tmp_path / "b.db")
     book.register("curves", epsilon=2, delta=1e-5)
     model = PrivateMeanCurve(
-        bound=1.0, grid=2 * T, kernel="matern52", scale=0.5, penalty=0.01, eta=2.0,
-        center=np.sin(3 * T), order="paper", missing="zero", ledger=book, dataset="curves",
+        bound=1.0,
+        grid=2 * T,
+        kernel="matern52",
+        scale=0.5,
+        penalty=0.01,
+        eta=2.0,
+        center=np.sin(3 * T),
+        order="paper",
+        missing="zero",
+        ledger=book,
+        dataset="curves",
         **PROMISE,
-    ).fit(curves)  # fmt: skip
+    ).fit(curves)
     release = model.release_
     assert release.domain.bounds == ((0, 2),)
-    assert (release.smoothing.kernel, release.smoothing.eta, release.smoothing.penalty) == ("matern52", 2, 0.01)  # fmt: skip
+    assert (release.smoothing.kernel, release.smoothing.eta, release.smoothing.penalty) == (
+        "matern52",
+        2,
+        0.01,
+    )
     assert release.smoothing.scales == (0.25,)
     assert release.order == "paper"
     assert release.center.any()

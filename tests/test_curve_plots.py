@@ -24,9 +24,7 @@ def surfaces():
     u, v = np.linspace(0, 1, 12), np.linspace(-1, 1, 9)
     height = np.sin(2 * u)[:, None] * np.cos(2 * v)[None, :]
     return [
-        mercer.mean_curve(
-            np.tile(height * size, (800, 1, 1)), grid=(u, v), size=8, **PROMISE, rng=1
-        )
+        mercer.mean_curve(np.tile(height * size, (800, 1, 1)), grid=(u, v), size=8, **PROMISE, rng=1)
         for size in (1.0, -1.0)
     ]
 
@@ -103,9 +101,7 @@ def test_several_in_one_picture(groups, tmp_path):
     assert "each: epsilon = 1, delta = 1e-06, one row; 500, 500 records" in said
     assert "shaded: 95% band for the noise alone, whole curve" in said
     drawn = figure.axes[0].get_lines()
-    styles = {
-        line.get_label(): line.get_linestyle() for line in drawn if line.get_label()[0] != "_"
-    }
+    styles = {line.get_label(): line.get_linestyle() for line in drawn if line.get_label()[0] != "_"}
     assert styles == {"cases": "-", "controls": "--"}  # told apart in grey
     pure = mercer.mean_curve(np.ones((300, 40)), grid=T, bound=2, epsilon=1)
     three = groups | {"pure": pure}

@@ -56,22 +56,55 @@ def signalling(kind):
 
 
 CELLS = {
-    "None": None, "nan": np.nan, "inf": -np.inf, "1e400": 10**400, "-1e400": -(10**400),
-    "near the largest": 1e308, "text": "abc", "numeral": "1.5", "empty": "", "bytes": b"1",
-    "surrogate": "\ud800", "timedelta64": np.timedelta64(3, "D"), "NaT": np.datetime64("NaT"),
-    "datetime64": np.datetime64("2020-01-01"), "date": datetime.date(2020, 1, 1),
-    "timedelta": datetime.timedelta(3), "Timestamp": pd.Timestamp("2020-01-01"), "NA": pd.NA,
-    "pandas NaT": pd.NaT, "complex": 1 + 2j, "complex64": np.complex64(1j),
-    "decimal": decimal.Decimal("1.5"), "decimal nan": decimal.Decimal("sNaN"),
-    "decimal huge": decimal.Decimal("1e999999"), "fraction": fractions.Fraction(1, 3),
-    "masked": np.ma.masked, "float128": np.longdouble("1e4000"), "float16": np.float16(np.inf),
-    "signalling": signalling(np.float32), "signalling double": signalling(np.float64),
-    "list": [1.0], "tuple": (), "dict": {"a": 1}, "set": {1}, "array": np.array([1.0, 2.0]),
-    "a number's array": np.array(1.0), "object array": np.array([None, 1], dtype=object),
-    "bool": True, "int": 3, "uint64": np.uint64(2**64 - 1), "void": np.void(b"ab"),
-    "uuid": uuid.UUID(int=3), "class": int, "shy": Shy(), "number": Number(1.0),
-    "generator": (i for i in range(3)), "range": range(4), "Arrow": pa.scalar(1.0),
-}  # fmt: skip
+    "None": None,
+    "nan": np.nan,
+    "inf": -np.inf,
+    "1e400": 10**400,
+    "-1e400": -(10**400),
+    "near the largest": 1e308,
+    "text": "abc",
+    "numeral": "1.5",
+    "empty": "",
+    "bytes": b"1",
+    "surrogate": "\ud800",
+    "timedelta64": np.timedelta64(3, "D"),
+    "NaT": np.datetime64("NaT"),
+    "datetime64": np.datetime64("2020-01-01"),
+    "date": datetime.date(2020, 1, 1),
+    "timedelta": datetime.timedelta(3),
+    "Timestamp": pd.Timestamp("2020-01-01"),
+    "NA": pd.NA,
+    "pandas NaT": pd.NaT,
+    "complex": 1 + 2j,
+    "complex64": np.complex64(1j),
+    "decimal": decimal.Decimal("1.5"),
+    "decimal nan": decimal.Decimal("sNaN"),
+    "decimal huge": decimal.Decimal("1e999999"),
+    "fraction": fractions.Fraction(1, 3),
+    "masked": np.ma.masked,
+    "float128": np.longdouble("1e4000"),
+    "float16": np.float16(np.inf),
+    "signalling": signalling(np.float32),
+    "signalling double": signalling(np.float64),
+    "list": [1.0],
+    "tuple": (),
+    "dict": {"a": 1},
+    "set": {1},
+    "array": np.array([1.0, 2.0]),
+    "a number's array": np.array(1.0),
+    "object array": np.array([None, 1], dtype=object),
+    "bool": True,
+    "int": 3,
+    "uint64": np.uint64(2**64 - 1),
+    "void": np.void(b"ab"),
+    "uuid": uuid.UUID(int=3),
+    "class": int,
+    "shy": Shy(),
+    "number": Number(1.0),
+    "generator": (i for i in range(3)),
+    "range": range(4),
+    "Arrow": pa.scalar(1.0),
+}
 
 
 def outcome(make, options):
@@ -133,24 +166,26 @@ SHAPES = {
     "array of objects": (lambda cell: _objects(rows_of(cell)), {"grid": T}),
     "array of lists": (lambda cell: _line(rows_of(cell)), {"grid": T}),
     "pairs": (lambda cell: [(T.tolist(), row) for row in rows_of(cell)], {"bounds": (0, 1)}),
-    "pairs, time": (
-        lambda cell: [(row, [0.0, 1.0, 2.0, 1.0]) for row in rows_of(cell)], {"bounds": (0, 1)}),
-    "array of pairs": (
-        lambda cell: _line([(T.tolist(), row) for row in rows_of(cell)]), {"bounds": (0, 1)}),
+    "pairs, time": (lambda cell: [(row, [0.0, 1.0, 2.0, 1.0]) for row in rows_of(cell)], {"bounds": (0, 1)}),
+    "array of pairs": (lambda cell: _line([(T.tolist(), row) for row in rows_of(cell)]), {"bounds": (0, 1)}),
     "a whole curve": (lambda cell: [*rows_of(1.0)[:-1], cell], {"grid": T}),
     "a whole pair": (
         lambda cell: [*((T.tolist(), row) for row in rows_of(1.0)[:-1]), cell],
-        {"bounds": (0, 1)}),
+        {"bounds": (0, 1)},
+    ),
     "half a pair": (
         lambda cell: [*((T.tolist(), row) for row in rows_of(1.0)[:-1]), (T.tolist(), cell)],
-        {"bounds": (0, 1)}),
+        {"bounds": (0, 1)},
+    ),
     "wide frame": (
         lambda cell: pd.DataFrame(
-            dict(zip("abcd", map(_column, zip(*rows_of(cell), strict=True)), strict=True))),
-        {"grid": T, "columns": list("abcd")}),
+            dict(zip("abcd", map(_column, zip(*rows_of(cell), strict=True)), strict=True))
+        ),
+        {"grid": T, "columns": list("abcd")},
+    ),
     "long frame, height": (lambda cell: _long(cell, 2), LONG),
     "long frame, time": (lambda cell: _long(cell, 1), LONG),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -191,9 +226,7 @@ def test_disjoint_groups_whose_persons_have_odd_names():
         for name, start in (("a", 0), ("b", 50)):
             who = [b"p%d" % i for i in range(start, start + 30)]
             who[3] = odd
-            out[name] = pa.table(
-                {"who": pa.array(who, pa.binary()), **{c: np.ones(30) for c in "uvwx"}}
-            )
+            out[name] = pa.table({"who": pa.array(who, pa.binary()), **{c: np.ones(30) for c in "uvwx"}})
             odd = None
         return out
 
@@ -224,9 +257,7 @@ def test_typed_columns_with_odd_numbers(typed, tmp_path):
                 options = {"grid": T} | PROMISE
                 assert outcome(tmp_path / "odd.parquet", options) == outcome(typed(plain), options)
     whole = {c: pa.array([3, None, 2**62, -(2**62)] * 10) for c in "abcd"}
-    precise = {
-        c: pa.array([decimal.Decimal("1.5"), None] * 20, pa.decimal128(38, 2)) for c in "abcd"
-    }
+    precise = {c: pa.array([decimal.Decimal("1.5"), None] * 20, pa.decimal128(38, 2)) for c in "abcd"}
     for table in (pa.table(whole), pa.table(precise)):
         assert outcome(table, {"grid": T} | PROMISE)[0] == "release"
 
@@ -328,14 +359,18 @@ def test_a_grid_that_contradicts_the_names_of_the_columns(names, grid, tmp_path)
     promise = {"bound": 5.0, "epsilon": 1.0, "delta": 1e-6}
     calls = [
         lambda: mercer.mean_curve(_named(names), grid=grid, ledger=ledger, dataset="d", **promise),
-        lambda: mercer.curve_bound(
-            _named(names), grid=grid, most=9, epsilon=1, ledger=ledger, dataset="d"
-        ),
+        lambda: mercer.curve_bound(_named(names), grid=grid, most=9, epsilon=1, ledger=ledger, dataset="d"),
         lambda: mercer.mean_curves(
-            _named(names).assign(g=["u", "v"] * 15), by="g", groups=("u", "v"), disjoint=True,
-            grid=grid, ledger=ledger, dataset="d", **promise,
+            _named(names).assign(g=["u", "v"] * 15),
+            by="g",
+            groups=("u", "v"),
+            disjoint=True,
+            grid=grid,
+            ledger=ledger,
+            dataset="d",
+            **promise,
         ),
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(ValueError, match="grid contradicts the numbers in the names") as caught:
             call()
@@ -376,17 +411,21 @@ def test_numbers_that_stand_for_a_missing_height(tmp_path):
     long["t"] = long["t"].map(dict(zip(names, T, strict=True)))
     pairs = [(T, row) for row in coded]
     sources = [
-        (coded, {"grid": T}), (coded.astype(np.float32), {"grid": T}), (coded.tolist(), {"grid": T}),
-        (frame, {"grid": T}), (frame.astype(np.float32), {"grid": T}), (pl.from_pandas(frame), {"grid": T}),
-        (tmp_path / "c.csv", {"grid": T}), (tmp_path / "c.parquet", {"grid": T}),
-        (pairs, {"bounds": (0, 1)}), (long, {"long": ("id", "t", "x"), "bounds": (0, 1)}),
-    ]  # fmt: skip
+        (coded, {"grid": T}),
+        (coded.astype(np.float32), {"grid": T}),
+        (coded.tolist(), {"grid": T}),
+        (frame, {"grid": T}),
+        (frame.astype(np.float32), {"grid": T}),
+        (pl.from_pandas(frame), {"grid": T}),
+        (tmp_path / "c.csv", {"grid": T}),
+        (tmp_path / "c.parquet", {"grid": T}),
+        (pairs, {"bounds": (0, 1)}),
+        (long, {"long": ("id", "t", "x"), "bounds": (0, 1)}),
+    ]
     for data, options in sources:
         one, two = open_curves(data, **options, na_values=[-999.9, "77", "unknown"]), None
         expected = {"grid": clean, "bounds": [(T, row) for row in clean]}
-        two = open_curves(
-            expected["grid" if "grid" in options else "bounds"], **options | {"long": None}
-        )
+        two = open_curves(expected["grid" if "grid" in options else "bounds"], **options | {"long": None})
         for got, want in zip(_heights(one), _heights(two), strict=True):
             assert np.array_equal(got, want, equal_nan=True)
         kept = np.concatenate(list(_heights(open_curves(data, **options))))
@@ -464,9 +503,17 @@ def test_groups_take_the_same_arguments():
     rows = np.concatenate([np.full((20, 4), 0.5), np.full((20, 4), -9.0)])
     two = {"a": rows, "b": rows}
     means = mercer.mean_curves(
-        two, disjoint=True, grid=T, bound=1, epsilon=50, delta=1e-3, insist=True, na_values=[-9],
-        outside="drop", rng=0,
-    )  # fmt: skip
+        two,
+        disjoint=True,
+        grid=T,
+        bound=1,
+        epsilon=50,
+        delta=1e-3,
+        insist=True,
+        na_values=[-9],
+        outside="drop",
+        rng=0,
+    )
     for mean in means.values():
         assert abs(mean(0.5) - 0.25) < 0.02
     named = inspect.signature(mercer.mean_curves).parameters

@@ -98,7 +98,10 @@ def test_the_mean_of_scikit_fda(curves):
         grid = None if source is data else T
         made = released(source, grid=grid, bound=9, penalty=1e-9, scale=0.1, eta=1, **NEARLY)
         assert np.allclose(made(T), wanted, atol=2e-4)
-    gaps = [np.max(np.abs(released(curves, bound=9, penalty=p, scale=0.1, eta=1, **NEARLY)(T) - wanted)) for p in (1e-1, 1e-3, 1e-5)]  # fmt: skip
+    gaps = [
+        np.max(np.abs(released(curves, bound=9, penalty=p, scale=0.1, eta=1, **NEARLY)(T) - wanted))
+        for p in (1e-1, 1e-3, 1e-5)
+    ]
     assert gaps[0] > gaps[1] > gaps[2]
 
 
@@ -151,9 +154,9 @@ def test_clipping_is_onto_the_ball_around_the_centre():
     high = np.full((9, 101), 50.0)
     made = released(high, bound=2, penalty=1e-6, scale=0.5, eta=1, **NEARLY)
     assert made(0.5) == pytest.approx(2, rel=1e-3)
-    near = released(high, bound=2, center=lambda t: 45 + 0 * t, penalty=1e-6, scale=0.5, eta=1, **NEARLY)  # fmt: skip
+    near = released(high, bound=2, center=lambda t: 45 + 0 * t, penalty=1e-6, scale=0.5, eta=1, **NEARLY)
     assert near(0.5) == pytest.approx(47, rel=1e-3)
-    inside = released(high, bound=2, center=np.full(101, 49.0), penalty=1e-6, scale=0.5, eta=1, **NEARLY)  # fmt: skip
+    inside = released(high, bound=2, center=np.full(101, 49.0), penalty=1e-6, scale=0.5, eta=1, **NEARLY)
     assert inside(0.5) == pytest.approx(50, rel=1e-3)
 
 
@@ -166,9 +169,10 @@ def covered(hits, runs, level):
 def test_bands_cover_the_same_smoothing_without_noise(kind, rng):
     """Everywhere at once and at a point, values and slopes: M15."""
     options = {
-        "gaussian": {"delta": 1e-6}, "pure": {"delta": None},
+        "gaussian": {"delta": 1e-6},
+        "pure": {"delta": None},
         "paper": {"delta": 1e-6, "order": "paper"},
-    }[kind]  # fmt: skip
+    }[kind]
     heights = np.tile(np.sin(3 * T), (300, 1))
     settings = {"grid": T, "bound": 1.0, "penalty": 1e-3, "scale": 0.2, "eta": 1, "size": 24}
     runs, level, x = 250, 0.8, np.linspace(0, 1, 60)
@@ -307,7 +311,7 @@ def test_the_choice_of_many_is_the_choice_of_each(rng):
     for y, z, error in zip(many + noise, noise, errors, strict=True):
         chosen = choose_filter(
             y, 0.01, some, None, kernel="gaussian", scales=every.scales, etas=every.etas, penalty=None
-        )  # fmt: skip
+        )
         seen = chosen.seen(some, None)
         wanted = seen.vectors @ (chosen.factors(seen.values) * (seen.vectors.T @ z))
         assert np.allclose(error, wanted, atol=1e-9)
@@ -423,16 +427,18 @@ def test_less_noise_than_the_paper_in_every_coordinate(curves):
         release.accuracy  # noqa: B018
     variance = [
         np.sum((found.vectors.T @ release._noise().factor) ** 2, axis=1) for release in (ours, theirs)
-    ]  # fmt: skip
+    ]
     assert np.all(variance[0] <= variance[1] * (1 + 1e-6))
     assert ours.accuracy.integrated < 0.8 * theirs.accuracy.integrated
 
 
 def test_choices_are_named(curves):
     cases = {
-        "auto": {}, "given": {"penalty": 0.01, "scale": 0.1, "eta": 1.0},
-        "rule": {"penalty": "rule"}, "private-cv": {"penalty": "private-cv"},
-    }  # fmt: skip
+        "auto": {},
+        "given": {"penalty": 0.01, "scale": 0.1, "eta": 1.0},
+        "rule": {"penalty": "rule"},
+        "private-cv": {"penalty": "private-cv"},
+    }
     for choice, options in cases.items():
         made = released(curves, **options)
         assert made.choice == choice
@@ -489,15 +495,24 @@ def test_files(curves, options, tmp_path):
 def test_damaged_files(curves, tmp_path):
     fields = json.loads(released(curves).save(tmp_path / "a.json").read_text())
     damages = [
-        {"coordinates": fields["coordinates"][:-1]}, {"coefficients": [1.0] * 128},
-        {"center": [0.0]}, {"order": "other"}, {"noise_kernel": "cubic"}, {"bound": -1},
-        {"bound": 0}, {"functions": {"name": "legendre", "sides": [10**9]}},
-        {"functions": {"name": "hermite", "sides": [4]}}, {"frame": [[1.0]]}, {"frame": 3},
-        {"filter": {}}, {"filter": fields["filter"] | {"choice": "luck"}},
+        {"coordinates": fields["coordinates"][:-1]},
+        {"coefficients": [1.0] * 128},
+        {"center": [0.0]},
+        {"order": "other"},
+        {"noise_kernel": "cubic"},
+        {"bound": -1},
+        {"bound": 0},
+        {"functions": {"name": "legendre", "sides": [10**9]}},
+        {"functions": {"name": "hermite", "sides": [4]}},
+        {"frame": [[1.0]]},
+        {"frame": 3},
+        {"filter": {}},
+        {"filter": fields["filter"] | {"choice": "luck"}},
         {"noise": {"law": "orbitope", "scale": 1.0, "step": 1.0, "real": True}},
         {"domain": {"columns": ["a", "b"], "bounds": [[0, 1], [0, 1]]}},
-        {"coordinates": ["a"] * 128}, {"value": 3},
-    ]  # fmt: skip
+        {"coordinates": ["a"] * 128},
+        {"value": 3},
+    ]
     for damage in damages:
         (tmp_path / "b.json").write_text(json.dumps(fields | damage))
         with pytest.raises(ValueError, match=r"b\.json is not a valid release"):
@@ -538,7 +553,7 @@ ERRORS = [
     ({"penalty": "private-cv", "missing": "drop"}, "neither with unit nor with missing"),
     ({"choice_share": 2, "penalty": "private-cv"}, "choice_share must be below 1"),
     ({"bounds": (0.2, 0.8)}, "bounds"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("options", "words"), ERRORS)
@@ -620,7 +635,7 @@ def test_persons_weigh_the_same(rng):
     table = pd.DataFrame(rows, columns=[f"h{i}" for i in range(9)]).assign(who=["a"] * 4 + ["b"])
     made = mercer.mean_curve(
         table, grid=range(9), columns="h*", bound=9, unit="who", penalty=1e-6, scale=4, eta=1, **NEARLY
-    )  # fmt: skip
+    )
     assert made(4.0) == pytest.approx(2, abs=0.01)
     assert made.privacy.n == 2
     assert "all rows of one 'who'" in str(made.privacy)
@@ -656,9 +671,14 @@ def test_a_constant_is_left_as_it_is(rng):
         slope = made.derivative(T), made.standard_error(T, 1)
         assert np.all(np.abs(slope[0]) < 15 * slope[1])
     square = mercer.mean_curve(
-        np.full((900, 6, 7), 0.7), grid=(np.linspace(0, 1, 6), np.linspace(0, 1, 7)), bound=1,
-        penalty=0.5, scale=0.3, eta=1, **NEARLY,
-    )  # fmt: skip
+        np.full((900, 6, 7), 0.7),
+        grid=(np.linspace(0, 1, 6), np.linspace(0, 1, 7)),
+        bound=1,
+        penalty=0.5,
+        scale=0.3,
+        eta=1,
+        **NEARLY,
+    )
     assert np.allclose(square([[0.1, 0.9], [0.5, 0.5]]), 0.7, atol=1e-4)
     paper = released(flat, order="paper", bound=1, penalty=0.5, scale=0.3, rng=_Frozen())
     assert np.abs(paper(T) - 0.7).max() > 0.1  # as the paper has it

@@ -41,8 +41,10 @@ def test_ids_that_several_persons_use_do_not_hand_a_person_all_curves():
     def table(last):
         rows = [
             (f"p{p}", f"v{v}", t, last if p == 5 else 0.0)
-            for v in range(4) for p in [*range(v, 6), *range(v)] for t in (0.0, 0.5, 1.0)
-        ]  # fmt: skip
+            for v in range(4)
+            for p in [*range(v, 6), *range(v)]
+            for t in (0.0, 0.5, 1.0)
+        ]
         who, visit, time, height = zip(*rows, strict=True)
         return pa.table({"who": who, "visit": visit, "t": time, "x": height})
 
@@ -163,8 +165,16 @@ def test_the_rule_knows_that_groups_share_the_budget(monkeypatch):
     for disjoint in (True, False):
         seen.clear()
         mercer.mean_curves(
-            two, disjoint=disjoint, grid=T, bound=1, epsilon=1, size=8, penalty=0.01, scale=0.2,
-            eta=1.0, rng=0,
-        )  # fmt: skip
+            two,
+            disjoint=disjoint,
+            grid=T,
+            bound=1,
+            epsilon=1,
+            size=8,
+            penalty=0.01,
+            scale=0.2,
+            eta=1.0,
+            rng=0,
+        )
         totals.append(seen[0])
     assert totals[1] > 2 * totals[0]

@@ -29,21 +29,11 @@ PROMISE = {"bound": 2.0, "epsilon": 1.0, "delta": 1e-6, "size": 16}
 
 
 def summary_of(
-    curves,
-    grid=FINE,
-    *,
-    polynomials=SOME,
-    center=None,
-    bound=2.0,
-    encode=None,
-    outside="clip",
-    **more,
+    curves, grid=FINE, *, polynomials=SOME, center=None, bound=2.0, encode=None, outside="clip", **more
 ):
     opened = open_curves(curves, grid=grid, **more)
     center = np.zeros(polynomials.size) if center is None else center
-    tally = tally_curves(
-        opened, polynomials, center=center, bound=bound, missing="fill", outside=outside
-    )
+    tally = tally_curves(opened, polynomials, center=center, bound=bound, missing="fill", outside=outside)
     n = tally.persons if opened.unit else tally.rows
     return CurveSummary(tally, n=n, unit="row", size=polynomials.size, encode=encode)
 
@@ -136,7 +126,9 @@ def test_no_neighbours_on_grids_of_their_own_move_it_further(data):
     def pair():
         count = data.draw(st.integers(0, 6))
         line = st.lists(cells, min_size=count, max_size=count)
-        return data.draw(st.lists(st.one_of(st.floats(-0.2, 1.2), cells), min_size=count, max_size=count)), data.draw(line)  # fmt: skip
+        return data.draw(
+            st.lists(st.one_of(st.floats(-0.2, 1.2), cells), min_size=count, max_size=count)
+        ), data.draw(line)
 
     curves = [pair() for _ in range(3)]
     other = pair()
@@ -224,15 +216,16 @@ def test_replays(kind, rng):
     curves = rng.standard_normal((40, 25))
     curves[3, 4:9] = np.nan
     others = [
-        np.full(25, 99.0), np.full(25, np.nan), np.full(25, np.inf), np.eye(25)[3] * 1e300,
+        np.full(25, 99.0),
+        np.full(25, np.nan),
+        np.full(25, np.inf),
+        np.eye(25)[3] * 1e300,
         np.zeros(25),
-    ]  # fmt: skip
+    ]
     for other in others:
         changed = curves.copy()
         changed[-1] = other
-        found = mercer.replay(
-            lambda data, rng: release(data, rng, **KINDS[kind]), (curves, changed)
-        )
+        found = mercer.replay(lambda data, rng: release(data, rng, **KINDS[kind]), (curves, changed))
         assert found.kept, (kind, str(found))
 
 
@@ -280,9 +273,7 @@ def test_scores_move_by_no_more_than_is_declared_and_come_near(rng):
 
     def scores(curves):
         opened = open_curves(curves, grid=t)
-        tally = tally_curves(
-            opened, SOME, center=np.zeros(32), bound=1.0, missing="fill", folds=FOLDS
-        )
+        tally = tally_curves(opened, SOME, center=np.zeros(32), bound=1.0, missing="fill", folds=FOLDS)
         return np.array(fold_scores(tally, SOME, filters, [0.0] * 3, n=n)[0], dtype=float)
 
     declared = score_sensitivity(n)
@@ -387,7 +378,7 @@ def test_audit_on_the_worst_curves(order, share, rng):
     for centre in centres:
         if order == "pure":
             z = law.simulate(one.size, runs, rng) + centre
-            samples.append(np.linalg.norm(z - centres[1], axis=1) - np.linalg.norm(z - centres[0], axis=1))  # fmt: skip
+            samples.append(np.linalg.norm(z - centres[1], axis=1) - np.linalg.norm(z - centres[0], axis=1))
         else:  # white noise: only the part along the change tells
             z = law.simulate(1, runs, rng)[:, 0]
             samples.append((centre - centres[1]) @ gap / np.linalg.norm(gap) + z)
@@ -411,12 +402,19 @@ def test_audit_from_end_to_end(rng):
         draws = [
             [
                 mercer.mean_curve(
-                    sign * one, grid=t, bound=1, epsilon=8, delta=0.05, size=4, penalty=0.1,
-                    scale=0.5, rng=Seeded(rng),
+                    sign * one,
+                    grid=t,
+                    bound=1,
+                    epsilon=8,
+                    delta=0.05,
+                    size=4,
+                    penalty=0.1,
+                    scale=0.5,
+                    rng=Seeded(rng),
                 ).raw[0]
                 for _ in range(400)
             ]
             for sign in (1, -1)
-        ]  # fmt: skip
+        ]
     bound = epsilon_lower_bound(*np.array(draws), delta=0.05, confidence=CONFIDENCE)
     assert 0 < bound <= 8

@@ -24,9 +24,13 @@ def frame(rng):
     values = rng.normal(50, 20, n)
     values[5] = SECRET
     return pd.DataFrame(
-        {"age": values, "weight": rng.normal(70, 9, n), "who": [f"p{i // 3}" for i in range(n)],
-         "label": ["a"] * n}
-    )  # fmt: skip
+        {
+            "age": values,
+            "weight": rng.normal(70, 9, n),
+            "who": [f"p{i // 3}" for i in range(n)],
+            "label": ["a"] * n,
+        }
+    )
 
 
 def release(data, **options):
@@ -44,11 +48,26 @@ def test_every_kind_of_input_gives_the_same_release(frame, tmp_path):
         frame.to_csv(file, index=False)
     frame.to_csv(tmp_path / "a.tsv", index=False, sep="\t")
     expected = release(frame["age"].to_numpy())
-    plain = [frame["age"], frame["age"].tolist(), pl.Series("age", frame["age"]),
-             frame["age"].to_numpy()[:, None], table["age"], table["age"].combine_chunks()]  # fmt: skip
-    named = [frame, pl.from_pandas(frame), table, table.to_batches()[0], tmp_path / "a.csv",
-             str(tmp_path / "a.parquet"), tmp_path / "folder", tmp_path / "a.csv.gz",
-             tmp_path / "a.tsv", table.to_reader()]  # fmt: skip
+    plain = [
+        frame["age"],
+        frame["age"].tolist(),
+        pl.Series("age", frame["age"]),
+        frame["age"].to_numpy()[:, None],
+        table["age"],
+        table["age"].combine_chunks(),
+    ]
+    named = [
+        frame,
+        pl.from_pandas(frame),
+        table,
+        table.to_batches()[0],
+        tmp_path / "a.csv",
+        str(tmp_path / "a.parquet"),
+        tmp_path / "folder",
+        tmp_path / "a.csv.gz",
+        tmp_path / "a.tsv",
+        table.to_reader(),
+    ]
     for data in plain:
         assert np.array_equal(release(data), expected), type(data)
     for data in named:
@@ -215,9 +234,7 @@ def test_no_cell_reaches_a_message_whatever_the_source(tmp_path):
         [0.1, 0.2, word],
         [0.1, 1j, None],
         [0.1, b"abc", 0.3],
-        np.array([1e4000, 1.0], dtype=np.longdouble)
-        if np.finfo(np.longdouble).max > 1e308
-        else [1.0, 2.0],
+        np.array([1e4000, 1.0], dtype=np.longdouble) if np.finfo(np.longdouble).max > 1e308 else [1.0, 2.0],
         pl.DataFrame({"x": [0.1, None, 0.3], "note": [word, None, "b"]}),
     ]
     for data in odd:

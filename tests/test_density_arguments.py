@@ -30,8 +30,14 @@ class Untouchable:
         ({"epsilon": math.nan}, "epsilon must be a finite number above 0"),
         ({"epsilon": math.inf}, "epsilon must be a finite number above 0"),
         ({"epsilon": "1"}, "epsilon must be a number"),
-        ({"delta": None, "mechanism": "gaussian"}, "delta is missing.*'orbitope', 'l2' and 'laplace' need no delta"),
-        ({"delta": 0, "mechanism": "gaussian"}, r"delta must be in \(0, 1\).*'orbitope', 'l2' and 'laplace' have"),
+        (
+            {"delta": None, "mechanism": "gaussian"},
+            "delta is missing.*'orbitope', 'l2' and 'laplace' need no delta",
+        ),
+        (
+            {"delta": 0, "mechanism": "gaussian"},
+            r"delta must be in \(0, 1\).*'orbitope', 'l2' and 'laplace' have",
+        ),
         ({"delta": False}, "delta must be a number"),
         ({"delta": -1}, r"delta must be in \(0, 1\)"),
         ({"delta": 1.0}, r"delta must be in \(0, 1\)"),
@@ -62,7 +68,7 @@ class Untouchable:
         ({"basis": "landmarks", "size": 1.5}, "size must be a whole number"),
         ({"kernel": "exponential", "basis": "cosine", "boundary": "reflect"}, "needs kernel='gaussian'"),
     ],
-)  # fmt: skip
+)
 def test_choices_are_checked_before_data_are_read(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         mercer.density(Untouchable(), **(GOOD | options))
@@ -107,14 +113,7 @@ def test_matrices_must_be_positive_definite_and_reflecting_ones_diagonal(rng):
     with pytest.raises(ValueError, match="one number a column"):
         mercer.density(
             data,
-            **(
-                GOOD
-                | {
-                    "bounds": bounds,
-                    "kernel": "exponential",
-                    "bandwidth": [[0.02, 0.01], [0.01, 0.02]],
-                }
-            ),
+            **(GOOD | {"bounds": bounds, "kernel": "exponential", "bandwidth": [[0.02, 0.01], [0.01, 0.02]]}),
         )
 
 
@@ -138,18 +137,19 @@ NUMBERS = st.one_of(st.floats(), st.integers(-3, 3), st.none(), st.text(max_size
 
 
 @given(
-    epsilon=NUMBERS, delta=NUMBERS, bandwidth=st.one_of(NUMBERS, st.lists(NUMBERS, max_size=3)),
+    epsilon=NUMBERS,
+    delta=NUMBERS,
+    bandwidth=st.one_of(NUMBERS, st.lists(NUMBERS, max_size=3)),
     bounds=st.one_of(NUMBERS, st.tuples(NUMBERS, NUMBERS), st.lists(NUMBERS, max_size=3)),
     boundary=st.sampled_from(["reflect", "periodic", "open", "x", None, 3]),
-)  # fmt: skip
+)
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_arguments_give_a_release_or_a_kind_error(epsilon, delta, bandwidth, bounds, boundary):
     data = np.full(20, SECRET)
     try:
         release = mercer.density(
-            data, bounds=bounds, epsilon=epsilon, delta=delta, bandwidth=bandwidth,
-            boundary=boundary, rng=1,
-        )  # fmt: skip
+            data, bounds=bounds, epsilon=epsilon, delta=delta, bandwidth=bandwidth, boundary=boundary, rng=1
+        )
     except (ValueError, TypeError) as error:
         assert str(SECRET) not in str(error)
         assert len(str(error)) > 10

@@ -38,11 +38,17 @@ LINE_CASES = [
     ("landmarks", REGISTRY["landmarks"].spanning(Gaussian(ONE), 64), None, 0.0, 1.0),
     ("eigenfunctions", REGISTRY["eigenfunctions"].spanning(Gaussian(ONE), 32), None, 0.1, 0.9),
     # M6: <s_x, s_y> is least at u = (x - y)/h = sqrt(10)
-    ("exponential", REGISTRY["grid"].spanning(Exponential(ONE), 513), Gaussian(ONE), 0.35, 0.35 + H * math.sqrt(10)),
+    (
+        "exponential",
+        REGISTRY["grid"].spanning(Exponential(ONE), 513),
+        Gaussian(ONE),
+        0.35,
+        0.35 + H * math.sqrt(10),
+    ),
     ("matern32", REGISTRY["grid"].spanning(Matern32(ONE), 257), Gaussian(ONE), 0.36, 0.64),
     ("matern52", REGISTRY["grid"].spanning(Matern52(ONE), 129), Gaussian(ONE), 0.38, 0.62),
     ("own-matern32", REGISTRY["grid"].spanning(Matern32(ONE), 257), Matern32(ONE), 0.0, 1.0),
-]  # fmt: skip
+]
 line_cases = pytest.mark.parametrize(
     ("basis", "smoother", "x", "y"), [c[1:] for c in LINE_CASES], ids=[c[0] for c in LINE_CASES]
 )
@@ -72,10 +78,7 @@ def test_any_neighbours_and_rows_without_values(basis, smoother, x, y, rng):
 def test_the_papers_sensitivity_in_the_plane_and_for_full_matrices(rng):
     plane = Domain(("x", "y"), ((0.0, 1.0), (0.0, 1.0)))
     full = ((0.01, 0.004), (0.004, 0.02))
-    for basis in (
-        Fourier.spanning(Gaussian(full)),
-        Cosine.spanning(Gaussian(((0.01, 0.0), (0.0, 0.01)))),
-    ):
+    for basis in (Fourier.spanning(Gaussian(full)), Cosine.spanning(Gaussian(((0.01, 0.0), (0.0, 0.01))))):
         rest = rng.random((20, 2))
         one, two = (summary([*rest, v], basis, domain=plane) for v in ((0.0, 0.0), (1.0, 1.0)))
         assert 0.93 * one.sensitivity("l2").value <= change(one, two) <= one.sensitivity("l2").value
@@ -83,9 +86,9 @@ def test_the_papers_sensitivity_in_the_plane_and_for_full_matrices(rng):
     basis = Fourier.spanning(Gaussian(full))
     # M4 in the basis' own scale: K there is the density itself, so Delta = sqrt(2 K(0)) / n
     expected = math.sqrt(2 / (2 * math.pi * root)) / 20
-    assert summary(rng.random((20, 2)), basis, domain=plane).sensitivity(
-        "l2"
-    ).value == pytest.approx(expected, rel=1e-5)
+    assert summary(rng.random((20, 2)), basis, domain=plane).sensitivity("l2").value == pytest.approx(
+        expected, rel=1e-5
+    )
 
 
 def test_three_dimensions(rng):

@@ -91,9 +91,7 @@ def patients(admissions, rng):
     return admissions
 
 
-@pytest.mark.parametrize(
-    "page", ["live", "machines", "curves", "tables", "counts", "weaker", "commands"]
-)
+@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables", "counts", "weaker", "commands"])
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.S):
@@ -119,8 +117,11 @@ def test_tour_is_short_and_links_exist():
 
 def curl(line, port):
     """What a line with curl asks for, without curl."""
-    words = iter(shlex.split(line.replace("$(cat token)", Path("token").read_text().strip()
-                                          if Path("token").exists() else ""))[1:])  # fmt: skip
+    words = iter(
+        shlex.split(
+            line.replace("$(cat token)", Path("token").read_text().strip() if Path("token").exists() else "")
+        )[1:]
+    )
     method, headers, content, url, output = None, {}, None, "", None
     for word in words:
         if word == "-H":
@@ -257,11 +258,7 @@ def test_demo_runs_and_says_what_it_made(tmp_path, monkeypatch, capsys):
     last = capsys.readouterr().out.strip().splitlines()[-6:]
     assert last[0].startswith("Done. Promised: Differentially private with epsilon = 1")
     for name in ("admissions.csv", "ages.png", "ages.json", "stays.json", "live.db"):
-        path = (
-            tmp_path / name
-            if name in ("admissions.csv", "ages.png")
-            else tmp_path / "releases" / name
-        )
+        path = tmp_path / name if name in ("admissions.csv", "ages.png") else tmp_path / "releases" / name
         assert path.stat().st_size > 1000
         assert any(str(path) in line for line in last)
     assert f"serve {tmp_path / 'releases'}" in last[-1]

@@ -31,9 +31,7 @@ def dkw_distance(draws, scale):
     support = np.arange(-60, 61)
     mass = np.exp(-(support**2) / (2 * scale**2))
     law = np.cumsum(mass / mass.sum())
-    return float(
-        np.max(np.abs(np.searchsorted(np.sort(draws), support, "right") / len(draws) - law))
-    )
+    return float(np.max(np.abs(np.searchsorted(np.sort(draws), support, "right") / len(draws) - law)))
 
 
 def test_law_of_secure_draws_at_a_small_scale():

@@ -41,10 +41,7 @@ MODELS = {
     "table": mercer.PrivateSynthesizer(bounds=PAIRS, size=6, scale=0.5, weights="free", **PROMISE),
 }
 CLEAN = np.random.default_rng(3).random((ROWS, WIDTH))
-ANSWERS = {
-    "classifier": ["no", "yes"] * (ROWS // 2),
-    "regressor": np.linspace(0, 1, ROWS).tolist(),
-}
+ANSWERS = {"classifier": ["no", "yes"] * (ROWS // 2), "regressor": np.linspace(0, 1, ROWS).tolist()}
 
 
 class Unreadable:
@@ -162,9 +159,7 @@ def pandas_of(cells):
 
 
 def polars_of(cells):
-    return pl.DataFrame(
-        [pl.Series(f"c{i}", list(cells[:, i]), dtype=pl.Object) for i in range(WIDTH)]
-    )
+    return pl.DataFrame([pl.Series(f"c{i}", list(cells[:, i]), dtype=pl.Object) for i in range(WIDTH)])
 
 
 CONTAINERS = {
@@ -195,9 +190,11 @@ def outcome(model, X, y=None):
     return end, told, seen, getattr(model, "n_features_in_", None), names, facts
 
 
-DECLARED = {"table with a domain": mercer.PrivateSynthesizer(
-    domain={"c0": (0, 1), "c1": (0, 1)}, size=6, scale=0.5, weights="free", **PROMISE
-)}  # fmt: skip
+DECLARED = {
+    "table with a domain": mercer.PrivateSynthesizer(
+        domain={"c0": (0, 1), "c1": (0, 1)}, size=6, scale=0.5, weights="free", **PROMISE
+    )
+}
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -231,9 +228,24 @@ def test_a_row_of_another_shape_is_a_row_without_numbers(kind, row):
     clean = CONTAINERS["lists"](CLEAN)
     ends = outcome(model, clean, y)
     assert ends[0] == "fitted"
-    others = [[], [0.5], [0.5] * (WIDTH + 1), 0.5, "abc", None, {"c0": 1}, np.zeros((2, 2)),
-              [[0.5]] * WIDTH, np.zeros(WIDTH, dtype="M8[D]"), Unreadable(), Masquerade(),
-              np.ma.masked_all(WIDTH), OwnText("abc"), np.zeros(()), pd.Series([1.0] * WIDTH)]  # fmt: skip
+    others = [
+        [],
+        [0.5],
+        [0.5] * (WIDTH + 1),
+        0.5,
+        "abc",
+        None,
+        {"c0": 1},
+        np.zeros((2, 2)),
+        [[0.5]] * WIDTH,
+        np.zeros(WIDTH, dtype="M8[D]"),
+        Unreadable(),
+        Masquerade(),
+        np.ma.masked_all(WIDTH),
+        OwnText("abc"),
+        np.zeros(()),
+        pd.Series([1.0] * WIDTH),
+    ]
     for other in others:
         assert outcome(model, [*clean[:row], other, *clean[row + 1 :]], y) == ends
     assert outcome(model, [0.5] * ROWS, y) == ends  # as do all rows at once
@@ -264,7 +276,7 @@ def test_missing_cells_of_declared_types_change_nothing(kind):
         (pl.from_pandas(frame), pl.from_pandas(gaps).fill_nan(None)),
         (pa.Table.from_pandas(frame), pa.Table.from_pandas(gaps)),
         (pa.RecordBatch.from_pandas(frame), pa.RecordBatch.from_pandas(gaps)),
-    ]  # fmt: skip
+    ]
     for clean, odd in pairs:
         ends = outcome(model, clean, y)
         assert ends[0] == "fitted"
@@ -331,19 +343,30 @@ def test_what_is_declared_is_read():
     expected = model.fit(CLEAN).release_.to_dict()
     frame = pd.DataFrame(CLEAN, columns=["x1", "x2"])
     same = [
-        CLEAN.tolist(), [tuple(row) for row in CLEAN], list(CLEAN), CLEAN.astype(object),
-        np.asfortranarray(CLEAN), frame, frame.astype(object), frame.astype("Float64"),
-        pl.from_pandas(frame), pa.Table.from_pandas(frame), pa.RecordBatch.from_pandas(frame),
-        pa.Table.from_pandas(frame).to_reader(), np.ma.masked_array(CLEAN),
-    ]  # fmt: skip
+        CLEAN.tolist(),
+        [tuple(row) for row in CLEAN],
+        list(CLEAN),
+        CLEAN.astype(object),
+        np.asfortranarray(CLEAN),
+        frame,
+        frame.astype(object),
+        frame.astype("Float64"),
+        pl.from_pandas(frame),
+        pa.Table.from_pandas(frame),
+        pa.RecordBatch.from_pandas(frame),
+        pa.Table.from_pandas(frame).to_reader(),
+        np.ma.masked_array(CLEAN),
+    ]
     for X in same:
         assert model.fit(X).release_.to_dict() == expected
     named = MODELS["classifier"]
     words = ANSWERS["classifier"]
     for y in (
-        pd.Series(words, name="ill"), pl.Series("ill", words),
-        pd.Series(words, name="ill", dtype="category"), pd.Series(words, name="ill", dtype=object),
-    ):  # fmt: skip
+        pd.Series(words, name="ill"),
+        pl.Series("ill", words),
+        pd.Series(words, name="ill", dtype="category"),
+        pd.Series(words, name="ill", dtype=object),
+    ):
         fitted = clone(named).fit(frame, y)
         assert fitted.release_.label == "ill"
         plain = clone(named).fit(CLEAN, words).release_.coordinates
@@ -351,7 +374,15 @@ def test_what_is_declared_is_read():
     number = MODELS["regressor"]
     values = np.array(ANSWERS["regressor"])
     plain = clone(number).fit(CLEAN, values).release_.coordinates
-    for y in (values.tolist(), pd.Series(values), pd.Series(values, dtype="Float64"), pl.Series(values), pa.array(values), pa.chunked_array([values[:3], values[3:]]), values.astype(object)):  # fmt: skip
+    for y in (
+        values.tolist(),
+        pd.Series(values),
+        pd.Series(values, dtype="Float64"),
+        pl.Series(values),
+        pa.array(values),
+        pa.chunked_array([values[:3], values[3:]]),
+        values.astype(object),
+    ):
         assert np.array_equal(clone(number).fit(CLEAN, y).release_.coordinates, plain)
     with pytest.warns(DataConversionWarning, match="column-vector"):
         again = clone(number).fit(CLEAN, values[:, None])
@@ -366,12 +397,15 @@ def test_declared_types_decide_whatever_the_cells_are(kind):
     columns = [
         (pd.Series(["0.123456"] * ROWS, dtype="string"), pd.Series(["x"] * ROWS, dtype="string")),
         (pd.Series([0, 1] * (ROWS // 2)).astype("category"), pd.Series(["u"] * ROWS).astype("category")),
-        (pd.Series([1, 2] * (ROWS // 2)).astype("category"), pd.Series([1, "x"] * (ROWS // 2)).astype("category")),
+        (
+            pd.Series([1, 2] * (ROWS // 2)).astype("category"),
+            pd.Series([1, "x"] * (ROWS // 2)).astype("category"),
+        ),
         (day, day + pd.Timedelta(days=1)),
         (day - day, day - day + pd.Timedelta(days=1)),
         (day.dt.to_period("D"), day.dt.to_period("D") + 1),
         (pd.Series([1j] * ROWS), pd.Series([2j] * ROWS)),
-    ]  # fmt: skip
+    ]
     for one, other in columns:
         ends = outcome(model, frame.assign(b=one), y)
         assert ends[0][0] is ValueError
@@ -382,9 +416,11 @@ def test_declared_types_decide_whatever_the_cells_are(kind):
         pl.from_pandas(frame).with_columns(b=pl.lit("0.123456")),
         pl.from_pandas(frame).with_columns(b=pl.lit("u", dtype=pl.Categorical)),
         pa.Table.from_pandas(frame).set_column(1, "b", pa.array(["0.123456"] * ROWS)),
-        CLEAN.astype("m8[D]"), CLEAN.astype("M8[D]"),
-        CLEAN.astype(complex), CLEAN.view([("u", float), ("v", float)]),
-    ):  # fmt: skip
+        CLEAN.astype("m8[D]"),
+        CLEAN.astype("M8[D]"),
+        CLEAN.astype(complex),
+        CLEAN.view([("u", float), ("v", float)]),
+    ):
         end = outcome(model, X, y)[0]
         assert end[0] is ValueError
         assert "X must hold" in end[1]
@@ -397,18 +433,27 @@ def test_declared_types_decide_whatever_the_cells_are(kind):
 def test_declared_types_of_answers_decide():
     days = np.array(["2024-02-29"] * ROWS, dtype="M8[ns]")
     for y in (
-        days, days - days, np.zeros(ROWS, dtype=complex), pd.Series(days), pl.Series(days),
-        pa.array(days), pd.Series(days).dt.to_period("D"), np.zeros(ROWS, dtype="i4,i4"),
-    ):  # fmt: skip
+        days,
+        days - days,
+        np.zeros(ROWS, dtype=complex),
+        pd.Series(days),
+        pl.Series(days),
+        pa.array(days),
+        pd.Series(days).dt.to_period("D"),
+        np.zeros(ROWS, dtype="i4,i4"),
+    ):
         for kind in ("classifier", "regressor"):
             end = outcome(MODELS[kind], CLEAN, y)[0]
             assert end[0] is ValueError
             assert "y must hold" in end[1]
     words = ["0.5"] * ROWS
     for y in (
-        np.array(words), pd.Series(words, dtype="string"), pd.Series(words).astype("category"),
-        pl.Series(words), pa.array(words),
-    ):  # fmt: skip
+        np.array(words),
+        pd.Series(words, dtype="string"),
+        pd.Series(words).astype("category"),
+        pl.Series(words),
+        pa.array(words),
+    ):
         with pytest.raises(ValueError, match="y must hold numbers, its type is"):
             clone(MODELS["regressor"]).fit(CLEAN, y)
 
@@ -439,11 +484,23 @@ line = np.full(ROWS, SECRET)
 block = np.full((ROWS, WIDTH), SECRET)
 text = np.array([[f"{SECRET}"] * WIDTH] * ROWS)
 ragged = [[SECRET] * (1 + place % WIDTH) for place in range(ROWS)]
-odd_rows = grid_of([
-    10**400 + 123456, f"{SECRET}", SECRET * 1j, pd.NA, Unreadable(), OwnFloat(SECRET),
-    f"\ud800{SECRET}", Masquerade(), decimal.Decimal("0.123456"), [SECRET], {SECRET: SECRET},
-    np.timedelta64(123456, "s"), *[SECRET] * (ROWS * WIDTH - 12),
-])  # fmt: skip
+odd_rows = grid_of(
+    [
+        10**400 + 123456,
+        f"{SECRET}",
+        SECRET * 1j,
+        pd.NA,
+        Unreadable(),
+        OwnFloat(SECRET),
+        f"\ud800{SECRET}",
+        Masquerade(),
+        decimal.Decimal("0.123456"),
+        [SECRET],
+        {SECRET: SECRET},
+        np.timedelta64(123456, "s"),
+        *[SECRET] * (ROWS * WIDTH - 12),
+    ]
+)
 
 SLIPS = {
     "line": line,
@@ -490,7 +547,7 @@ SLIPS = {
     "nothing": None,
     "unreadable": Unreadable(),
     "list of unreadable": [Unreadable()] * ROWS,
-}  # fmt: skip
+}
 WRONG_ANSWERS = {
     "short": line[:-3],
     "short list": line[:-3].tolist(),
@@ -516,7 +573,7 @@ WRONG_ANSWERS = {
     "fields": line.view([("u", float)]),
     "dictionary": {SECRET: line},
     "none": None,
-}  # fmt: skip
+}
 
 
 def said(action):
@@ -547,10 +604,12 @@ def score(model, X, y=None):
 
 
 MORE = {
-    **{f"{kind} one pair": clone(MODELS[kind]).set_params(bounds=(0, 1))
-       for kind in ("density", "classifier", "regressor", "table")},
+    **{
+        f"{kind} one pair": clone(MODELS[kind]).set_params(bounds=(0, 1))
+        for kind in ("density", "classifier", "regressor", "table")
+    },
     "curve without grid": mercer.PrivateMeanCurve(bound=1, **PROMISE),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", [*MODELS, *MORE])
@@ -597,15 +656,7 @@ def test_no_message_of_a_search_shows_a_cell(kind):
             lambda X=X, grid=grid: GridSearchCV(model, grid, cv=halves, scoring=score).fit(X, y)
         )
     if y is not None:
-        for name in (
-            "column",
-            "mixed",
-            "unhashable",
-            "complex list",
-            "days",
-            "masked",
-            "unreadable",
-        ):
+        for name in ("column", "mixed", "unhashable", "complex list", "days", "masked", "unreadable"):
             shown[f"y: {name}"] = said(
                 lambda name=name: cross_val_score(model, CLEAN, WRONG_ANSWERS[name], cv=halves)
             )

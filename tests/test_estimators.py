@@ -72,9 +72,7 @@ def test_names_seeds_and_clones(rng):
 
 
 def test_in_a_pipeline(rng):
-    pipe = make_pipeline(
-        FunctionTransformer(np.log1p), PrivateKernelDensity(bounds=(0, 5), **PROMISE)
-    )
+    pipe = make_pipeline(FunctionTransformer(np.log1p), PrivateKernelDensity(bounds=(0, 5), **PROMISE))
     X = rng.exponential(5, (200, 1))
     assert np.isfinite(pipe.fit(X).score_samples(X)).any()
 

@@ -100,9 +100,15 @@ def around(value, asked):
 
 @pytest.mark.parametrize(
     ("value", "nearest"),
-    [(Fraction(7, 3), 2), (Fraction(8, 3), 3), (Fraction(-7, 3), -2), (Fraction(-8, 3), -3), (0, 0),
-     (10**40 + Fraction(1, 3), 10**40)],
-)  # fmt: skip
+    [
+        (Fraction(7, 3), 2),
+        (Fraction(8, 3), 3),
+        (Fraction(-7, 3), -2),
+        (Fraction(-8, 3), -3),
+        (0, 0),
+        (10**40 + Fraction(1, 3), 10**40),
+    ],
+)
 def test_rounding_is_to_the_nearest(value, nearest):
     asked = []
     assert settle(around(Fraction(value), asked)) == [nearest]

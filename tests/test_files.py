@@ -51,9 +51,14 @@ def write(path, text=TEXT):
 
 
 SKIPPED = (
-    "_temporary/0/part-0.csv", ".hidden.csv", "._a.csv", ".ipynb_checkpoints/a-checkpoint.csv",
-    "_metadata.parquet", "sub/_started.csv", "sub/.git/a.csv",
-)  # fmt: skip
+    "_temporary/0/part-0.csv",
+    ".hidden.csv",
+    "._a.csv",
+    ".ipynb_checkpoints/a-checkpoint.csv",
+    "_metadata.parquet",
+    "sub/_started.csv",
+    "sub/.git/a.csv",
+)
 
 
 @pytest.mark.parametrize("name", SKIPPED)
@@ -104,17 +109,34 @@ def test_metadata_beside_other_files_is_no_table(tmp_path):
 
 
 TWINS = [
-    ("a.csv", "a.csv.gz"), ("a.csv", "a.parquet"), ("a.csv", "a.tsv"), ("a.pq", "a.parquet"),
-    ("a.csv", "A.CSV"), ("é.csv", "e\u0301.csv.gz"), ("a.parquet/0.parquet", "a.csv"),
-    ("a.csv", "a (copy).csv"), ("a.csv", "a (1).csv"), ("a.csv", "a(1).csv"),
-    ("a.csv", "a copy.csv"), ("a.csv", "a copy 2.csv"), ("a.csv", "a - Copy.csv"),
-    ("a.csv", "a - Copy (2).csv"), ("a.csv", "Copy of a.csv"), ("a.csv", "a (3rd copy).csv"),
-    ("a.csv", "a - Kopie.csv"), ("a.csv", "Kopie von a.csv"), ("a.csv", "a_copy.csv.gz"),
-    ("a.csv", "a (Ann's conflicted copy 2024-01-02).csv"), ("a.csv", "a.bak.csv"),
-    ("a.csv", "a.sync-conflict-20240102-101112-ABC.csv"), ("a copy.csv", "a (copy).csv"),
-    ("2020/a.csv", "2020 (1)/a.csv"), ("2020/a.csv", "2020 - Copy/b.csv"),
-    ("year=2020/a.csv", "year=2020 copy/a.csv"), ("sub/a.csv", "sub/a (1) (copy).csv"),
-]  # fmt: skip
+    ("a.csv", "a.csv.gz"),
+    ("a.csv", "a.parquet"),
+    ("a.csv", "a.tsv"),
+    ("a.pq", "a.parquet"),
+    ("a.csv", "A.CSV"),
+    ("é.csv", "e\u0301.csv.gz"),
+    ("a.parquet/0.parquet", "a.csv"),
+    ("a.csv", "a (copy).csv"),
+    ("a.csv", "a (1).csv"),
+    ("a.csv", "a(1).csv"),
+    ("a.csv", "a copy.csv"),
+    ("a.csv", "a copy 2.csv"),
+    ("a.csv", "a - Copy.csv"),
+    ("a.csv", "a - Copy (2).csv"),
+    ("a.csv", "Copy of a.csv"),
+    ("a.csv", "a (3rd copy).csv"),
+    ("a.csv", "a - Kopie.csv"),
+    ("a.csv", "Kopie von a.csv"),
+    ("a.csv", "a_copy.csv.gz"),
+    ("a.csv", "a (Ann's conflicted copy 2024-01-02).csv"),
+    ("a.csv", "a.bak.csv"),
+    ("a.csv", "a.sync-conflict-20240102-101112-ABC.csv"),
+    ("a copy.csv", "a (copy).csv"),
+    ("2020/a.csv", "2020 (1)/a.csv"),
+    ("2020/a.csv", "2020 - Copy/b.csv"),
+    ("year=2020/a.csv", "year=2020 copy/a.csv"),
+    ("sub/a.csv", "sub/a (1) (copy).csv"),
+]
 
 
 @pytest.mark.parametrize(("one", "other"), TWINS)
@@ -130,11 +152,16 @@ def test_twins_are_refused_by_their_names(tmp_path, one, other):
 
 
 ALIKE = [
-    ("year=2020/part-0.parquet", "year=2021/part-0.parquet"), ("north/a.csv", "south/a.csv"),
-    ("survey (1).csv", "survey (2).csv"), ("train.csv", "train/part.csv"),
-    ("hardcopy.csv", "hard.csv"), ("a.csv", "ab.csv"), ("part 1.csv", "part 2.csv"),
-    ("copy.csv", "copies.csv"), ("(1).csv", "a.csv"),
-]  # fmt: skip
+    ("year=2020/part-0.parquet", "year=2021/part-0.parquet"),
+    ("north/a.csv", "south/a.csv"),
+    ("survey (1).csv", "survey (2).csv"),
+    ("train.csv", "train/part.csv"),
+    ("hardcopy.csv", "hard.csv"),
+    ("a.csv", "ab.csv"),
+    ("part 1.csv", "part 2.csv"),
+    ("copy.csv", "copies.csv"),
+    ("(1).csv", "a.csv"),
+]
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
@@ -202,18 +229,11 @@ def test_what_is_a_list_of_files():
     assert paths_of("a.csv") == [Path("a.csv")]
     assert paths_of(Path("folder")) == [Path("folder")]
     assert paths_of(["a.csv", Path("folder"), "B.PARQUET"]) == [
-        Path("a.csv"), Path("folder"), Path("B.PARQUET")
-    ]  # fmt: skip
-    for data in (
-        ["a", "b"],
-        ["a.csv", "b"],
-        ["folder"],
-        [],
-        [1.0],
-        ["a.csv", 1],
-        [Path("a"), None],
-        3,
-    ):
+        Path("a.csv"),
+        Path("folder"),
+        Path("B.PARQUET"),
+    ]
+    for data in (["a", "b"], ["a.csv", "b"], ["folder"], [], [1.0], ["a.csv", 1], [Path("a"), None], 3):
         assert paths_of(data) is None
     with pytest.raises(TypeError, match="a file, a folder or a list"):
         files_in(["a", "b"])
@@ -230,14 +250,7 @@ def test_lists_of_files_in_every_entry(tmp_path):
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
         paths.append(tmp_path / f"{name}.csv")
     texts = [str(path) for path in paths]
-    for source in (
-        paths,
-        tuple(paths),
-        texts,
-        tmp_path,
-        [tmp_path],
-        [tmp_path / "a.csv", *paths[1:]],
-    ):
+    for source in (paths, tuple(paths), texts, tmp_path, [tmp_path], [tmp_path / "a.csv", *paths[1:]]):
         assert mercer.density(source, columns="x", bounds=(0, 1), **PROMISE).privacy.n == 120
         assert mercer.count(source, where={"sex": "f"}, **PROMISE).privacy.n == 120
     made = mercer.table(paths, domain={"x": (0, 1), "sex": ["f", "m"]}, bins={"x": 2}, **PROMISE)
@@ -283,33 +296,28 @@ class TestPartitions:
             assert schema.field("town").type == pa.string()
             assert rows_of(source, ["year"]) == 150  # no column of the files is asked for
             made = mercer.table(
-                source, domain={"year": range(2020, 2023), "town": ["St. Gallen", "Bern"],
-                                "sex": ["f", "m"]}, epsilon=1e6, insist=True, rng=5,
-            )  # fmt: skip
+                source,
+                domain={"year": range(2020, 2023), "town": ["St. Gallen", "Bern"], "sex": ["f", "m"]},
+                epsilon=1e6,
+                insist=True,
+                rng=5,
+            )
             assert made.privacy.n == 150
             assert np.round(made.counts).sum() == 100  # a missing town is in no cell
             assert (
                 round(
                     mercer.count(
-                        source,
-                        where={"year": 2020, "town": "St. Gallen"},
-                        epsilon=1e6,
-                        insist=True,
-                        rng=1,
+                        source, where={"year": 2020, "town": "St. Gallen"}, epsilon=1e6, insist=True, rng=1
                     ).value
                 )
                 == 50
             )
-            found = mercer.count(
-                source, where={"year": 2021, "sex": "f"}, epsilon=1e6, insist=True, rng=1
-            )
+            found = mercer.count(source, where={"year": 2021, "sex": "f"}, epsilon=1e6, insist=True, rng=1)
             assert round(found.value) == 100
             years = mercer.density(source, columns="year", bounds=(2000, 2040), **PROMISE)
             assert years.privacy.n == 150
             assert years.share_of_values > 0.8
-            with pytest.raises(
-                TypeError, match="'town' must hold numbers, which a column of type string"
-            ):
+            with pytest.raises(TypeError, match="'town' must hold numbers, which a column of type string"):
                 mercer.density(source, columns="town", bounds=(0, 1), **PROMISE)
             persons = mercer.density(
                 source, columns="age", bounds=(0, 9), unit="year", missing="zero", **PROMISE
@@ -324,10 +332,7 @@ class TestPartitions:
         pq.write_table(table, tmp_path / "p" / "key=7" / "x.parquet", row_group_size=30)
         _, tasks = file_batches(tmp_path / "p")
         batches = [batch for task in tasks(["key", "x"]) for batch in task()]
-        assert pa.Table.from_batches(batches).to_pydict() == {
-            "key": [7] * 100,
-            "x": list(range(100)),
-        }
+        assert pa.Table.from_batches(batches).to_pydict() == {"key": [7] * 100, "x": list(range(100))}
         assert rows_of(tmp_path / "p", ["key"]) == 100
 
     def test_a_list_of_files_has_those_below_their_common_folder(self, tmp_path):
@@ -361,18 +366,7 @@ def test_the_command_line_says_how_many_files(tmp_path, monkeypatch, capsys):
         ["count", "--where", "sex=f", *ask],
         ["density", *bounds, *ask, "-o", "d.json", "--overwrite"],
         ["quantiles", *bounds, *ask],
-        [
-            "histogram",
-            "--column",
-            "sex",
-            "--categories",
-            "f",
-            "m",
-            *ask,
-            "-o",
-            "h.json",
-            "--overwrite",
-        ],
+        ["histogram", "--column", "sex", "--categories", "f", "m", *ask, "-o", "h.json", "--overwrite"],
     ]
     for name, *rest in commands:
         code, out, err = run(capsys, name, "in", *rest)
@@ -433,15 +427,9 @@ class TestHeaders:
             lambda data: mercer.density(data, columns="age", bounds=(0, 1), **PROMISE),
             lambda data: mercer.density(data, bounds=[(0, 1)] * 9, **PROMISE),
             lambda data: mercer.count(data, where={"age": 3}, **PROMISE),
-            lambda data: mercer.classifier(
-                data, "ill", classes=["a", "b"], bounds=(0, 1), **PROMISE
-            ),
-            lambda data: mercer.mean_curve(
-                data, grid=[0, 1], columns=["a1", "a2"], bound=1, **PROMISE
-            ),
-            lambda data: mercer.mean_curve(
-                data, long=("id", "t", "x"), bounds=(0, 1), bound=1, **PROMISE
-            ),
+            lambda data: mercer.classifier(data, "ill", classes=["a", "b"], bounds=(0, 1), **PROMISE),
+            lambda data: mercer.mean_curve(data, grid=[0, 1], columns=["a1", "a2"], bound=1, **PROMISE),
+            lambda data: mercer.mean_curve(data, long=("id", "t", "x"), bounds=(0, 1), bound=1, **PROMISE),
             lambda data: mercer.synthetic(data, domain={"age": (0, 1)}, delta=1e-6, **PROMISE),
         ]
         for data in (tmp_path / "a.csv", frame):
@@ -452,10 +440,7 @@ class TestHeaders:
                     assert repr(part) not in str(caught.value)
 
     def test_names_are_listed_where_they_are_names(self):
-        assert (
-            listed(["age", "sex", "2nd dose", "", "h_1.5"])
-            == "'age', 'sex', '2nd dose', '', 'h_1.5'"
-        )
+        assert listed(["age", "sex", "2nd dose", "", "h_1.5"]) == "'age', 'sex', '2nd dose', '', 'h_1.5'"
         assert listed([f"c{i}" for i in range(40)]).endswith("'c29' and 10 more")
         assert "does the file have a header?" in listed(["f", "37"])
 
@@ -501,10 +486,7 @@ class TestHeaders:
         (tmp_path / "a.csv").write_bytes(b"\xef\xbb\xbfage,sex\n3,f\n\xff\xfe,\xe9\n4,\0\n")
         assert header_of(tmp_path / "a.csv") == ["age", "sex"]
         assert rows_of(tmp_path / "a.csv") == 3
-        assert (
-            mercer.density(tmp_path / "a.csv", columns="age", bounds=(0, 9), **PROMISE).privacy.n
-            == 3
-        )
+        assert mercer.density(tmp_path / "a.csv", columns="age", bounds=(0, 9), **PROMISE).privacy.n == 3
 
     @pytest.mark.parametrize(
         "header",

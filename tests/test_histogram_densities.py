@@ -141,9 +141,7 @@ def covered(edges, rng, draws, shrink=1.0):
         found = histogram_density(bars)
         found = replace(found, noise=replace(found.noise, scale=found.noise.scale * shrink))
         quiet = histogram_density(replace(bars, values=plain), degree=found.basis.size - 1)
-        same = replace(
-            quiet, covariance=found.covariance, smoother=found.smoother, choice=found.choice
-        )
+        same = replace(quiet, covariance=found.covariance, smoother=found.smoother, choice=found.choice)
         low, high, _ = found.band(POINTS, 0.95, raw=True)
         target = same.raw(POINTS)
         count += bool(np.all((low <= target) & (target <= high)))
@@ -213,17 +211,13 @@ def test_several_rows_of_a_person_do_not_either(rng):
     """Three rows each: counts add up to three times n."""
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": values(30_000, rng), "who": np.repeat(np.arange(10_000), 3)})
-    bars = mercer.histogram(
-        frame, columns="x", bins=EQUAL, epsilon=2, unit="who", rows_per_person=3, rng=rng
-    )
+    bars = mercer.histogram(frame, columns="x", bins=EQUAL, epsilon=2, unit="who", rows_per_person=3, rng=rng)
     found = histogram_density(bars)
     assert np.mean(np.abs(found(POINTS) - truth(POINTS))) < 0.02
 
 
 def test_hardly_any_noise(rng):
-    found = histogram_density(
-        mercer.histogram(values(100, rng), bins=EQUAL, epsilon=1e4, insist=True)
-    )
+    found = histogram_density(mercer.histogram(values(100, rng), bins=EQUAL, epsilon=1e4, insist=True))
     assert np.all(np.isfinite(found(POINTS)))
 
 

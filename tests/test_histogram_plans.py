@@ -122,15 +122,11 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "plan.png").stat().st_size > 5000
     said = json.loads(released(capsys, *call, "--json"))["plans"][1]
     plan = mercer.histogram_plan(20_000, 65_536, epsilon=1)
-    assert said == plan.to_dict() | {
-        "sparse_error": {str(q): plan.sparse_error(q) for q in (200, 2000)}
-    }
+    assert said == plan.to_dict() | {"sparse_error": {str(q): plan.sparse_error(q) for q in (200, 2000)}}
     out = released(capsys, *call[:-2], 1, "--delta", "1e-6", "--occupied", 50)
     assert "sparse, 50 held" in out
     assert "best" not in out
-    for arguments, message in (
-        (call[:2], "cells is missing"), (call[:6], "epsilon is missing"),
-    ):  # fmt: skip
+    for arguments, message in ((call[:2], "cells is missing"), (call[:6], "epsilon is missing")):
         code, _, err = run(capsys, *arguments, "--delta", "1e-6")
         assert code == 2
         assert message in err

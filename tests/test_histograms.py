@@ -31,7 +31,7 @@ def test_every_source_gives_the_same_counts(tmp_path):
     assert exact(frame["age"]).raw.tolist() == TRUE
     assert exact(pa.array(AGES)).raw.tolist() == TRUE
     assert exact(AGES.astype(int)).raw.tolist() == TRUE
-    for data in (frame, pa.Table.from_pandas(frame), tmp_path / "ages.csv", str(tmp_path / "ages.parquet")):  # fmt: skip
+    for data in (frame, pa.Table.from_pandas(frame), tmp_path / "ages.csv", str(tmp_path / "ages.parquet")):
         assert exact(data, columns="age").raw.tolist() == TRUE
     rows = [{"age": a} for a in AGES]
     assert exact(rows, columns="age").raw.tolist() == TRUE
@@ -69,9 +69,7 @@ def test_categories():
 
 def test_counts_that_are_counts_already():
     rows = pd.DataFrame({"bin": [0, 1, 2, 3], "many": [5, 0, 7, 100]})
-    release = mercer.histogram(
-        rows, columns="bin", bins=range(4), counts="many", epsilon=SURE, insist=True
-    )
+    release = mercer.histogram(rows, columns="bin", bins=range(4), counts="many", epsilon=SURE, insist=True)
     assert release.raw.tolist() == [5, 0, 7, 100]
     assert release.n == 112
     for wrong in (-1, 0.5, np.nan, np.inf):
@@ -80,7 +78,9 @@ def test_counts_that_are_counts_already():
             mercer.histogram(bad, columns="bin", bins=range(4), counts="many", epsilon=1)
         assert "nothing was spent" in str(error.value)
     with pytest.raises(ValueError, match="sum above 2\\^60; nothing was spent"):
-        mercer.histogram(pd.concat([rows.assign(many=2**52)] * 200), columns="bin", bins=range(4), counts="many", epsilon=1)  # fmt: skip
+        mercer.histogram(
+            pd.concat([rows.assign(many=2**52)] * 200), columns="bin", bins=range(4), counts="many", epsilon=1
+        )
     for wrong, words in ((3, "name a column"), ("bin", "another column")):
         with pytest.raises((ValueError, TypeError), match=words):
             mercer.histogram(rows, columns="bin", bins=range(4), counts=wrong, epsilon=1)
@@ -88,20 +88,12 @@ def test_counts_that_are_counts_already():
 
 def test_persons():
     rows = pd.DataFrame({"who": ["a", "a", "a", "b", "b", None], "x": [1, 2, 3, 3, 3, 1]})
-    first = mercer.histogram(
-        rows, columns="x", bins=range(1, 4), unit="who", epsilon=SURE, insist=True
-    )
+    first = mercer.histogram(rows, columns="x", bins=range(1, 4), unit="who", epsilon=SURE, insist=True)
     assert first.raw.sum() == 2  # one row of each; a row of nobody counts not
     assert first.raw[2] >= 1
     assert first.n == 2
     two = mercer.histogram(
-        rows,
-        columns="x",
-        bins=range(1, 4),
-        unit="who",
-        rows_per_person=2,
-        epsilon=SURE,
-        insist=True,
+        rows, columns="x", bins=range(1, 4), unit="who", rows_per_person=2, epsilon=SURE, insist=True
     )
     assert two.raw.sum() == two.most == 4
     assert two.query(3, 3).estimate == two.raw[2] >= 2
@@ -129,7 +121,9 @@ def test_persons_across_chunks(monkeypatch):
     monkeypatch.setattr(reading, "_CELLS", 3)
     who = np.repeat(np.arange(20), 5)
     rows = pd.DataFrame({"who": who, "x": np.tile([0, 1, 1, 1, 1], 20)})
-    release = mercer.histogram(rows, columns="x", bins=range(2), unit="who", rows_per_person=3, epsilon=SURE, insist=True)  # fmt: skip
+    release = mercer.histogram(
+        rows, columns="x", bins=range(2), unit="who", rows_per_person=3, epsilon=SURE, insist=True
+    )
     assert release.raw.sum() == 60
     assert 0 < release.raw[0] <= 20
 
@@ -140,7 +134,7 @@ def test_questions_and_intervals():
     assert release.query(30, 60).estimate == 40  # half of a bin that is cut
     assert release.query(None, 20).estimate == 10
     assert release.query({"x": (0, 100)}).estimate == 60
-    assert release([10, 30, 99, 100, 101, -1]).tolist() == pytest.approx([1 / 120, 2 / 120, 0, 0, 0, 0])  # fmt: skip
+    assert release([10, 30, 99, 100, 101, -1]).tolist() == pytest.approx([1 / 120, 2 / 120, 0, 0, 0, 0])
     for wrong, words in (((1, 2, 3), "query needs"), (((5, 1)), "other way"), ((3,), "in bins")):
         with pytest.raises(ValueError, match=words):
             release.query(*wrong)
@@ -201,9 +195,7 @@ def test_sparse_intervals_cover(rng):
 def test_files_give_the_same_release_back(tmp_path, rng):
     kinds = [
         mercer.histogram(rng.normal(50, 20, 500), bins=20, bounds=(0, 100), epsilon=1),
-        mercer.histogram(
-            rng.normal(50, 20, 500), bins=200, bounds=(0, 100), epsilon=1, sparse=True
-        ),
+        mercer.histogram(rng.normal(50, 20, 500), bins=200, bounds=(0, 100), epsilon=1, sparse=True),
         mercer.histogram(["a", "b"] * 50, categories=["a", "b"], epsilon=1, delta=1e-5),
     ]
     for release in kinds:
@@ -212,7 +204,11 @@ def test_files_give_the_same_release_back(tmp_path, rng):
         assert back.domain == release.domain
         assert back.privacy == release.privacy
         assert back.noise == release.noise
-        assert (back.threshold, back.complete, back.rows_each) == (release.threshold, release.complete, release.rows_each)  # fmt: skip
+        assert (back.threshold, back.complete, back.rows_each) == (
+            release.threshold,
+            release.complete,
+            release.rows_each,
+        )
         assert json.dumps(back.to_dict()) == json.dumps(release.to_dict())
 
 
@@ -312,13 +308,7 @@ def test_sparse_releases_at_any_epsilon(delta):
     """Where noise passes the threshold less than once in 10^(10^8) cells, too."""
     for epsilon in (1e3, SURE, 1e9):
         release = mercer.histogram(
-            AGES,
-            bins=10**6,
-            bounds=(0, 200),
-            epsilon=epsilon,
-            insist=True,
-            delta=delta,
-            sparse=True,
+            AGES, bins=10**6, bounds=(0, 200), epsilon=epsilon, insist=True, delta=delta, sparse=True
         )
         assert release.values.sum() == len(AGES)
 
@@ -353,7 +343,15 @@ def test_what_cannot_be_drawn_is_not_paid(tmp_path):
     paid = {"ledger": ledger, "dataset": "ages", "insist": True}
     rows = pd.DataFrame({"who": range(30), "x": 1.0})
     with pytest.raises(ValueError, match="noise would be of the order.*nothing was spent"):
-        mercer.histogram(rows, columns="x", bins=range(3), unit="who", rows_per_person=1 << 20, epsilon=1e-9, **paid | {"dataset": "people"})  # fmt: skip
+        mercer.histogram(
+            rows,
+            columns="x",
+            bins=range(3),
+            unit="who",
+            rows_per_person=1 << 20,
+            epsilon=1e-9,
+            **paid | {"dataset": "people"},
+        )
     domain = {f"x{i}": (0, 1) for i in range(10)}
     ten = pd.DataFrame(dict.fromkeys(domain, [0.5] * 30))
     with pytest.raises(ValueError, match="occupied must be in"):
@@ -431,15 +429,10 @@ def test_statement_and_seeds():
 
 
 def test_progress_and_streaming(tmp_path):
-    pq.write_table(pa.table({"x": np.arange(10_000) % 7}), tmp_path / "x.parquet", row_group_size=1000)  # fmt: skip
+    pq.write_table(pa.table({"x": np.arange(10_000) % 7}), tmp_path / "x.parquet", row_group_size=1000)
     seen = []
     release = mercer.histogram(
-        tmp_path / "x.parquet",
-        columns="x",
-        bins=range(7),
-        epsilon=SURE,
-        insist=True,
-        progress=seen.append,
+        tmp_path / "x.parquet", columns="x", bins=range(7), epsilon=SURE, insist=True, progress=seen.append
     )
     assert sum(seen) == 10_000
     assert release.raw.tolist() == np.bincount(np.arange(10_000) % 7).tolist()
@@ -476,11 +469,7 @@ def test_edges_of_whole_numbers_and_dates():
     days = np.repeat([1, 6, 7, 13, 14, 40], [1, 2, 3, 4, 5, 6])
     rows = [{"days": int(d)} for d in days]
     table = mercer.table(
-        rows,
-        domain={"days": range(1, 91)},
-        bins={"days": [1, 7, 14, 90]},
-        epsilon=SURE,
-        insist=True,
+        rows, domain={"days": range(1, 91)}, bins={"days": [1, 7, 14, 90]}, epsilon=SURE, insist=True
     )
     assert table.counts.tolist() == [3, 7, 11]
     assert table.query({"days": (7, 13)}).estimate == 7

@@ -30,9 +30,12 @@ from tests.conftest import ALPHA
 
 PEAKS = (0.1, 0.9)  # where the record is in one world and in the other
 LIVE = {
-    "bounds": (0, 1), "bandwidth": 0.05, "kernel": "exponential", "smoother": "exponential",
+    "bounds": (0, 1),
+    "bandwidth": 0.05,
+    "kernel": "exponential",
+    "smoother": "exponential",
     "route": "cholesky",
-}  # fmt: skip
+}
 
 
 class Watched(Secure):
@@ -88,13 +91,15 @@ class World:
         """A density whose answer comes at once, evaluated where the adversary looks."""
         self.books.append(Watched())
         made = mercer.density(
-            self.rows, bounds=(0, 1), epsilon=epsilon, bandwidth=0.2, kernel="gaussian",
-            rng=self.books[-1], **self.pay,
-        )  # fmt: skip
-        step, scale = (
-            Fraction(made.noise.step),
-            Fraction(made.noise.scale) / Fraction(made.noise.step),
+            self.rows,
+            bounds=(0, 1),
+            epsilon=epsilon,
+            bandwidth=0.2,
+            kernel="gaussian",
+            rng=self.books[-1],
+            **self.pay,
         )
+        step, scale = (Fraction(made.noise.step), Fraction(made.noise.scale) / Fraction(made.noise.step))
         self.steps.append((step, scale))
         return float(made.raw(at))
 
@@ -186,9 +191,7 @@ def test_a_live_release_is_charged_before_its_first_draw(tmp_path, monkeypatch, 
     if fault:
         monkeypatch.setattr(Ledger, "charge", lambda *_, **__: None)
     book = Watched(ledger)
-    live = mercer.live(
-        worlds()[0], epsilon=1, delta=1e-6, rng=book, ledger=ledger, dataset="it", **LIVE
-    )
+    live = mercer.live(worlds()[0], epsilon=1, delta=1e-6, rng=book, ledger=ledger, dataset="it", **LIVE)
     assert book.charged == []  # nothing is drawn before somebody asks
     live.ask([0.2, 0.4])
     assert book.charged == ([0, 0] if fault else [1, 1])
@@ -257,10 +260,11 @@ def worst(releases, epsilon, *, first=0):
                 total = sum(
                     value(
                         (*pasts[:i], (*past, (question, answer)), *pasts[i + 1 :]),
-                        p * laws[0][answer], q * laws[1][answer],
+                        p * laws[0][answer],
+                        q * laws[1][answer],
                     )
                     for answer in range(len(laws[0]))
-                )  # fmt: skip
+                )
                 best = max(best, total)
         return best
 
@@ -286,12 +290,9 @@ def mixture(release, epsilon, delta):
 
     def next_of(past):
         return {
-            question: [
-                (*past, (question, answer))
-                for answer in range(len(release.law(0, past, question)))
-            ]
+            question: [(*past, (question, answer)) for answer in range(len(release.law(0, past, question)))]
             for question in release.questions
-        }  # fmt: skip
+        }
 
     nu = {(): 1 - delta}
     for length in range(release.rounds):
@@ -387,7 +388,9 @@ def charges(folder, share=0.6):
     once = Gaussian().calibrate(Sensitivity(1.0, "l2"), 1, epsilon=lives[1], delta=delta)
     ledger.charge("it", [once.event], epsilon=lives[1], delta=delta, what="at once")
     assert ledger.remaining("it").share > 0.999  # nothing is left
-    assert not Filter(TOTAL, DELTA).basic(Spent.of([c.cost for c in ledger.history()]), Filter(TOTAL, DELTA).split([]))  # fmt: skip
+    assert not Filter(TOTAL, DELTA).basic(
+        Spent.of([c.cost for c in ledger.history()]), Filter(TOTAL, DELTA).split([])
+    )
     return live, once
 
 
@@ -447,10 +450,7 @@ def test_the_attacker_against_the_program_itself(tmp_path, rng, monkeypatch):
     """
     live, once = charges(tmp_path)
     rows = worlds()
-    firsts = [
-        live,
-        mercer.live(rows[1], epsilon=live.privacy.epsilon, delta=live.privacy.delta, **LIVE),
-    ]
+    firsts = [live, mercer.live(rows[1], epsilon=live.privacy.epsilon, delta=live.privacy.delta, **LIVE)]
     assert firsts[1]._noise == live._noise
     for one in firsts:
         known = {x: one._values.at(np.array([x])) for x in PEAKS}
@@ -460,11 +460,16 @@ def test_the_attacker_against_the_program_itself(tmp_path, rng, monkeypatch):
         """A path of this world that forgets."""
         noise, entropy = live._noise, Recorded(rng)
         path = CholeskyLive.start(
-            Forgetful(), "p", domain=live.domain, kernel=live._kernel,
-            smoother=live._values._smoother, values=firsts[world]._values,
+            Forgetful(),
+            "p",
+            domain=live.domain,
+            kernel=live._kernel,
+            smoother=live._values._smoother,
+            values=firsts[world]._values,
             noise=type(noise)(noise.law, noise.scale * factor, noise.event),
-            statement=live.privacy, entropy=entropy,
-        )  # fmt: skip
+            statement=live.privacy,
+            entropy=entropy,
+        )
         return path, entropy
 
     def game(path, entropy, world, order=None):

@@ -53,10 +53,16 @@ def test_gaussian_smoother_against_quadrature(noise, ratio):
 
     def inner(u):
         value, _ = quad(
-            lambda w: math.exp(-((H * w) ** 2)) * math.cos(w * u)
-            / float(kernel.spectrum(np.array([w]), 0)[0]) / math.pi,
-            0, 12 / H, limit=400,
-        )  # fmt: skip
+            lambda w: (
+                math.exp(-((H * w) ** 2))
+                * math.cos(w * u)
+                / float(kernel.spectrum(np.array([w]), 0)[0])
+                / math.pi
+            ),
+            0,
+            12 / H,
+            limit=400,
+        )
         return value
 
     bound = norms(smoother, kernel)
@@ -71,10 +77,15 @@ def test_matern_smoother_against_quadrature(smoother, noise):
     s, kernel = smoother(ONE), noise(ONE)
     top = float(s.spectrum(np.zeros(1), 0)[0])
     value, _ = quad(
-        lambda w: (float(s.spectrum(np.array([w]), 0)[0]) / top) ** 2
-        / float(kernel.spectrum(np.array([w]), 0)[0]) / math.pi,
-        0, math.inf, limit=400,
-    )  # fmt: skip
+        lambda w: (
+            (float(s.spectrum(np.array([w]), 0)[0]) / top) ** 2
+            / float(kernel.spectrum(np.array([w]), 0)[0])
+            / math.pi
+        ),
+        0,
+        math.inf,
+        limit=400,
+    )
     assert norms(s, kernel).norm ** 2 == pytest.approx(value, rel=1e-6)
 
 

@@ -84,16 +84,13 @@ def blobs(rng):
     return np.clip(centres[place] + rng.normal(0, 0.07, (600, 2)), 0, 1), place
 
 
-UNIT = {"epsilon": 20.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "size": 30,
-        "features": "random"}  # fmt: skip
+UNIT = {"epsilon": 20.0, "delta": 1e-6, "bounds": (0, 1), "random_state": 0, "size": 30, "features": "random"}
 
 
 def test_the_classifier_is_its_release(blobs):
     X, place = blobs
     y = np.array(["oak", "ash", "elm"])[place]
-    model = PrivateKernelClassifier(classes=["oak", "ash", "elm"], loss="logistic", **UNIT).fit(
-        X, y
-    )
+    model = PrivateKernelClassifier(classes=["oak", "ash", "elm"], loss="logistic", **UNIT).fit(X, y)
     release = model.release_
     assert isinstance(release, mercer.ClassifierRelease)
     assert model.classes_.tolist() == list(release.classes) == ["ash", "elm", "oak"]  # sorted
@@ -161,9 +158,9 @@ def test_the_regressor_is_its_release(blobs):
     model = PrivateKernelRegressor(y_bounds=(0, 2), **UNIT).fit(X, y)
     assert np.array_equal(model.predict(X), model.release_(X))
     assert model.predict(X).shape == (600,)
-    curves = PrivateKernelRegressor(
-        y_bounds=(0, 2), loss="pinball", quantiles=(0.1, 0.5, 0.9), **UNIT
-    ).fit(X, y)
+    curves = PrivateKernelRegressor(y_bounds=(0, 2), loss="pinball", quantiles=(0.1, 0.5, 0.9), **UNIT).fit(
+        X, y
+    )
     assert curves.predict(X).shape == (600, 3)
     assert np.all(np.diff(curves.predict(X), axis=1) >= 0)
 
@@ -172,9 +169,7 @@ def test_frames_clones_seeds_and_pickles(blobs):
     X, place = blobs
     frame = pd.DataFrame(X, columns=["age", "dose"])
     label = pd.Series(np.where(place == 1, "ill", "well"), name="outcome")
-    model = PrivateKernelClassifier(classes=("well", "ill"), loss="logistic", **UNIT).fit(
-        frame, label
-    )
+    model = PrivateKernelClassifier(classes=("well", "ill"), loss="logistic", **UNIT).fit(frame, label)
     assert model.feature_names_in_.tolist() == ["age", "dose"]
     assert model.release_.domain.names == ("age", "dose")
     assert model.release_.label == "outcome"
@@ -193,9 +188,7 @@ def test_frames_clones_seeds_and_pickles(blobs):
 def test_in_a_pipeline_and_a_search(blobs):
     X, y = blobs
     halves = FunctionTransformer(np.sqrt)  # fixed: it learns nothing from the records
-    pipe = make_pipeline(
-        halves, PrivateKernelClassifier(classes=(0, 1, 2), loss="logistic", **UNIT)
-    )
+    pipe = make_pipeline(halves, PrivateKernelClassifier(classes=(0, 1, 2), loss="logistic", **UNIT))
     grid = {"privatekernelclassifier__penalty": [0.1, 1.0]}
     search = GridSearchCV(pipe, grid, cv=2, scoring="neg_log_loss").fit(X, y)  # y is made up
     assert search.best_params_ in [{"privatekernelclassifier__penalty": p} for p in (0.1, 1.0)]
@@ -205,10 +198,7 @@ def test_in_a_pipeline_and_a_search(blobs):
 
 @pytest.mark.parametrize(
     ("model", "function"),
-    [
-        (PrivateKernelClassifier, mercer.classifier),
-        (PrivateKernelRegressor, mercer.regression),
-    ],
+    [(PrivateKernelClassifier, mercer.classifier), (PrivateKernelRegressor, mercer.regression)],
 )
 def test_defaults_are_those_of_the_functions(model, function):
     defaults = inspect.signature(function).parameters

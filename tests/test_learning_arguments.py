@@ -210,9 +210,7 @@ def test_types_that_no_answer_could_fit_are_refused(line):
             fitted(given, "t", columns="x")
     times = pa.table({"x": x, "y": pa.array([0] * 200, pa.timestamp("s"))})
     for learn in (learnt, fitted):
-        with pytest.raises(
-            TypeError, match="column 'y' is declared as y .*timestamp.* cannot hold"
-        ):
+        with pytest.raises(TypeError, match="column 'y' is declared as y .*timestamp.* cannot hold"):
             learn(times, "y", columns="x")
 
 
@@ -223,7 +221,7 @@ def test_rows_that_do_not_fit_add_nothing_and_count(line):
     reference = learnt(lacking, y)
     assert reference.privacy.n == 200
     infinite = np.where(np.isnan(lacking), math.inf, lacking)
-    others = [(x, np.where(np.arange(200) < 40, value, y)) for value in (7, 0.5, math.nan, -math.inf)]  # fmt: skip
+    others = [(x, np.where(np.arange(200) < 40, value, y)) for value in (7, 0.5, math.nan, -math.inf)]
     cells = y.tolist()
     for place, cell in enumerate([None, "x", [1, 2], {}, 3j, "", b"zero", math.nan] * 5):
         cells[place] = cell
@@ -346,22 +344,36 @@ def test_any_source_gives_the_same_release(line, tmp_path):
     options = {"classes": ("well", "ill")}
     reference = learnt(x, words, **options)
     for X, answer in [
-        (x, words.tolist()), (x, tuple(words)), (x[:, None], words.astype(object)),
-        (x, words[:, None]), (frame[["x"]], frame["y"]), (frame["x"], frame["y"]), (frame, "y"),
-        (old, "y"), (old[["x"]], old["y"]), (frame.astype({"y": "category"}), "y"),
-        (pl.DataFrame(frame), "y"), (pl.DataFrame(frame)[["x"]], pl.Series(words)),
-        (arrow, "y"), (many, "y"), (arrow.to_batches()[0], "y"), (arrow.select(["x"]), words),
-        (tmp_path / "d.csv", "y"), (str(tmp_path / "d.parquet"), "y"),
-    ]:  # fmt: skip
+        (x, words.tolist()),
+        (x, tuple(words)),
+        (x[:, None], words.astype(object)),
+        (x, words[:, None]),
+        (frame[["x"]], frame["y"]),
+        (frame["x"], frame["y"]),
+        (frame, "y"),
+        (old, "y"),
+        (old[["x"]], old["y"]),
+        (frame.astype({"y": "category"}), "y"),
+        (pl.DataFrame(frame), "y"),
+        (pl.DataFrame(frame)[["x"]], pl.Series(words)),
+        (arrow, "y"),
+        (many, "y"),
+        (arrow.to_batches()[0], "y"),
+        (arrow.select(["x"]), words),
+        (tmp_path / "d.csv", "y"),
+        (str(tmp_path / "d.parquet"), "y"),
+    ]:
         assert same(learnt(X, answer, **options), reference), (type(X), type(answer))
     for X in (x.tolist(), tuple(x)):
         assert same(learnt(X, words.tolist(), columns="x", **options), reference)
     curve = fitted(x, y / 2)
     pq.write_table(pa.table({"x": x, "y": y / 2}), tmp_path / "r.parquet")
     for X, answer in [
-        (x, (y / 2).tolist()), (frame.assign(y=y / 2), "y"),
-        (frame.assign(y=pd.Series(y / 2, dtype=object)), "y"), (tmp_path / "r.parquet", "y"),
-    ]:  # fmt: skip
+        (x, (y / 2).tolist()),
+        (frame.assign(y=y / 2), "y"),
+        (frame.assign(y=pd.Series(y / 2, dtype=object)), "y"),
+        (tmp_path / "r.parquet", "y"),
+    ]:
         assert same(fitted(X, answer), curve)
     with pytest.raises(TypeError, match="y must be the name of a column where the data are a file"):
         learnt(tmp_path / "d.csv", words, **options)
@@ -430,7 +442,14 @@ def test_complete_rows_if_their_number_is_public(line):
 def test_answers_in_a_frame_of_one_column_and_in_dictionaries(line):
     x, y = line
     reference = learnt(x, y)
-    for answer in (pd.DataFrame({"y": y}), pd.DataFrame(y), pl.DataFrame({"y": y}), pa.table({"y": y}), pd.Index(y), pd.array(y)):  # fmt: skip
+    for answer in (
+        pd.DataFrame({"y": y}),
+        pd.DataFrame(y),
+        pl.DataFrame({"y": y}),
+        pa.table({"y": y}),
+        pd.Index(y),
+        pd.array(y),
+    ):
         assert same(learnt(x, answer), reference), type(answer)
         assert same(learnt(pd.DataFrame({"x": x}), answer), reference), type(answer)
     rows = [{"x": a, "y": int(b)} for a, b in zip(x, y, strict=True)]

@@ -59,7 +59,7 @@ def pay(ledger, name="a", epsilon=0.1, **more):
 # the filter
 
 
-@pytest.mark.parametrize(("part", "times"), [(0.1, 10), (0.2, 5), (1 / 3, 3), (0.3, 3), (1.0, 1), (1.1, 0)])  # fmt: skip
+@pytest.mark.parametrize(("part", "times"), [(0.1, 10), (0.2, 5), (1 / 3, 3), (0.3, 3), (1.0, 1), (1.1, 0)])
 def test_pure_releases_fill_a_pure_total_exactly(part, times):
     assert accepted(Filter(1.0, 0.0), pure(part)) == times
     costs = [pure(part)] * times
@@ -91,8 +91,13 @@ def test_many_gaussian_releases_get_more_than_sums():
 
 def test_what_a_fixed_list_costs_is_never_above_the_total(rng):
     """Whatever is accepted on any path is (E, D)-DP as a list: a necessary condition."""
-    kinds = [pure(0.05), pure(0.3), gaussian(0.2, 1e-8), gaussian(0.5, 1e-7),
-             Cost(0.1, 1e-7, (ApproximateEvent(0.1, 1e-7),))]  # fmt: skip
+    kinds = [
+        pure(0.05),
+        pure(0.3),
+        gaussian(0.2, 1e-8),
+        gaussian(0.5, 1e-7),
+        Cost(0.1, 1e-7, (ApproximateEvent(0.1, 1e-7),)),
+    ]
     total = Filter(2.0, 1e-6)
     for _ in range(20):
         costs = []
@@ -132,9 +137,7 @@ def worst(filtered, claimed, parts):
     return value(None, (0,) * len(parts), 0.0)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "wrong"), [(1.0, 0.4, None), (0.5, 0.01, 1.6), (1.0, 0.0, 1.1)]
-)
+@pytest.mark.parametrize(("epsilon", "delta", "wrong"), [(1.0, 0.4, None), (0.5, 0.01, 1.6), (1.0, 0.0, 1.1)])
 def test_the_worst_adaptive_choice_keeps_the_total(epsilon, delta, wrong):
     parts = (0.1, 0.25)
     reached = worst(Filter(epsilon, delta), epsilon, parts)
@@ -233,12 +236,7 @@ def test_what_remains_is_what_fits(place):
     ledger = Ledger(place)
     ledger.register("a", epsilon=3, delta=1e-5)
     fresh = ledger.remaining("a")
-    assert (fresh.epsilon, fresh.delta, fresh.total_epsilon, fresh.total_delta) == (
-        3,
-        1e-5,
-        3,
-        1e-5,
-    )
+    assert (fresh.epsilon, fresh.delta, fresh.total_epsilon, fresh.total_delta) == (3, 1e-5, 3, 1e-5)
     approximate = ApproximateEvent(1.0, 1e-6)
     ledger.charge("a", [approximate], epsilon=1, delta=1e-6, what="x")
     left = ledger.remaining("a")
@@ -248,7 +246,7 @@ def test_what_remains_is_what_fits(place):
     assert left.to_dict()["epsilon"] == 2
     for epsilon, delta in ((2.001, 8.9e-6), (2, 8.91e-6)):
         with pytest.raises(BudgetExceeded, match="ask for no more than that") as caught:
-            ledger.charge("a", [ApproximateEvent(epsilon, delta)], epsilon=epsilon, delta=delta, what="x")  # fmt: skip
+            ledger.charge("a", [ApproximateEvent(epsilon, delta)], epsilon=epsilon, delta=delta, what="x")
         assert caught.value.left.epsilon == 2
         assert (caught.value.epsilon, caught.value.delta) == (epsilon, delta)
     ledger.charge("a", [ApproximateEvent(2, 8.9e-6)], epsilon=2, delta=8.9e-6, what="x")
@@ -270,9 +268,7 @@ def test_the_way_out_names_what_would_fit(place):
         ledger.charge("pure", cost.events, epsilon=0.5, delta=1e-7, what="x")
     ledger.charge("both", [ApproximateEvent(0.1, 1e-8)], epsilon=0.1, delta=1e-8, what="x")
     far = gaussian(0.5, 1e-5)
-    with pytest.raises(
-        BudgetExceeded, match=r"Gaussian release .* at delta = 9e-07 fits"
-    ) as caught:
+    with pytest.raises(BudgetExceeded, match=r"Gaussian release .* at delta = 9e-07 fits") as caught:
         ledger.charge("both", far.events, epsilon=0.5, delta=1e-5, what="x")
     left = caught.value.left
     fits = gaussian(left.gaussian, left.at_delta)
@@ -306,7 +302,9 @@ def test_what_is_refused(place):
     cost = gaussian(0.5, 1e-7)
     for match, call in {
         "'b' is not in ledger .*'a', 'd'.*register": lambda: pay(ledger, "b"),
-        "registered with delta = 0, for pure": lambda: ledger.charge("a", cost.events, epsilon=0.5, delta=1e-7, what="x"),
+        "registered with delta = 0, for pure": lambda: ledger.charge(
+            "a", cost.events, epsilon=0.5, delta=1e-7, what="x"
+        ),
         "exists in ledger .* epsilon = 1, delta = 0": lambda: ledger.register("a", epsilon=1),
         "epsilon is missing": lambda: ledger.register("c"),
         "delta must be in": lambda: ledger.register("c", epsilon=1, delta=1.0),
@@ -314,11 +312,13 @@ def test_what_is_refused(place):
         "what must be": lambda: ledger.charge("a", [PureEvent(0.1)], epsilon=0.1, delta=0, what=""),
         "seed .* leave out rng=": lambda: pay(ledger, secure=False),
         "unit of dataset 'a' is 'row'": lambda: pay(ledger, unit="patient"),
-        "random-DP .* without ledger=": lambda: ledger.charge("a", [RandomEvent(0.1, 0, 0.1)], epsilon=0.1, delta=0, what="x"),
+        "random-DP .* without ledger=": lambda: ledger.charge(
+            "a", [RandomEvent(0.1, 0, 0.1)], epsilon=0.1, delta=0, what="x"
+        ),
         "events cost more": lambda: ledger.charge("a", [PureEvent(0.2)], epsilon=0.1, delta=0, what="x"),
         "events cost more than": lambda: ledger.charge("d", cost.events, epsilon=0.4, delta=1e-7, what="x"),
         "must not be empty": lambda: ledger.charge("a", [], epsilon=0.1, delta=0, what="x"),
-    }.items():  # fmt: skip
+    }.items():
         with pytest.raises(ValueError, match=match):
             call()
     assert ledger.history() == []
@@ -340,14 +340,17 @@ def test_rows_are_never_changed_or_removed(place):
     assert ledger.remaining("a").spent_epsilon == 0.1
 
 
-@pytest.mark.parametrize("statement", [
-    "UPDATE mercer_charges SET epsilon = '0.01' WHERE number = 2",
-    "UPDATE mercer_charges SET events = '[]' WHERE number = 1",
-    "UPDATE mercer_charges SET time = 'x' WHERE number = 3",
-    "DELETE FROM mercer_charges WHERE number = 2",
-    "UPDATE mercer_datasets SET epsilon = '100.0'",
-    "UPDATE mercer_ledger SET id = 'x'",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE mercer_charges SET epsilon = '0.01' WHERE number = 2",
+        "UPDATE mercer_charges SET events = '[]' WHERE number = 1",
+        "UPDATE mercer_charges SET time = 'x' WHERE number = 3",
+        "DELETE FROM mercer_charges WHERE number = 2",
+        "UPDATE mercer_datasets SET epsilon = '100.0'",
+        "UPDATE mercer_ledger SET id = 'x'",
+    ],
+)
 def test_rows_changed_behind_its_back_are_seen(place, statement):
     ledger = Ledger(place)
     ledger.register("a", epsilon=1)
@@ -498,10 +501,7 @@ except LedgerError as error:
 
 def test_a_read_only_ledger_is_read_but_not_charged(open_folder):
     tmp_path = open_folder
-    if os.getuid() != 0:
-        become = ""
-    else:
-        become = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
+    become = "" if os.getuid() != 0 else "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
     ledger = Ledger(tmp_path / "a.db")
     ledger.register("a", epsilon=1)
     pay(ledger)
@@ -600,8 +600,15 @@ def charges_when_noise_is_drawn(path):
     ledger.register("people", epsilon=3, delta=1e-5)
     watched = Watched(ledger)
     with pytest.raises(KeyboardInterrupt):
-        mercer.density(np.arange(50.0), bounds=(0, 50), epsilon=1, delta=1e-6, rng=watched,
-                       ledger=ledger, dataset="people")  # fmt: skip
+        mercer.density(
+            np.arange(50.0),
+            bounds=(0, 50),
+            epsilon=1,
+            delta=1e-6,
+            rng=watched,
+            ledger=ledger,
+            dataset="people",
+        )
     return watched.seen
 
 

@@ -27,16 +27,42 @@ def run(capsys, *arguments):
 
 
 CREATE = ["ledger", "create", "b.db", "--dataset", "people", "--epsilon", "3", "--delta", "1e-5"]
-DENSITY = ["density", "people.csv", "-c", "age", "--bounds", "0", "100", "--epsilon", "1",
-           "--delta", "1e-6", "--ledger", "b.db", "--dataset", "people"]  # fmt: skip
+DENSITY = [
+    "density",
+    "people.csv",
+    "-c",
+    "age",
+    "--bounds",
+    "0",
+    "100",
+    "--epsilon",
+    "1",
+    "--delta",
+    "1e-6",
+    "--ledger",
+    "b.db",
+    "--dataset",
+    "people",
+]
 
 
 def test_create_release_show_history(folder, capsys):
     code, out, err = run(capsys, *CREATE)
     assert (code, err) == (0, "")
     assert "total epsilon = 3, delta = 1e-05" in out
-    code, out, _ = run(capsys, "ledger", "register", "b.db", "--dataset", "visits", "--epsilon",
-                       "1", "--unit", "patient", "--json")  # fmt: skip
+    code, out, _ = run(
+        capsys,
+        "ledger",
+        "register",
+        "b.db",
+        "--dataset",
+        "visits",
+        "--epsilon",
+        "1",
+        "--unit",
+        "patient",
+        "--json",
+    )
     assert json.loads(out)["dataset"]["epsilon"] == 1.0
     for name in ("one.json", "two.json"):
         assert run(capsys, *DENSITY, "-o", name)[0] == 0
@@ -96,7 +122,7 @@ def test_register_makes_the_ledger_and_says_so(folder, capsys):
     assert code == 0
     assert "made" not in out
     assert list(Ledger.open("n.db").datasets) == ["b", "people"]
-    code, out, _ = run(capsys, "ledger", "register", "m.db", "--dataset", "b", "--epsilon", "1", "--json")  # fmt: skip
+    code, out, _ = run(capsys, "ledger", "register", "m.db", "--dataset", "b", "--epsilon", "1", "--json")
     fields = json.loads(out)
     assert fields["made"] is True
     assert (fields["dataset"]["epsilon"], fields["dataset"]["total_epsilon"]) == (1, 1)

@@ -55,9 +55,7 @@ print(total, len(ledger.history("a")))
 def race(place, kind):
     """How many of 8 processes' 40 charges were told to have fitted, and how many are written."""
     program = RACE.format(path=sys.path, place=place, kind=kind)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return tuple(map(int, done.stdout.split()))
 
@@ -74,8 +72,9 @@ def test_without_one_transaction_they_overspend(tmp_path):
 def crashes(kind, out, *options):
     return subprocess.run(
         [sys.executable, "-W", "ignore", str(STUDY), "--only", kind, "--out", str(out), *options],
-        capture_output=True, text=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("kind", ["SQLite", "PostgreSQL"])

@@ -57,7 +57,7 @@ def test_two_columns_say_that_the_store_is_sensitive(run):
     assert "holds counts of the records: keep it as safe as them" in out
     code, out, _ = run("ask b.db --at 40 60 50 70 --json")
     assert len(json.loads(out)["values"]) == 2
-    assert run("ask b.db --at 40 60 50")[2].startswith("Error: --at needs 2 numbers a point (age, weight)")  # fmt: skip
+    assert run("ask b.db --at 40 60 50")[2].startswith("Error: --at needs 2 numbers a point (age, weight)")
 
 
 def test_json_of_a_new_one(run):

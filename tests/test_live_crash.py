@@ -14,8 +14,9 @@ STUDY = Path(__file__).parent.parent / "studies" / "live_crashes.py"
 def crashes(kind, out, *options):
     return subprocess.run(
         [sys.executable, "-W", "ignore", str(STUDY), "--only", kind, "--out", str(out), *options],
-        capture_output=True, text=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize(("kind", "kills"), [("SQLite", 20), ("PostgreSQL", 10)])

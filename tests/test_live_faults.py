@@ -252,7 +252,7 @@ def test_a_full_disk_answers_nothing(live):
         connection.execute(f"PRAGMA max_page_count = {pages + 4}")
 
     sa.event.listen(live._store.engine, "connect", tight)
-    with pytest.raises(LiveUnavailable, match="the disk is full; make room.*nothing new was answered"):  # fmt: skip
+    with pytest.raises(LiveUnavailable, match="the disk is full; make room.*nothing new was answered"):
         live.ask(np.linspace(3.0, 99.0, 4000))
     assert live.count == 2
     assert {x: float(live.ask(x)) for x in values} == values
@@ -369,11 +369,7 @@ def test_locked_by_another(place, tmp_path, monkeypatch):
 
 
 def test_one_live_release_does_not_wait_for_another_in_postgresql(postgres):
-    with (
-        make(postgres, name="a") as first,
-        make(postgres, name="b") as second,
-        first._store.writing("a"),
-    ):
+    with make(postgres, name="a") as first, make(postgres, name="b") as second, first._store.writing("a"):
         assert np.isfinite(second.ask(1.0))
 
 
@@ -426,7 +422,7 @@ def test_idle_connections_that_are_killed(postgres):
             number = connection.execute(sa.text("SELECT pg_backend_pid()")).scalar_one()
         with psycopg.connect(postgres, autocommit=True) as other:
             other.execute("SELECT pg_terminate_backend(%s)", (number,))
-            while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (number,)).fetchone():  # fmt: skip
+            while other.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (number,)).fetchone():
                 pass
         assert float(live.ask(1.0)) == value
         assert np.isfinite(live.ask(2.0))
@@ -467,7 +463,10 @@ def test_commits_wait_for_the_disk_whatever_the_server_does_by_itself(postgres):
         (user, schema) = connection.execute("SELECT current_user, current_schema").fetchone()
     with make(f"{postgres} -csynchronous_commit%3Doff") as live:
         with live._store.engine.connect() as connection:
-            shown = [connection.execute(sa.text(f"SHOW {s}")).scalar() for s in ("synchronous_commit", "search_path")]  # fmt: skip
+            shown = [
+                connection.execute(sa.text(f"SHOW {s}")).scalar()
+                for s in ("synchronous_commit", "search_path")
+            ]
         assert shown == ["on", schema]
         assert user
 
@@ -500,14 +499,17 @@ place = {place!r}
 
 @pytest.mark.parametrize("kind", ["exponential", "cholesky line"])
 def test_forked_children_share_neither_connections_nor_noise(place, kind, rng):
-    said = in_a_child(FORKS.format(place=place) + f"""
+    said = in_a_child(
+        FORKS.format(place=place)
+        + f"""
 live = make(place, {kind!r})
 second = mercer.open_live(place)  # another connection to the same file
 live.ask(1.0), second.ask(1.0)
 parts = [forked(lambda: [float(live.ask(x)) for x in (1.0, 2.0, 10.0 + k, 20.0 + k)]) for k in range(4)]
 print(parts)
 print([[float(second.ask(x)) for x in (1.0, 2.0, 10.0 + k, 20.0 + k)] for k in range(4)])
-""")  # fmt: skip
+"""
+    )
     parts, ours = said.splitlines()
     assert [str(p) for p in eval(ours)] == eval(parts)
     drawn = [value for part in eval(ours) for value in part[2:]]
@@ -536,7 +538,9 @@ print(*[forked(lambda: float(live.ask(2.0))) for _ in range(4)])
 
 @pytest.mark.parametrize("kind", ["exponential", "cholesky line"])
 def test_memory_is_not_shared_with_a_fork(kind):
-    said = in_a_child(FORKS.format(place="") + f"""
+    said = in_a_child(
+        FORKS.format(place="")
+        + f"""
 live = make(None, {kind!r})
 live.ask(1.0)
 def act():
@@ -546,7 +550,8 @@ def act():
         return str(error)
 print(forked(act))
 print(float(live.ask(2.0)))
-""")  # fmt: skip
+"""
+    )
     refused, value = said.splitlines()
     assert "this one is a fork; give store= a file" in refused
     assert np.isfinite(float(value))
@@ -649,7 +654,9 @@ def test_draws_that_were_not_kept_are_not_stood_on(tmp_path, store, monkeypatch,
 def test_an_interrupted_question_leaves_nothing(place, kind, monkeypatch):
     with make(place, kind) as live:
         value = float(live.ask(1.0))
-        owner, method = (MarkovLive, "_between_one") if kind == "exponential" else (CholeskyLive, "_coordinate")  # fmt: skip
+        owner, method = (
+            (MarkovLive, "_between_one") if kind == "exponential" else (CholeskyLive, "_coordinate")
+        )
 
         def stopped(*_):
             raise Interrupted

@@ -48,17 +48,21 @@ def law_p_value(answers, mean, covariance):
 def template():
     """Statement and shape of a release on a grid of few nodes, so that bridges matter."""
     return mercer.density(
-        np.linspace(0.1, 0.9, 50), bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.2,
-        kernel="exponential",
-    )  # fmt: skip
+        np.linspace(0.1, 0.9, 50), bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.2, kernel="exponential"
+    )
 
 
 def markov_path(kernel, template, coordinates, sigma):
     release = DensityRelease(
-        domain=Domain(("x",), ((0.0, 1.0),)), basis=Grid(kernel, (6,)), coordinates=coordinates,
-        noise=Normal(sigma, 2.0**-40), privacy=template.privacy, covariance=template.covariance,
-        choice="given", boundary="open",
-    )  # fmt: skip
+        domain=Domain(("x",), ((0.0, 1.0),)),
+        basis=Grid(kernel, (6,)),
+        coordinates=coordinates,
+        noise=Normal(sigma, 2.0**-40),
+        privacy=template.privacy,
+        covariance=template.covariance,
+        choice="given",
+        boundary="open",
+    )
     return MarkovLive.start(Memory(), "path", release)
 
 
@@ -141,8 +145,10 @@ def test_draws_that_do_not_know_of_each_other_are_seen(template, rng, monkeypatc
 
 
 @pytest.mark.parametrize(
-    "kernel", [*MARKOV, Gaussian(((0.04,),)), Matern32(((0.04, 0), (0, 0.09)))], ids=lambda k: f"{k.name}-{k.dimension}"
-)  # fmt: skip
+    "kernel",
+    [*MARKOV, Gaussian(((0.04,),)), Matern32(((0.04, 0), (0, 0.09)))],
+    ids=lambda k: f"{k.name}-{k.dimension}",
+)
 def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
     d, n = kernel.dimension, 40
     rows = rng.integers(0, 129, (n, d)) / 128  # on nodes: binning changes nothing
@@ -150,9 +156,15 @@ def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
     widths = [float(h) for h in kernel.lengths]
     answers = np.empty((400, 6))
     live = mercer.live(
-        rows, bounds=[(0, 1)] * d if d > 1 else (0, 1), epsilon=1, delta=1e-6,
-        bandwidth=widths, kernel=kernel.name, route="cholesky", rng=rng,
-    )  # fmt: skip
+        rows,
+        bounds=[(0, 1)] * d if d > 1 else (0, 1),
+        epsilon=1,
+        delta=1e-6,
+        bandwidth=widths,
+        kernel=kernel.name,
+        route="cholesky",
+        rng=rng,
+    )
     for row in answers:
         live._store._pens["live"] = type(live._store._pens["live"])()  # another path
         live._kept = 0
@@ -160,7 +172,7 @@ def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
             row[part] = live.ask(points[part])
         assert np.array_equal(row, live.ask(points))
     gap = (points[:, None, :] - rows[None]) / np.array(widths)
-    mean = np.mean(np.exp(-(gap**2).sum(axis=2) / 2), axis=1) / np.prod(np.sqrt(2 * np.pi) * np.array(widths))  # fmt: skip
+    mean = np.mean(np.exp(-(gap**2).sum(axis=2) / 2), axis=1) / np.prod(np.sqrt(2 * np.pi) * np.array(widths))
     tau = live._noise.law.scale
     covariance = tau**2 * (kernel(points, points) + JITTER * np.eye(6))
     assert law_p_value(answers, mean, covariance) > ALPHA
@@ -181,9 +193,15 @@ def test_a_live_path_stands_on_the_estimate_itself(kernel, h, rng):
     points = rng.uniform(0, 1, 60)
     for smoother in ("gaussian", kernel):
         live = mercer.live(
-            np.repeat(rows, 5000), bounds=(0, 1), epsilon=50, delta=1e-3, insist=True, bandwidth=h,
-            kernel=kernel, smoother=smoother,
-        )  # fmt: skip
+            np.repeat(rows, 5000),
+            bounds=(0, 1),
+            epsilon=50,
+            delta=1e-3,
+            insist=True,
+            bandwidth=h,
+            kernel=kernel,
+            smoother=smoother,
+        )
         f = estimate(rows, points, smoother, h)
         peak = float(KERNELS[smoother](((h * h,),)).mass) ** -1
         noise = 8 * live.accuracy.pointwise
@@ -201,16 +219,18 @@ def test_rows_without_values_add_nothing_and_nothing_is_divided_out(rng):
     for options in ({}, {"route": "cholesky"}):
         live = mercer.live(
             rows, bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.05, kernel="exponential", **options
-        )  # fmt: skip
+        )
         assert np.isclose(np.trapezoid(live.ask(grid[::10]), grid[::10]), 0.7, atol=0.01)
 
 
 def test_a_seed_repeats_the_path(rng):
     rows, points = rng.normal(50, 9, 200), rng.uniform(0, 100, 30)
     one, two = (
-        mercer.live(rows, bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="exponential", rng=7).ask(points)
+        mercer.live(
+            rows, bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="exponential", rng=7
+        ).ask(points)
         for _ in range(2)
-    )  # fmt: skip
+    )
     assert np.array_equal(one, two)
 
 

@@ -65,10 +65,14 @@ def pair(d, a, b, n=50):
 def test_replay_moves_by_the_sensitivity_and_no_more(kernel, smoother, apart, least, rng):
     h = 0.05
     rows, other = pair(1, 0.5 - apart * h / 2, 0.5 + apart * h / 2)
-    points = np.concatenate([
-        np.linspace(0, 1, 97), rng.uniform(0, 1, 30), 0.5 + rng.normal(0, 1e-6, 10),
-        [rows[0, 0], other[0, 0]],
-    ])  # fmt: skip
+    points = np.concatenate(
+        [
+            np.linspace(0, 1, 97),
+            rng.uniform(0, 1, 30),
+            0.5 + rng.normal(0, 1e-6, 10),
+            [rows[0, 0], other[0, 0]],
+        ]
+    )
     order = np.array_split(rng.permutation(len(points)), 9)
     options = {"bounds": (0, 1), "bandwidth": h, "kernel": kernel, "smoother": smoother}
     one, bound, live = coordinates(rows, points, order, rng, **options)
@@ -110,24 +114,36 @@ def test_no_branch_depends_on_a_record(rng):
 
     def run(data, rng):
         return mercer.live(
-            data, bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.1, kernel="matern32",
-            route="cholesky", rng=rng,
-        ).ask(points)  # fmt: skip
+            data,
+            bounds=(0, 1),
+            epsilon=1,
+            delta=1e-6,
+            bandwidth=0.1,
+            kernel="matern32",
+            route="cholesky",
+            rng=rng,
+        ).ask(points)
 
     result = mercer.replay(run, (rows, other))
     assert result.kept, str(result)
 
 
-@pytest.mark.parametrize(
-    "kernel", [Exponential, Matern32, Matern52, Gaussian], ids=lambda k: k.__name__
-)
+@pytest.mark.parametrize("kernel", [Exponential, Matern32, Matern52, Gaussian], ids=lambda k: k.__name__)
 def test_the_factor_dominates_the_kernel_in_exact_arithmetic(kernel, rng):
     """Near-duplicate points and all: L L' - K - 0.85 J I is positive definite, in sixty digits."""
-    points = np.concatenate([rng.uniform(0, 1, 12), 0.5 + rng.normal(0, 1e-5, 6), 0.5 + rng.normal(0, 1e-9, 6)])  # fmt: skip
+    points = np.concatenate(
+        [rng.uniform(0, 1, 12), 0.5 + rng.normal(0, 1e-5, 6), 0.5 + rng.normal(0, 1e-9, 6)]
+    )
     live = mercer.live(
-        rng.uniform(0, 1, 20), bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.1,
-        kernel=kernel.name, route="cholesky", rng=rng,
-    )  # fmt: skip
+        rng.uniform(0, 1, 20),
+        bounds=(0, 1),
+        epsilon=1,
+        delta=1e-6,
+        bandwidth=0.1,
+        kernel=kernel.name,
+        route="cholesky",
+        rng=rng,
+    )
     live.ask(rng.permutation(points))
     count = len(live._knots)
     assert count < len(points)  # some were determined
@@ -146,7 +162,9 @@ def test_the_factor_dominates_the_kernel_in_exact_arithmetic(kernel, rng):
         rest = mp.matrix(count, count)
         for i in range(count):
             for j in range(count):
-                both = sum(mp.mpf(float(a)) * mp.mpf(float(b)) for a, b in zip(rows[i], rows[j], strict=False))  # fmt: skip
+                both = sum(
+                    mp.mpf(float(a)) * mp.mpf(float(b)) for a, b in zip(rows[i], rows[j], strict=False)
+                )
                 gap = mp.mpf(float(z[i])) - mp.mpf(float(z[j]))
                 rest[i, j] = both - k(gap) - (0.85 * JITTER if i == j else 0)
         mp.cholesky(rest)  # raises unless positive definite
@@ -160,9 +178,8 @@ def test_the_sensitivity_counts_rounding(rng):
     kernel = Gaussian(((0.0025,),))
     tally_rows = rng.uniform(0, 1, 1000)
     live = mercer.live(
-        tally_rows, bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.05, kernel="gaussian",
-        route="cholesky",
-    )  # fmt: skip
+        tally_rows, bounds=(0, 1), epsilon=1, delta=1e-6, bandwidth=0.05, kernel="gaussian", route="cholesky"
+    )
     bound = point_sensitivity(live._values, kernel, kernel, 1000).value
     plain = norms(kernel, kernel).diameter / 1000
     assert plain < bound < plain * 1.001
@@ -177,8 +194,11 @@ def test_values_are_those_of_exact_sums(rng):
         weight = int(counts.sum())
         values = PointValues(counts, weight, kernel)
         u = rng.uniform(0, 1, d)
-        nodes = np.stack(np.meshgrid(*[np.linspace(0, 1, side)] * d, indexing="ij"), -1).reshape(-1, d)  # fmt: skip
-        exact = [mp.exp(-mp.fsum(mp.mpf(float(a - b)) ** 2 for a, b in zip(u, g, strict=True)) / mp.mpf(0.18)) for g in nodes]  # fmt: skip
+        nodes = np.stack(np.meshgrid(*[np.linspace(0, 1, side)] * d, indexing="ij"), -1).reshape(-1, d)
+        exact = [
+            mp.exp(-mp.fsum(mp.mpf(float(a - b)) ** 2 for a, b in zip(u, g, strict=True)) / mp.mpf(0.18))
+            for g in nodes
+        ]
         total = sum(int(c) * e for c, e in zip(counts.reshape(-1), exact, strict=True))
         got = values.at(u) * values.step / weight
         want = float(total / weight) / kernel.mass
@@ -201,11 +221,19 @@ def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
     rows, other = pair(1, 0.1, 0.9)
     firsts = [
         mercer.live(
-            r, bounds=(0, 1), epsilon=epsilon, delta=delta, insist=True, bandwidth=0.05, kernel=kernel,
-            smoother=kernel, route="cholesky", rng=rng,
+            r,
+            bounds=(0, 1),
+            epsilon=epsilon,
+            delta=delta,
+            insist=True,
+            bandwidth=0.05,
+            kernel=kernel,
+            smoother=kernel,
+            route="cholesky",
+            rng=rng,
         )
         for r in (rows, other)
-    ]  # fmt: skip
+    ]
     for live in firsts:  # f_D has nothing random: looked up once, and not in each run
         known = {x: live._values.at(np.array([x])) for x in points.tolist()}
         monkeypatch.setattr(live._values, "at", lambda u, known=known: known[float(u[0])])
@@ -213,11 +241,16 @@ def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
     def statistics(live, factor, runs):
         noise = live._noise
         path = CholeskyLive.start(
-            Forgetful(), "p", domain=live.domain, kernel=live._kernel,
-            smoother=live._values._smoother, values=live._values,
+            Forgetful(),
+            "p",
+            domain=live.domain,
+            kernel=live._kernel,
+            smoother=live._values._smoother,
+            values=live._values,
             noise=type(noise)(noise.law, noise.scale * factor, noise.event),
-            statement=live.privacy, entropy=Seeded(rng),
-        )  # fmt: skip
+            statement=live.privacy,
+            entropy=Seeded(rng),
+        )
         out = np.empty(runs)
         for i in range(runs):
             path._kept = 0
@@ -235,8 +268,8 @@ def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
 def test_a_markov_store_holds_nothing_but_a_release(rng):
     """No record is needed after the door: the path goes on from what anybody may have."""
     live = mercer.live(
-        rng.normal(50, 9, 200), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="matern52",
-    )  # fmt: skip
+        rng.normal(50, 9, 200), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=5, kernel="matern52"
+    )
     record = live._store.load("live")
     assert record.secret is None
     assert set(record.fields) == {"release", "error"}

@@ -28,7 +28,7 @@ def anywhere(request, tmp_path):
     """A new store: in memory, in a file, in a database."""
     if request.param == "memory":
         return Memory()
-    return str(tmp_path / "live.db") if request.param == "sqlite" else request.getfixturevalue("postgres")  # fmt: skip
+    return str(tmp_path / "live.db") if request.param == "sqlite" else request.getfixturevalue("postgres")
 
 
 def statements(place, *texts):
@@ -128,8 +128,15 @@ def test_the_ends_and_the_nodes_of_the_grid(anywhere):
 
 
 def test_several_in_one_store(anywhere, rng):
-    lives = {name: make(anywhere, kind, name) for name, kind in
-             {"a": "exponential", "b": "exponential", "c": "matern32", "d": "cholesky line"}.items()}  # fmt: skip
+    lives = {
+        name: make(anywhere, kind, name)
+        for name, kind in {
+            "a": "exponential",
+            "b": "exponential",
+            "c": "matern32",
+            "d": "cholesky line",
+        }.items()
+    }
     x = points_for(lives["a"], 6, rng)
     values = {name: live.ask(x) for name, live in lives.items()}
     assert mercer.live_names(anywhere) == ("a", "b", "c", "d")
@@ -161,7 +168,7 @@ def test_a_name_that_is_taken_spends_nothing(anywhere, tmp_path):
             make(anywhere, kind, "ages", **paid)
     assert len(ledger.history("people")) == 1
     make(anywhere, "cholesky", "other", **paid).close()
-    assert [c.what for c in ledger.history("people")] == ["density of x", "live density of x1 and x2"]  # fmt: skip
+    assert [c.what for c in ledger.history("people")] == ["density of x", "live density of x1 and x2"]
     with mercer.open_live(anywhere, "ages") as again:
         assert float(again.ask(3.0)) == value
 
@@ -173,7 +180,7 @@ def test_a_name_taken_while_the_release_was_made(place, monkeypatch):
         make(place)
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "-a", "a b", "x" * 65, "ä", "a\n", 3])  # fmt: skip
+@pytest.mark.parametrize("name", ["", "a/b", "../a", ".a", "-a", "a b", "x" * 65, "ä", "a\n", 3])
 def test_bad_names(anywhere, name, tmp_path):
     ledger = Ledger(tmp_path / "budget.db")
     ledger.register("people", epsilon=3, delta=1e-5)
@@ -216,8 +223,13 @@ def test_a_route_of_a_newer_version(anywhere, monkeypatch):
 
 
 def test_secrets_only_where_they_are_needed(place):
-    for kind, sensitive in {"coordinates": False, "exponential": False, "matern52": False,
-                            "cholesky": True, "cholesky line": True}.items():  # fmt: skip
+    for kind, sensitive in {
+        "coordinates": False,
+        "exponential": False,
+        "matern52": False,
+        "cholesky": True,
+        "cholesky line": True,
+    }.items():
         name = kind.replace(" ", "-")
         with make(place, kind, name) as live:
             assert live.sensitive is sensitive
@@ -237,10 +249,16 @@ def drop_triggers(place, table):
     return [f"DROP TRIGGER {table}_update", f"DROP TRIGGER {table}_delete"]
 
 
-@pytest.mark.parametrize("change", [
-    "fields = replace(fields, '100.0', '100.5')", "route = 'cholesky'", "digest = 'x'",
-    "name = 'other'", "secret = {nothing}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        "fields = replace(fields, '100.0', '100.5')",
+        "route = 'cholesky'",
+        "digest = 'x'",
+        "name = 'other'",
+        "secret = {nothing}",
+    ],
+)
 @pytest.mark.parametrize("kind", ["exponential", "cholesky line"])
 def test_what_was_changed_behind_its_back_is_refused(place, kind, change):
     with make(place, kind) as live:
@@ -248,8 +266,7 @@ def test_what_was_changed_behind_its_back_is_refused(place, kind, change):
     change = change.format(nothing="decode('00', 'hex')" if "postgres" in place else "x'00'")
     if kind == "cholesky line" and change.startswith("route"):
         change = "route = 'markov'"
-    statements(place, *drop_triggers(place, "mercer_live"),
-               f"UPDATE mercer_live SET {change}")  # fmt: skip
+    statements(place, *drop_triggers(place, "mercer_live"), f"UPDATE mercer_live SET {change}")
     with pytest.raises(LiveError, match="digest does not fit.*restore the store"):
         mercer.open_live(place)
 
@@ -341,7 +358,7 @@ def test_places_that_are_no_stores(tmp_path):
     for act in (mercer.open_live, mercer.live_names):
         with pytest.raises(LiveUnavailable, match="it holds no live releases"):
             act(other)
-    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == ["other.db", "text.db"]  # fmt: skip
+    assert sorted(p.name for p in tmp_path.iterdir() if "-" not in p.name) == ["other.db", "text.db"]
 
 
 def test_odd_names_of_files(tmp_path, monkeypatch):
@@ -357,7 +374,9 @@ def test_odd_names_of_files(tmp_path, monkeypatch):
 
 
 def test_a_server_that_is_not_there_and_passwords():
-    with pytest.raises(LiveUnavailable, match=r"'postgresql://localhost:9/x': the database cannot be reached") as caught:  # fmt: skip
+    with pytest.raises(
+        LiveUnavailable, match=r"'postgresql://localhost:9/x': the database cannot be reached"
+    ) as caught:
         make("postgresql://me:hidden@localhost:9/x")
     assert "hidden" not in str(caught.value)
     with pytest.raises(LiveError, match="postgresql://user@host/database") as caught:
@@ -481,9 +500,7 @@ def test_a_full_factor_answers_what_it_answered(anywhere, monkeypatch, rng):
     with make(anywhere, "cholesky") as live:
         x = points_for(live, 9, rng)
         values = live.ask(x[:4])
-        with pytest.raises(
-            LiveFull, match="holds 5 points at most.*room for 1 more.*stays answered"
-        ):
+        with pytest.raises(LiveFull, match="holds 5 points at most.*room for 1 more.*stays answered"):
             live.ask(x[4:8])  # the first of them would have fitted: all or nothing
         last = live.ask(x[8])
         with pytest.raises(LiveFull):

@@ -20,32 +20,22 @@ from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, machine, newton
 from mercer.sources.targets import Classes
 from mercer.spaces.kernels import KERNELS
-from mercer.spaces.losses import (
-    LOSSES,
-    Hinge,
-    Huber,
-    Insensitive,
-    Logistic,
-    Pinball,
-    Squared,
-    loss_from_dict,
-)
-from mercer.spaces.maps import (
-    MAPS,
-    LandmarkMap,
-    Linear,
-    RandomFeatures,
-    Taylor,
-    TensorMap,
-    map_from_dict,
-)
+from mercer.spaces.losses import LOSSES, Hinge, Huber, Insensitive, Logistic, Pinball, Squared, loss_from_dict
+from mercer.spaces.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
 from tests.conftest import ALPHA
 from tests.test_machines_privacy import summary_of
 
 ALL = [
-    Logistic(), Hinge(), Hinge(0.02), Huber(), Huber(1.5), Insensitive(), Pinball(0.9),
-    Pinball(0.2, 0.5), Squared(),
-]  # fmt: skip
+    Logistic(),
+    Hinge(),
+    Hinge(0.02),
+    Huber(),
+    Huber(1.5),
+    Insensitive(),
+    Pinball(0.9),
+    Pinball(0.2, 0.5),
+    Squared(),
+]
 
 
 @pytest.mark.parametrize("loss", ALL, ids=lambda loss: str(loss))
@@ -79,14 +69,12 @@ def test_losses_tend_to_those_of_the_textbook():
     assert np.allclose(Pinball(0.8, 0.001).jet(f, one).value, pinball, atol=1e-3)
     assert np.allclose(Huber(0.5).jet(f, one).slope, np.clip(f - 1, -0.5, 0.5))
     assert math.isclose(Squared().steepness(penalty=0.04, kappa=2.0), 2 * (1 + 2 / 0.2))
-    assert set(LOSSES) == {"logistic", "hinge", "huber", "epsilon-insensitive", "pinball", "squared"}  # fmt: skip
+    assert set(LOSSES) == {"logistic", "hinge", "huber", "epsilon-insensitive", "pinball", "squared"}
 
 
 MADE = [
     LandmarkMap.spanning(0.5, "gaussian", np.full(2, 0.2), 49),
-    LandmarkMap.spanning(
-        0.0, "matern32", np.full(5, 0.9), np.random.default_rng(1).random((40, 5))
-    ),
+    LandmarkMap.spanning(0.0, "matern32", np.full(5, 0.9), np.random.default_rng(1).random((40, 5))),
     TensorMap.spanning(0.0, "gaussian", np.full(2, 0.15), 200),
     TensorMap.spanning(1.0, "matern52", np.array([0.2, 0.3, 0.2]), 80),
     TensorMap.spanning(0.0, "exponential", np.full(1, 0.3), 20, level=True),
@@ -146,9 +134,7 @@ def test_nesterov_arrives_in_the_public_number_of_passes(rng, monkeypatch):
     monkeypatch.undo()
     passes.clear()
     quick = newton.minimise(risk, aims)
-    assert (
-        np.linalg.norm(slow - quick) <= 2 * summary.bounds.left(summary.bounds.machines[0]) / 0.02
-    )
+    assert np.linalg.norm(slow - quick) <= 2 * summary.bounds.left(summary.bounds.machines[0]) / 0.02
 
 
 @pytest.mark.parametrize("kind", ["one class", "constant", "missing", "huge", "same row"])
@@ -166,7 +152,9 @@ def test_no_data_make_the_solver_fail(kind, loss, rng):
     else:
         x[:], y[:] = x[0], 0
     for method in ("objective", "output"):
-        made = mercer.classifier(x, y, classes=(0, 1), bounds=(0, 1), epsilon=1, delta=1e-6, loss=loss, method=method, rng=0)  # fmt: skip
+        made = mercer.classifier(
+            x, y, classes=(0, 1), bounds=(0, 1), epsilon=1, delta=1e-6, loss=loss, method=method, rng=0
+        )
         assert np.all(np.isfinite(made(np.clip(np.nan_to_num(x[:5]), 0, 1))))
 
 
@@ -221,9 +209,7 @@ def test_pieces_are_the_same_however_the_source_is_cut(rng):
     y = (x[:, 0] > 0.5).astype(int)
     small = pa.Table.from_batches(pa.table({"x": x[:, 0], "y": y}).to_batches(max_chunksize=100))
     whole = summary_of(x, y, Hinge(), 0.1)
-    rows = open_rows(
-        small, columns=["x"], unit=None, dimension=1, answer=Answer("y", Classes((0, 1)))
-    )
+    rows = open_rows(small, columns=["x"], unit=None, dimension=1, answer=Answer("y", Classes((0, 1))))
     cut = Examples(rows, Domain.of((0, 1), ("x",)))
     for examples in (whole._examples, cut):
         examples.on(Linear(1.0, 1))
@@ -254,7 +240,7 @@ def test_a_band_covers_the_machine_without_noise(rng):
     """Output: exact coverage by the normal law.  Objective: the bound covers at least as often."""
     x = rng.random(400)
     y = np.sin(6 * x) / 2
-    options = {"bounds": (0, 1), "y_bounds": (-1, 1), "delta": 1e-5, "penalty": 0.05, "bandwidth": 0.2}  # fmt: skip
+    options = {"bounds": (0, 1), "y_bounds": (-1, 1), "delta": 1e-5, "penalty": 0.05, "bandwidth": 0.2}
     plain = mercer.regression(x, y, epsilon=1, method="output", **options, rng=Silent(0))
     grid, runs = np.linspace(0, 1, 50), 80
     truth, at_point, everywhere = plain(grid, raw=True), 0, {"output": 0, "objective": 0}
@@ -281,14 +267,34 @@ def test_a_band_covers_the_machine_without_noise(rng):
 def test_quantiles_never_cross_and_share_the_budget(rng):
     x = rng.random(3000)
     y = x + rng.standard_normal(3000) / 4
-    made = mercer.regression(x, y, bounds=(0, 1), y_bounds=(-1, 2), epsilon=0.5, delta=1e-6, loss="pinball", quantiles=(0.9, 0.1, 0.5), rng=rng)  # fmt: skip
+    made = mercer.regression(
+        x,
+        y,
+        bounds=(0, 1),
+        y_bounds=(-1, 2),
+        epsilon=0.5,
+        delta=1e-6,
+        loss="pinball",
+        quantiles=(0.9, 0.1, 0.5),
+        rng=rng,
+    )
     grid = np.linspace(0, 1, 200)
     value = made(grid)
     assert value.shape == (200, 3)
     assert np.all(np.diff(value, axis=1) >= 0)
     assert made.levels == (0.1, 0.5, 0.9)
     assert np.all((value >= -1) & (value <= 2))
-    one = mercer.regression(x, y, bounds=(0, 1), y_bounds=(-1, 2), epsilon=0.5, delta=1e-6, loss="pinball", penalty=made.penalty, rng=rng)  # fmt: skip
+    one = mercer.regression(
+        x,
+        y,
+        bounds=(0, 1),
+        y_bounds=(-1, 2),
+        epsilon=0.5,
+        delta=1e-6,
+        loss="pinball",
+        penalty=made.penalty,
+        rng=rng,
+    )
     assert made.noise.scale > 1.5 * one.noise.scale  # three share what one has alone
 
 
@@ -298,7 +304,7 @@ def test_frames_are_matched_by_name(rng):
 
     frame = pd.DataFrame({"a": rng.random(400), "b": rng.random(400), "y": 0})
     frame["y"] = (frame["a"] > 0.5).astype(int)
-    made = mercer.classifier(frame, "y", columns=["a", "b"], classes=(0, 1), bounds=(0, 1), epsilon=1, rng=0)  # fmt: skip
+    made = mercer.classifier(frame, "y", columns=["a", "b"], classes=(0, 1), bounds=(0, 1), epsilon=1, rng=0)
     wanted = made(frame[["a", "b"]].to_numpy())
     assert np.array_equal(made(frame[["b", "a"]]), wanted)
     assert np.array_equal(made(pl.from_pandas(frame)), wanted)  # further columns do no harm
@@ -310,19 +316,37 @@ def test_frames_are_matched_by_name(rng):
 def test_several_classes_learn_one_function_each(rng):
     x = rng.random((4000, 2))
     y = np.array(["low", "middle", "high"])[np.digitize(x.sum(1), [0.7, 1.3])]
-    made = mercer.classifier(x, y, classes=("low", "middle", "high"), bounds=(0, 1), epsilon=2, delta=1e-6, loss="logistic", rng=rng)  # fmt: skip
+    made = mercer.classifier(
+        x,
+        y,
+        classes=("low", "middle", "high"),
+        bounds=(0, 1),
+        epsilon=2,
+        delta=1e-6,
+        loss="logistic",
+        rng=rng,
+    )
     assert np.mean(made.predict(x) == y) > 0.8
     chance = made.probability(x[:10])
     assert chance.shape == (10, 3)
     assert np.allclose(chance.sum(1), 1)
     assert made(x[0]).shape == (3,)
     with pytest.raises(ValueError, match="probability needs loss='logistic'"):
-        mercer.classifier(x, y, classes=("low", "high"), bounds=(0, 1), epsilon=1, rng=0).probability(x)  # fmt: skip
+        mercer.classifier(x, y, classes=("low", "high"), bounds=(0, 1), epsilon=1, rng=0).probability(x)
 
 
 def test_files_give_the_same_values_and_damage_is_named(tmp_path, rng):
     x = rng.random((500, 2))
-    made = mercer.classifier(x, x[:, 0] > 0.5, classes=(False, True), bounds=(0, 1), epsilon=1, delta=1e-6, method="output", rng=rng)  # fmt: skip
+    made = mercer.classifier(
+        x,
+        x[:, 0] > 0.5,
+        classes=(False, True),
+        bounds=(0, 1),
+        epsilon=1,
+        delta=1e-6,
+        method="output",
+        rng=rng,
+    )
     path = made.save(tmp_path / "machine.json")
     again = mercer.load(path)
     assert np.array_equal(again(x), made(x))
@@ -332,7 +356,9 @@ def test_files_give_the_same_values_and_damage_is_named(tmp_path, rng):
     text = json.loads(path.read_text())
     schema = json.loads((files("mercer.releases") / "release.schema.json").read_text())
     jsonschema.validate(text, schema)
-    quantiles = mercer.regression(x, x[:, 1], bounds=(0, 1), y_bounds=(0, 1), epsilon=1, loss="pinball", quantiles=(0.2, 0.8), rng=rng)  # fmt: skip
+    quantiles = mercer.regression(
+        x, x[:, 1], bounds=(0, 1), y_bounds=(0, 1), epsilon=1, loss="pinball", quantiles=(0.2, 0.8), rng=rng
+    )
     jsonschema.validate(json.loads(quantiles.save(tmp_path / "q.json").read_text()), schema)
     for features in MADE:
         jsonschema.validate({**text, "features": features.to_dict()}, schema)
@@ -391,18 +417,24 @@ def test_the_rules_penalty_can_be_solved(moves, delta):
     for loss in losses:
         for n, d in itertools.product((20, 10**3, 10**5, 10**6), (1, 2, 5, 30)):
             recipe = MachineRecipe.of(
-                [(loss, 1 if loss.classes else None)], kernel="gaussian", bandwidth=None,
-                features=None, size=None, points=None, constant=None, method=None, penalty="rule",
-                pure=delta == 0, unit=None,
-            )  # fmt: skip
+                [(loss, 1 if loss.classes else None)],
+                kernel="gaussian",
+                bandwidth=None,
+                features=None,
+                size=None,
+                points=None,
+                constant=None,
+                method=None,
+                penalty="rule",
+                pure=delta == 0,
+                unit=None,
+            )
             domain = Domain.of([(0, 1)] * d, [f"x{i}" for i in range(d)], most=99)
             promise = {"epsilon": 1.0, "delta": delta}
             features = recipe.map(domain, n=n, epsilon=1.0)
             (penalty,) = recipe.candidates(features, n=n, promise=promise)
             raised = 33.0 if moves and n == 10**6 else 1.0
-            bounds = recipe.bounds(
-                features, [penalty * raised], n, promise, moves=moves, persons=False
-            )
+            bounds = recipe.bounds(features, [penalty * raised], n, promise, moves=moves, persons=False)
             assert recipe.sound(bounds, promise), (loss, n, d)
 
 
@@ -426,7 +458,7 @@ def test_a_penalty_that_is_too_small_is_known_before_anything_is_spent(tmp_path)
     options = {"classes": (False, True), "bounds": (0, 1), "epsilon": 0.5, "delta": 1e-6}
     source = Watched()
     with pytest.raises(ValueError, match=r"use a penalty of 0\.\d+ or more"):
-        mercer.classifier(x, x > 0.5, **options, penalty=1e-5, ledger=book, dataset="study")  # fmt: skip
+        mercer.classifier(x, x > 0.5, **options, penalty=1e-5, ledger=book, dataset="study")
     with (
         pytest.warns(mercer.PrivacyWarning, match="records are few|would do"),
         pytest.raises(ValueError, match="double precision cannot solve"),
@@ -451,10 +483,32 @@ def test_replay_of_the_public_functions(method, delta, rng):
     others[2][5] = [0.5, 0.5, 9]
 
     def classify(data, rng):
-        return mercer.classifier(data[:, :2], data[:, 2], classes=(0, 1), bounds=(0, 1), epsilon=1, delta=delta, method=method, penalty=0.5, size=6, rng=rng)  # fmt: skip
+        return mercer.classifier(
+            data[:, :2],
+            data[:, 2],
+            classes=(0, 1),
+            bounds=(0, 1),
+            epsilon=1,
+            delta=delta,
+            method=method,
+            penalty=0.5,
+            size=6,
+            rng=rng,
+        )
 
     def regress(data, rng):
-        return mercer.regression(data[:, :1], data[:, 1], y_bounds=(0, 1), bounds=(0, 1), epsilon=1, delta=delta, method=method, penalty=[0.5, 1.0], size=6, rng=rng)  # fmt: skip
+        return mercer.regression(
+            data[:, :1],
+            data[:, 1],
+            y_bounds=(0, 1),
+            bounds=(0, 1),
+            epsilon=1,
+            delta=delta,
+            method=method,
+            penalty=[0.5, 1.0],
+            size=6,
+            rng=rng,
+        )
 
     for function, other in ((classify, others[0]), (classify, others[1]), (regress, others[2])):
         found = mercer.replay(function, (table, other))
@@ -473,7 +527,19 @@ def test_replay_of_persons_and_of_several_functions(delta, rng, monkeypatch):
     other = pd.concat([frame[frame["who"] > 0], more], ignore_index=True)
 
     def persons(data, rng):
-        return mercer.classifier(data, "y", columns=["x"], classes=(0, 1, 2), bounds=(0, 1), epsilon=1, delta=delta, unit="who", penalty=0.5, size=5, rng=rng)  # fmt: skip
+        return mercer.classifier(
+            data,
+            "y",
+            columns=["x"],
+            classes=(0, 1, 2),
+            bounds=(0, 1),
+            epsilon=1,
+            delta=delta,
+            unit="who",
+            penalty=0.5,
+            size=5,
+            rng=rng,
+        )
 
     monkeypatch.setattr(machine, "_ROUNDOFF", 1e-12)  # a bound on rounding that can be seen
     monkeypatch.setattr(machine, "PIECE", 1)
@@ -483,7 +549,20 @@ def test_replay_of_persons_and_of_several_functions(delta, rng, monkeypatch):
     assert all(change.within for change in found.changes), str(found)
 
     def several(data, rng, method):
-        return mercer.regression(data[["x"]], data["y"], y_bounds=(0, 2), bounds=(0, 1), epsilon=1, delta=delta, loss="pinball", quantiles=(0.1, 0.5, 0.9), method=method, penalty=0.5, size=5, rng=rng)  # fmt: skip
+        return mercer.regression(
+            data[["x"]],
+            data["y"],
+            y_bounds=(0, 2),
+            bounds=(0, 1),
+            epsilon=1,
+            delta=delta,
+            loss="pinball",
+            quantiles=(0.1, 0.5, 0.9),
+            method=method,
+            penalty=0.5,
+            size=5,
+            rng=rng,
+        )
 
     changed = frame.copy()
     changed.loc[7, ["x", "y"]] = [0.01, 0]
@@ -494,7 +573,15 @@ def test_replay_of_persons_and_of_several_functions(delta, rng, monkeypatch):
 
 def test_a_live_store_keeps_a_machine(tmp_path, rng):
     x = rng.random((800, 2))
-    made = mercer.classifier(x, np.where(x[:, 0] > 0.5, "yes", "no"), classes=("no", "yes"), bounds=(0, 1), epsilon=1, delta=1e-6, rng=0)  # fmt: skip
+    made = mercer.classifier(
+        x,
+        np.where(x[:, 0] > 0.5, "yes", "no"),
+        classes=("no", "yes"),
+        bounds=(0, 1),
+        epsilon=1,
+        delta=1e-6,
+        rng=0,
+    )
     place = tmp_path / "machine.db"
     with mercer.live(made, store=place) as live:
         first = live.ask(x[:20])

@@ -23,9 +23,15 @@ from mercer.spaces.maps import Linear, RandomFeatures
 
 CONFIDENCE = 1 - 1e-9
 LOSSES = [
-    Logistic(), Hinge(0.1), Hinge(0.005), Huber(0.2), Insensitive(0.05, 0.02), Pinball(0.9, 0.05),
-    Pinball(0.5, 0.02), Squared(),
-]  # fmt: skip
+    Logistic(),
+    Hinge(0.1),
+    Hinge(0.005),
+    Huber(0.2),
+    Insensitive(0.05, 0.02),
+    Pinball(0.9, 0.05),
+    Pinball(0.5, 0.02),
+    Squared(),
+]
 NAMES = [f"{loss.name}-{i}" for i, loss in enumerate(LOSSES)]
 
 
@@ -99,12 +105,10 @@ def test_an_intercept_free_of_the_penalty_is_seen(rng):
 
     def free(y):
         def best(c):
-            w = minimize_scalar(
-                lambda w: loss.jet(x[:, 0] * w + c, y).value.mean() + penalty * w * w
-            )
+            w = minimize_scalar(lambda w: loss.jet(x[:, 0] * w + c, y).value.mean() + penalty * w * w)
             return w.fun
 
-        return minimize_scalar(best, bounds=(-3, 3), method="bounded").x  # fmt: skip
+        return minimize_scalar(best, bounds=(-3, 3), method="bounded").x
 
     bound = 1 * math.sqrt(1.01) / (penalty * n)
     assert abs(free(y) - free(flipped)) > 5 * bound
@@ -137,9 +141,9 @@ def test_the_library_solves_to_its_stated_distance(loss, rng):
     exact = minima(phi, (2.0 * y - 1 if loss.classes else y)[None], loss, penalty)[0]
     distance = summary.bounds.left(summary.bounds.machines[0]) / penalty
     assert np.linalg.norm(found - exact) <= distance
-    assert distance <= 0.002 * loss.steepness(
-        penalty=penalty, kappa=features.kappa
-    ) * features.kappa / (penalty * n)
+    assert distance <= 0.002 * loss.steepness(penalty=penalty, kappa=features.kappa) * features.kappa / (
+        penalty * n
+    )
 
 
 def test_the_papers_solvers_agree(rng):
@@ -151,16 +155,12 @@ def test_the_papers_solvers_agree(rng):
     x, features = rng.random((n, 2)), RandomFeatures.spanning(1.0, "matern52", np.full(2, 0.5), 20)
     y = (x.sum(1) + 0.3 * rng.standard_normal(n) > 1).astype(int)
     phi = features.features(x)
-    hard = LinearSVC(
-        loss="hinge", C=1 / (2 * penalty * n), tol=1e-8, max_iter=10**6, fit_intercept=False
-    )
+    hard = LinearSVC(loss="hinge", C=1 / (2 * penalty * n), tol=1e-8, max_iter=10**6, fit_intercept=False)
     cases = [
         (Hinge(0.001), hard.fit(phi, y).coef_[0], 0.02),
         (
             Logistic(),
-            LogisticRegression(
-                C=1 / (2 * penalty * n), fit_intercept=False, tol=1e-10, max_iter=10**4
-            )
+            LogisticRegression(C=1 / (2 * penalty * n), fit_intercept=False, tol=1e-10, max_iter=10**4)
             .fit(phi, y)
             .coef_[0],
             1e-4,
@@ -301,9 +301,7 @@ def test_noise_in_the_objective_is_one_gaussian_mechanism_and_a_little():
     for epsilon, delta in ((0.1, 1e-6), (1.0, 1e-5), (5.0, 1e-9)):
         s = calibrate_tilt([Slopes(-1.0, 0.0)], 0.0, 50, epsilon=epsilon, delta=delta).scale
         e, d = (1 - FINISH) * epsilon, (1 - FINISH) * delta
-        total = sum(
-            math.exp(gaussian_log_delta(v / s, epsilon=e)) for v in corners(Slopes(-1.0, 0.0)) if v
-        )
+        total = sum(math.exp(gaussian_log_delta(v / s, epsilon=e)) for v in corners(Slopes(-1.0, 0.0)) if v)
         assert 0.998 * d < total <= d
         alone = 2 * Gaussian().multiplier(1, epsilon=epsilon, delta=delta)
         assert alone < s < 1.025 * alone

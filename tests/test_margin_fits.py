@@ -39,10 +39,7 @@ class Dense:
         cells = math.prod(sizes)
         rows = np.concatenate([summing(sizes, axes) for axes in sets])
         weight = np.concatenate(
-            [
-                np.full(summing(sizes, axes).shape[0], 1 / v)
-                for axes, v in zip(sets, variances, strict=True)
-            ]
+            [np.full(summing(sizes, axes).shape[0], 1 / v) for axes, v in zip(sets, variances, strict=True)]
         )
         free = np.eye(cells) if total is None else np.eye(cells) - 1 / cells
         self.even = np.full(cells, 0.0 if total is None else total / cells)
@@ -74,9 +71,7 @@ def draw(rng, name, *, scale=1.0, total=None):
     table = rng.multinomial(40, rng.dirichlet(np.full(math.prod(sizes), 0.2))).astype(float)
     variances = scale * rng.uniform(0.2, 5.0, len(sets))
     exact = [(summing(sizes, s) @ table).reshape([sizes[a] for a in s]) for s in sets]
-    noisy = [
-        m + rng.normal(0, math.sqrt(v), m.shape) for m, v in zip(exact, variances, strict=True)
-    ]
+    noisy = [m + rng.normal(0, math.sqrt(v), m.shape) for m, v in zip(exact, variances, strict=True)]
     return sizes, sets, exact, noisy, variances, total
 
 
@@ -84,10 +79,7 @@ def draw(rng, name, *, scale=1.0, total=None):
 @pytest.mark.parametrize("name", CASES)
 def test_estimate_is_that_of_dense_least_squares(rng, name, total):
     sizes, sets, _, noisy, variances, _ = draw(rng, name)
-    fit, dense = (
-        MarginFit.of(sizes, sets, noisy, variances, total),
-        Dense(sizes, sets, variances, total),
-    )
+    fit, dense = (MarginFit.of(sizes, sets, noisy, variances, total), Dense(sizes, sets, variances, total))
     for axes in {part for chosen in sets for part in subsets(chosen)}:
         np.testing.assert_allclose(fit.unbiased(axes), dense.margin(axes, noisy), atol=1e-8)
         vectors = [rng.normal(size=sizes[axis]) for axis in axes]
@@ -114,9 +106,7 @@ def test_weights_of_noises_are_those_of_the_answer(rng, name, total):
         for cell in np.ndindex(margin.shape):
             moved = np.array(margin)
             moved[cell] += 1
-            other = MarginFit.of(
-                sizes, sets, [*noisy[:k], moved, *noisy[k + 1 :]], variances, total
-            )
+            other = MarginFit.of(sizes, sets, [*noisy[:k], moved, *noisy[k + 1 :]], variances, total)
             squares.append(variances[k] * (other.answer(axes, vectors)[0] - middle) ** 2)
     square = np.array(squares)
     assert fit.deviation(axes, vectors) ** 2 == pytest.approx(square.sum(), rel=1e-6, abs=1e-9)
@@ -148,15 +138,11 @@ def test_exchanged_weights_would_be_seen(rng):
 def test_deviation_is_that_of_simulated_noise(rng):
     """Answers are linear in normal noise: their squares over the variance are chi-square, exactly."""
     sizes, sets, variances, runs = (2, 3, 2), ((0, 1), (1, 2), (1,)), [1.0, 16.0, 4.0], 800
-    exact = [
-        np.full([sizes[a] for a in s], 10.0 * 12 / math.prod(sizes[a] for a in s)) for s in sets
-    ]
+    exact = [np.full([sizes[a] for a in s], 10.0 * 12 / math.prod(sizes[a] for a in s)) for s in sets]
     vectors = [np.array([1.0, 0, 1]), np.array([0.0, 1])]
     truth, given = 120 * 2 / 3 / 2, []
     for _ in range(runs):
-        noisy = [
-            m + rng.normal(0, math.sqrt(v), m.shape) for m, v in zip(exact, variances, strict=True)
-        ]
+        noisy = [m + rng.normal(0, math.sqrt(v), m.shape) for m, v in zip(exact, variances, strict=True)]
         fit = MarginFit.of(sizes, sets, noisy, variances)
         answer = np.tensordot(vectors[1], np.tensordot(vectors[0], fit.unbiased((1, 2)), 1), 1)
         given.append(float(answer) - truth)
@@ -192,10 +178,7 @@ def distance(dense, margins, other):
 @pytest.mark.parametrize("name", ["pairs", "chain", "nested"])
 def test_nearest_margins_without_negative_cells(rng, name):
     sizes, sets, _, noisy, variances, _ = draw(rng, name, scale=20.0)
-    fit, dense = (
-        MarginFit.of(sizes, sets, noisy, variances, 40.0),
-        Dense(sizes, sets, variances, 40.0),
-    )
+    fit, dense = (MarginFit.of(sizes, sets, noisy, variances, 40.0), Dense(sizes, sets, variances, 40.0))
     best = plain_projections(dense, noisy)
     found = [fit.margin(axes) for axes in sets]
     assert fit.nearest.distance <= NEAR

@@ -32,9 +32,17 @@ LAW = GeometricLaw(12.0)
 
 def statement(n=1000, unit="row"):
     return Statement(
-        epsilon=1.0, delta=0.0, neighbours="replace-one", unit=unit, n=n, mechanism="two-sided geometric",
-        calibration="exact", secure=True, version="0", events=(PureEvent(1.0),),
-    )  # fmt: skip
+        epsilon=1.0,
+        delta=0.0,
+        neighbours="replace-one",
+        unit=unit,
+        n=n,
+        mechanism="two-sided geometric",
+        calibration="exact",
+        secure=True,
+        version="0",
+        events=(PureEvent(1.0),),
+    )
 
 
 def table(rng, n=1000):
@@ -101,9 +109,7 @@ def test_intervals_cover(rng, name, law):
     def covered(drawn):
         found = 0
         for _ in range(runs):
-            release = released(
-                rng, whole, sets=SETS[name], law=law, drawn=drawn, complete=name != "one"
-            )
+            release = released(rng, whole, sets=SETS[name], law=law, drawn=drawn, complete=name != "one")
             _, low, high, _ = release.query(where, level=level)
             found += low <= truth <= high
         return found
@@ -138,9 +144,7 @@ def test_accuracy_is_the_error_that_is_seen(rng):
     for _ in range(runs):
         release = released(rng, whole)
         raw = [np.abs(a - b).sum() for a, b in zip(release.raw, exact, strict=True)]
-        fitted = [
-            np.abs(release.fit.unbiased(s) - b).sum() for s, b in zip(PAIRS, exact, strict=True)
-        ]
+        fitted = [np.abs(release.fit.unbiased(s) - b).sum() for s, b in zip(PAIRS, exact, strict=True)]
         seen.append([raw, fitted])
     mean, error = np.mean(seen, axis=0), np.std(seen, axis=0) / math.sqrt(runs)
     expected = np.array([release.accuracy.raw, release.accuracy.unbiased])
@@ -159,21 +163,17 @@ def one_noise(rng, whole, law=LAW, drawn=None):
     raw = []
     for exact in margins(whole, sets):
         second = exact.ravel()[1:] + (drawn or law).simulate((exact.size - 1,), rng)
-        first = (
-            n - second[0] if exact.size == 2 else exact.flat[0] + (drawn or law).simulate((), rng)
-        )
+        first = n - second[0] if exact.size == 2 else exact.flat[0] + (drawn or law).simulate((), rng)
         raw.append(np.array([first, *second]).reshape(exact.shape))
     single = (True, True, True, False)
     return MarginsRelease(AXES, statement(n), sets, tuple(raw), law, single, complete=True)
 
 
-@pytest.mark.parametrize(
-    "where", [{"sick": True}, {"town": "ely"}, {"town": "ely", "smoker": True}]
-)
+@pytest.mark.parametrize("where", [{"sick": True}, {"town": "ely"}, {"town": "ely", "smoker": True}])
 def test_one_noise_for_two_cells(rng, where):
     """Exact variance, as if each of the cells had twice that of one; intervals cover."""
     whole, level, runs, law = 50 + table(rng, 100), 0.9, 200, GeometricLaw(6.0)
-    index = tuple({"sick": 1, "town": 0, "smoker": 1}[c] if c in where else slice(None) for c in AXES.names)  # fmt: skip
+    index = tuple({"sick": 1, "town": 0, "smoker": 1}[c] if c in where else slice(None) for c in AXES.names)
     truth = whole[index].sum()
 
     def answers(drawn):
@@ -263,9 +263,7 @@ def test_too_many_cells_are_refused_before_they_are_made(rng, tmp_path):
     path = released(rng, table(rng), sets=((0,),)).save(tmp_path / "m.json")
     fields = json.loads(path.read_text())
     levels = {"axes": [Axis(Categorical(f"c{k}", tuple(range(100)))).to_dict() for k in range(4)]}
-    path.write_text(
-        json.dumps({**fields, "domain": levels, "sets": [[0, 1, 2, 3]], "values": [[]]})
-    )
+    path.write_text(json.dumps({**fields, "domain": levels, "sets": [[0, 1, 2, 3]], "values": [[]]}))
     with pytest.raises(ValueError, match="at most 16777216 cells"):
         mercer.load(path)
 
@@ -339,9 +337,7 @@ def test_from_rows_to_margins(rng, options, margins):
         for a, b, c in rng.random((n, 3))
     ]
     domain = {"age": (0, 100), "town": ["ely", "rye"], "sick": bool}
-    release = mercer.table(
-        rows, domain=domain, bins={"age": 4}, margins=margins, epsilon=2, **options
-    )
+    release = mercer.table(rows, domain=domain, bins={"age": 4}, margins=margins, epsilon=2, **options)
     assert release.complete == ("missing" in options)
     pairs = [release.complete and counts.size == 2 for counts in release.raw]
     assert list(release.single) == pairs
@@ -359,9 +355,7 @@ def test_from_rows_to_margins(rng, options, margins):
 def test_next_to_no_noise(rng):
     whole = table(rng)
     release = released(rng, whole, law=GeometricLaw(1e-4))
-    np.testing.assert_allclose(
-        release.margin("age", "town").counts, whole.sum(axis=(2, 3)), atol=1e-3
-    )
+    np.testing.assert_allclose(release.margin("age", "town").counts, whole.sum(axis=(2, 3)), atol=1e-3)
     low, high = release.query({"sick": True})[1:3]
     assert high - low < 1e-3
 

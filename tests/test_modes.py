@@ -36,7 +36,7 @@ def test_derivatives_against_differences(rng):
                 move = np.zeros(some.dimension)
                 move[axis] = step
                 lower = tuple(o - (a == axis) for a, o in enumerate(orders))
-                total = (some.evaluate(x + move, c, lower) - some.evaluate(x - move, c, lower)) / (2 * step)  # fmt: skip
+                total = (some.evaluate(x + move, c, lower) - some.evaluate(x - move, c, lower)) / (2 * step)
         assert np.allclose(value, total, atol=1e-2 * (1 + np.abs(value).max()))
 
 
@@ -65,10 +65,13 @@ def test_coordinates_of_a_broken_line_are_exact_on_any_grid(rng):
     square = sum(
         (high - low) * (a * a + a * b + b * b) / 3
         for low, high, a, b in zip(
-            edges, edges[1:], np.interp(edges, ticks, heights),
-            np.interp(edges[1:], ticks, heights), strict=False,
+            edges,
+            edges[1:],
+            np.interp(edges, ticks, heights),
+            np.interp(edges[1:], ticks, heights),
+            strict=False,
         )
-    )  # fmt: skip
+    )
     assert np.sum(found**2) <= square + 1e-12
 
 
@@ -89,9 +92,7 @@ def test_a_surface_is_a_product(rng):
     square, ticks = Polynomials((6, 5)), (np.linspace(0, 1, 7), np.array([0.1, 0.4, 0.9]))
     one, two = rng.standard_normal(7), rng.standard_normal(3)
     found = np.outer(one, two).reshape(-1) @ square.of_grid(ticks)
-    wanted = np.outer(
-        one @ Polynomials((6,)).of_grid(ticks[:1]), two @ Polynomials((5,)).of_grid(ticks[1:])
-    )
+    wanted = np.outer(one @ Polynomials((6,)).of_grid(ticks[:1]), two @ Polynomials((5,)).of_grid(ticks[1:]))
     assert np.allclose(found, wanted.reshape(-1), atol=1e-12)
 
 
@@ -130,7 +131,7 @@ def test_modes_rebuild_the_kernel(kernel):
 
 
 def test_modes_of_a_product_are_products():
-    one, two = modes("matern32", (0.2,), Polynomials((6,))), modes("matern32", (0.4,), Polynomials((5,)))  # fmt: skip
+    one, two = modes("matern32", (0.2,), Polynomials((6,))), modes("matern32", (0.4,), Polynomials((5,)))
     both = modes("matern32", (0.2, 0.4), Polynomials((6, 5)))
     assert np.allclose(both.values, np.sort(np.outer(one.values, two.values).reshape(-1))[::-1])
     matrix = (both.vectors * both.values) @ both.vectors.T
@@ -142,9 +143,7 @@ def test_eigenfunctions_on_two_thousand_points_are_quick():
     """Under two seconds, and kept by their parameters."""
     start = time.perf_counter()
     some = Polynomials((128,))
-    values = (
-        some.rows(np.linspace(0, 1, 2000)[:, None]) @ modes("matern52", (0.1234,), some).vectors
-    )
+    values = some.rows(np.linspace(0, 1, 2000)[:, None]) @ modes("matern52", (0.1234,), some).vectors
     first = time.perf_counter() - start
     assert values.shape == (2000, 128)
     assert first < 2
@@ -201,10 +200,17 @@ def test_the_chosen_filter_is_the_best_of_its_grid(rng):
 @pytest.mark.parametrize(
     "fields",
     [
-        {"kernel": "cubic"}, {"scales": []}, {"scales": ["a"]}, {"scales": [0.1, 0.1, 0.1]},
-        {"scales": [1e-9]}, {"eta": 0.5}, {"penalty": 0}, {"penalty": True}, {"penalty": None},
+        {"kernel": "cubic"},
+        {"scales": []},
+        {"scales": ["a"]},
+        {"scales": [0.1, 0.1, 0.1]},
+        {"scales": [1e-9]},
+        {"eta": 0.5},
+        {"penalty": 0},
+        {"penalty": True},
+        {"penalty": None},
     ],
-)  # fmt: skip
+)
 def test_filters_of_damaged_files_are_refused(fields):
     whole = Filter("gaussian", (0.1,), 1.0, 0.1).to_dict()
     assert Filter.from_dict(whole).to_dict() == whole

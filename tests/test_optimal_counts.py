@@ -168,11 +168,24 @@ def test_saved_and_loaded():
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("kind", "count"), ("n", 8), ("n", 7.0), ("epsilon", 0.4), ("epsilon", -1), ("loss", "own"),
-        ("loss", "huber"), ("losses", [[1]]), ("prior", [1, 2]), ("weights", []), ("weights", [["1"]]),
-        ("weights", [[1.5]]), ("weights", 3), ("best", 1e9), ("best", -1.0), ("best", float("nan")),
+        ("kind", "count"),
+        ("n", 8),
+        ("n", 7.0),
+        ("epsilon", 0.4),
+        ("epsilon", -1),
+        ("loss", "own"),
+        ("loss", "huber"),
+        ("losses", [[1]]),
+        ("prior", [1, 2]),
+        ("weights", []),
+        ("weights", [["1"]]),
+        ("weights", [[1.5]]),
+        ("weights", 3),
+        ("best", 1e9),
+        ("best", -1.0),
+        ("best", float("nan")),
     ],
-)  # fmt: skip
+)
 def test_a_spoiled_file_is_refused(key, value):
     fields = optimal_count(7, 0.5).to_dict() | {key: value}
     with pytest.raises(ValueError):  # noqa: PT011
@@ -182,8 +195,7 @@ def test_a_spoiled_file_is_refused(key, value):
 def test_says_what_it_is(made):
     one = made[70, 0.1]
     assert repr(one) == (
-        "OptimalCount(n=70, epsilon=0.1, loss='absolute', minimax risk 8.264, "
-        "clipped geometric 9.682)"
+        "OptimalCount(n=70, epsilon=0.1, loss='absolute', minimax risk 8.264, clipped geometric 9.682)"
     )
     assert "largest expected absolute loss 8.264" in str(one)
     assert "geometric noise clipped to 0..70 has 9.682" in str(one)

@@ -115,7 +115,10 @@ def test_uniform_by_rejection(real, rng):
     inside = cube[:, _positive(cube, real=real)]
     ours = uniform_moments(2, inside.shape[1], rng, real=real)
     limit = 2 * math.sqrt(math.log(4 / ALPHA) / (2 * inside.shape[1]))
-    functions = [lambda c, i=i: c[i] for i in range(size)] + [lambda c: c[0] * c[-1], lambda c: c[0] ** 2 - c[1]]  # fmt: skip
+    functions = [lambda c, i=i: c[i] for i in range(size)] + [
+        lambda c: c[0] * c[-1],
+        lambda c: c[0] ** 2 - c[1],
+    ]
     for function in functions:
         assert _distance(function(ours), function(inside)) < limit
     # planted faults: canonical moments of the body one degree larger, and 15 % too small
@@ -161,7 +164,7 @@ def test_the_body_is_far_from_symmetric(m, real):
     assert max(gauge(p, real=real) for p in points) == pytest.approx(1, abs=1e-9)
     assert max(gauge(-p, real=real) for p in points) == pytest.approx(m, abs=1e-9)
     first = points[0]
-    apart = [gauge(a - b, real=real) for a, b in [(first, p) for p in points] + [(p, first) for p in points]]  # fmt: skip
+    apart = [gauge(a - b, real=real) for a, b in [(first, p) for p in points] + [(p, first) for p in points]]
     assert max(apart) <= m + 1 + 1e-9
     assert max(apart) == pytest.approx(m + 1, rel=0.02)
     with_middle = [gauge(a - b, real=real) for a in points[::7] for b in points[::7]]
@@ -195,9 +198,11 @@ class Replayed:
     def __init__(self, sides):
         self.gammas = [-float(np.sum(np.log(mass))) for mass, _, _ in sides]
         self.numbers = [
-            value for _, radii, turns in sides for pair in zip(radii, turns, strict=True)
+            value
+            for _, radii, turns in sides
+            for pair in zip(radii, turns, strict=True)
             for value in (1 - pair[0], pair[1])
-        ]  # fmt: skip
+        ]
 
     def random(self, runs):
         return np.full(runs, self.numbers.pop(0))

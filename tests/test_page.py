@@ -29,9 +29,7 @@ def body(page_folder):
 
 def shown(number, text, digits=4):
     """Whether a number in the page is this one, rounded."""
-    return float(text.replace(",", "")) == pytest.approx(
-        number, rel=0.6 * 10.0 ** (1 - digits), abs=1e-12
-    )
+    return float(text.replace(",", "")) == pytest.approx(number, rel=0.6 * 10.0 ** (1 - digits), abs=1e-12)
 
 
 def rows_of(browser):
@@ -53,9 +51,7 @@ def evaluate(browser, text):
 
 def test_the_list_shows_what_is_promised(browser):
     browser.open("", ".card")
-    cards = {
-        card.find_element("css selector", "h2").text: card.text for card in browser.all(".card")
-    }
+    cards = {card.find_element("css selector", "h2").text: card.text for card in browser.all(".card")}
     assert list(cards) == ["ages", "body", "cube", "trial", "waiting-room"]
     assert "Density of age\n" in cards["ages"]
     assert "Density of age, weight and height" in cards["cube"]
@@ -113,9 +109,7 @@ def test_the_curve_is_read_off_by_pointer(browser, ages):
     assert found["value"] == pytest.approx(float(ages(found["x"])), rel=1e-12)
     band = ages.band([found["x"]])
     assert [found["lower"], found["upper"]] == pytest.approx([*band.lower, *band.upper], rel=1e-9)
-    words = re.match(
-        r"age ([\d.]+) density (\S+) band (\S+) to (\S+)", browser.text("[data-part=reading]")
-    )
+    words = re.match(r"age ([\d.]+) density (\S+) band (\S+) to (\S+)", browser.text("[data-part=reading]"))
     for text, number in zip(words.groups(), found.values(), strict=True):
         assert shown(number, text, 3)
     browser.until(
@@ -292,9 +286,7 @@ def test_leaving_at_once_does_not_bring_the_release_back(browser):
         location.hash = '#/trial';"""
     )
     browser.until(lambda: "trial" in browser.text(".facts"))
-    browser.driver.execute_async_script(
-        "setTimeout(arguments[0], 400)"
-    )  # longer than the page waits
+    browser.driver.execute_async_script("setTimeout(arguments[0], 400)")  # longer than the page waits
     assert browser.driver.current_url.endswith("#/trial")
 
 
@@ -387,10 +379,12 @@ def test_a_comma_that_may_be_a_decimal_point(browser):
         ("1,5", "Read as 2 points: 1 and 5. Decimals are written with a point: 1.5."),
         ("1, 5", ""),
         ("20 40.5", ""),
-        ("37,25 1 2 3 4", "Read as 6 points: 37, 25, 1, 2 and 2 more. Decimals are written with a "
-         "point: 37.25."),
+        (
+            "37,25 1 2 3 4",
+            "Read as 6 points: 37, 25, 1, 2 and 2 more. Decimals are written with a point: 37.25.",
+        ),
         ("1,x", ""),
-    ]:  # fmt: skip
+    ]:
         box.clear()
         box.send_keys(text)
         assert browser.text("[data-part=doubt]") == words
@@ -403,9 +397,7 @@ def test_values_are_copied_and_kept(browser, ages):
     browser.open_release("ages")
     evaluate(browser, "20 40")
     browser.until(lambda: rows_of(browser))
-    browser.cdp(
-        "Browser.grantPermissions", permissions=["clipboardReadWrite"], origin=browser.url[:-1]
-    )
+    browser.cdp("Browser.grantPermissions", permissions=["clipboardReadWrite"], origin=browser.url[:-1])
     browser.button("Copy as CSV").click()
     browser.until(lambda: "Copied." in browser.text("[data-part=results]"))
     text = browser.driver.execute_async_script("navigator.clipboard.readText().then(arguments[0])")
@@ -448,9 +440,7 @@ def check_csv(text, release, count):
     x, value, lower, upper = np.array(rows, dtype=float).T
     assert len(x) == count
     band = release.band(x)
-    assert np.allclose(
-        [value, lower, upper], [release(x), band.lower, band.upper], rtol=1e-9, atol=1e-15
-    )
+    assert np.allclose([value, lower, upper], [release(x), band.lower, band.upper], rtol=1e-9, atol=1e-15)
 
 
 # two and three columns
@@ -497,13 +487,9 @@ def test_values_at_pairs(browser, body):
     for row, value in zip(rows_of(browser), body([[40, 70], [60, 90]]), strict=True):
         assert shown(value, row[2], 5)
     evaluate(browser, "40 70 1")
-    browser.until(
-        lambda: "A point needs 2 numbers (age, weight)" in browser.text("[data-part=problem]")
-    )
+    browser.until(lambda: "A point needs 2 numbers (age, weight)" in browser.text("[data-part=problem]"))
     evaluate(browser, "40 700")
-    browser.until(
-        lambda: "700 lies outside: weight from 30 to 130" in browser.text("[data-part=problem]")
-    )
+    browser.until(lambda: "700 lies outside: weight from 30 to 130" in browser.text("[data-part=problem]"))
 
 
 def test_three_columns_are_evaluated_but_not_drawn(browser, page_folder):
@@ -529,17 +515,13 @@ def test_a_live_release_says_the_same_for_ever(browser):
     assert "the same point gets the same answer for ever" in browser.text("main")
     assert "at each point by itself" in browser.text("figcaption")
     assert not browser.driver.find_elements("link text", "The release")
-    browser.until(
-        lambda: browser.text("[data-part=answers]") == "401 points answered and stored so far."
-    )
+    browser.until(lambda: browser.text("[data-part=answers]") == "401 points answered and stored so far.")
     there = browser.point(0.4)
     evaluate(browser, f"{there['x']!r} 40.03 41.0")
     browser.until(lambda: len(rows_of(browser)) == 3)
     first = rows_of(browser)
     assert shown(there["value"], first[0][1], 5)
-    browser.until(
-        lambda: browser.text("[data-part=answers]") == "402 points answered and stored so far."
-    )
+    browser.until(lambda: browser.text("[data-part=answers]") == "402 points answered and stored so far.")
     browser.open_release("waiting-room")
     assert browser.point(0.4) == there
     evaluate(browser, f"41.0 40.03 {there['x']!r}")
@@ -572,8 +554,13 @@ def test_the_ledger_of_a_release(browser, tmp_path):
     with serving(folder, token="0123456789abcdef" * 4, data=data) as service:
         asked = {"name": "admissions", "epsilon": 4, "delta": 0, "data": "ages.csv"}
         post(service, "datasets", asked)
-        release = {"kind": "density", "data": "ages.csv", "dataset": "admissions",
-                   "columns": ["age"], "bounds": [[0, 100]]}  # fmt: skip
+        release = {
+            "kind": "density",
+            "data": "ages.csv",
+            "dataset": "admissions",
+            "columns": ["age"],
+            "bounds": [[0, 100]],
+        }
         post(service, "releases", {**release, "name": "first", "epsilon": 1})
         post(service, "releases", {**release, "name": "second", "epsilon": 0.5})
         with browser.elsewhere(service.url):
@@ -683,9 +670,7 @@ def test_a_release_that_was_withdrawn(browser, page_folder, tmp_path):
     with serving(folder, **settings) as service, browser.elsewhere(service.url):
         browser.open_release("ages")
         owner = {"Authorization": "Bearer " + "0123456789abcdef" * 4}
-        gone = urllib.request.Request(
-            f"{service.url}api/owner/releases/ages", headers=owner, method="DELETE"
-        )
+        gone = urllib.request.Request(f"{service.url}api/owner/releases/ages", headers=owner, method="DELETE")
         with urllib.request.urlopen(gone, timeout=PATIENCE) as answer:
             assert answer.status == 200
         browser.button("Zoom in").click()
@@ -756,24 +741,10 @@ def test_ticks_are_round_and_inside(browser):
 
 def test_places_have_the_digits_they_need(browser):
     browser.open("")
-    code = (
-        "[m.place(50.75, 100), m.place(0, 1e-6), m.place(-2.5e-9, 1e-6), m.place(2e12 + 3e4, 1e8)]"
-    )
-    assert json.loads(module(browser, "numbers", code)) == [
-        "50.75",
-        "0",
-        "-2.5e-9",
-        "2.00000003e12",
-    ]
-    code = (
-        "[m.place(36.4912, 14, true), m.short(0.00001234), m.short(1234567.8), m.group('-1234.5')]"
-    )
-    assert json.loads(module(browser, "numbers", code)) == [
-        "36.49",
-        "1.234e-5",
-        "1,235,000",
-        "-1,234.5",
-    ]
+    code = "[m.place(50.75, 100), m.place(0, 1e-6), m.place(-2.5e-9, 1e-6), m.place(2e12 + 3e4, 1e8)]"
+    assert json.loads(module(browser, "numbers", code)) == ["50.75", "0", "-2.5e-9", "2.00000003e12"]
+    code = "[m.place(36.4912, 14, true), m.short(0.00001234), m.short(1234567.8), m.group('-1234.5')]"
+    assert json.loads(module(browser, "numbers", code)) == ["36.49", "1.234e-5", "1,235,000", "-1,234.5"]
 
 
 def test_windows_stay_inside(browser, rng):
@@ -794,9 +765,7 @@ def test_the_slider_goes_over_the_automatic_bandwidths(browser):
     made = "new m.Way({bandwidth: [2, 9], finest: [1, 3], widest: [400, 400]}, [[0, 100], [0, 50]])"
     ends = json.loads(
         module(
-            browser,
-            "smoothing",
-            f"((w) => [w.at(0), w.at(w.middle), w.at(1), w.find(w.at(0.3))])({made})",
+            browser, "smoothing", f"((w) => [w.at(0), w.at(w.middle), w.at(1), w.find(w.at(0.3))])({made})"
         )
     )
     assert ends[:3] == [[1, 3], pytest.approx([2, 9]), pytest.approx([100, 50])]
@@ -819,7 +788,4 @@ def test_points_are_parsed(browser):
         -300,
         -4,
     ]
-    assert json.loads(module(browser, "numbers", "m.points('1 2\\n\\n3,4;', ['a', 'b'])")) == [
-        [1, 2],
-        [3, 4],
-    ]
+    assert json.loads(module(browser, "numbers", "m.points('1 2\\n\\n3,4;', ['a', 'b'])")) == [[1, 2], [3, 4]]

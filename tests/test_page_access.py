@@ -11,9 +11,19 @@ pytestmark = pytest.mark.usefixtures("quiet")
 TAB, ENTER = "\ue004", "\ue007"
 PLACES = ["", "ages", "body", "cube", "trial", "waiting-room"]
 CONTROLS = {
-    "button", "link", "textbox", "slider", "application", "checkbox", "combobox", "table",
-    "region", "image", "DisclosureTriangle", "Canvas",
-}  # fmt: skip
+    "button",
+    "link",
+    "textbox",
+    "slider",
+    "application",
+    "checkbox",
+    "combobox",
+    "table",
+    "region",
+    "image",
+    "DisclosureTriangle",
+    "Canvas",
+}
 
 # every piece of text with its colour, and the first opaque colour behind it
 CONTRASTS = """
@@ -269,8 +279,4 @@ def test_nothing_is_kept_in_the_browser(browser):
     full(browser, "ages")
     browser.one("input[type=range]").send_keys("\ue014" * 5)
     browser.until(lambda: "bandwidth=" in browser.driver.current_url)
-    assert browser.js("return [localStorage.length, sessionStorage.length, document.cookie]") == [
-        0,
-        0,
-        "",
-    ]
+    assert browser.js("return [localStorage.length, sessionStorage.length, document.cookie]") == [0, 0, ""]

@@ -83,9 +83,7 @@ def _density(**how):
 
 
 def _plane(**how):
-    return lambda d, p: mercer.density(
-        np.column_stack([d, d[::-1]]), bounds=[(0, 1)] * 2, **how, **p
-    )
+    return lambda d, p: mercer.density(np.column_stack([d, d[::-1]]), bounds=[(0, 1)] * 2, **how, **p)
 
 
 def _curve(**how):
@@ -99,8 +97,9 @@ def _machine(call, **how):
 def _table(**how):
     return lambda d, p: mercer.synthetic(
         _frame(d)[["a"]] if how.get("domain") is LINE else _frame(d),
-        **{"domain": DOMAIN, "size": 8} | how, **p,
-    )  # fmt: skip
+        **{"domain": DOMAIN, "size": 8} | how,
+        **p,
+    )
 
 
 def _pure(call):
@@ -132,12 +131,20 @@ KINDS = {
     **{
         f"density, {basis}, {bandwidth}, {kernel}": (
             _density(
-                basis=basis, bandwidth=bandwidth, kernel=kernel,
+                basis=basis,
+                bandwidth=bandwidth,
+                kernel=kernel,
                 boundary="open" if basis in ("landmarks", "grid", "eigenfunctions") else None,
-            ), areas)
+            ),
+            areas,
+        )
         for basis, kernel in [
-            (None, "gaussian"), ("cosine", "gaussian"), ("landmarks", "matern52"),
-            ("landmarks", "gaussian"), ("grid", "exponential"), ("eigenfunctions", "gaussian"),
+            (None, "gaussian"),
+            ("cosine", "gaussian"),
+            ("landmarks", "matern52"),
+            ("landmarks", "gaussian"),
+            ("grid", "exponential"),
+            ("eigenfunctions", "gaussian"),
         ]
         for bandwidth in ("auto", "private-scott", "private-cv")
     },
@@ -146,96 +153,134 @@ KINDS = {
     **{
         f"curve, {penalty}, {order}": (_curve(penalty=penalty, order=order), values)
         for penalty in ("auto", "rule", "private-cv", 0.01)
-        for order in ("noise-first", "paper") if (penalty, order) != ("auto", "paper")
+        for order in ("noise-first", "paper")
+        if (penalty, order) != ("auto", "paper")
     },
     "curves that overlap": (
         lambda d, p: mercer.mean_curves(
             {"a": np.outer(d, X), "b": np.outer(d, X)}, disjoint=False, grid=X, bound=1, **p
-        )["a"], values),
+        )["a"],
+        values,
+    ),
     "curve bound": (
         _pure(lambda d, p: mercer.curve_bound(np.outer(d, X), grid=X, most=9, **p)),
-        lambda r: [r.values]),
+        lambda r: [r.values],
+    ),
     **{
         f"classifier, {method}, {penalty}": (
-            _machine(mercer.classifier, classes=(0, 1), method=method, penalty=penalty), answers)
-        for method in ("objective", "output") for penalty in ("rule", (0.01, 0.1, 1.0))
+            _machine(mercer.classifier, classes=(0, 1), method=method, penalty=penalty),
+            answers,
+        )
+        for method in ("objective", "output")
+        for penalty in ("rule", (0.01, 0.1, 1.0))
     },
     **{
         f"regression, {loss}, {method}": (
-            _machine(mercer.regression, y_bounds=(0, 1), loss=loss, method=method), answers)
+            _machine(mercer.regression, y_bounds=(0, 1), loss=loss, method=method),
+            answers,
+        )
         for loss, method in (("huber", "objective"), ("huber", "output"), ("squared", "output"))
     },
     **{
         f"synthetic, {method}, {style}": (
-            _table(method=method, weights=style,
-                   **({"features": 10} if method == "features" else {})), table)
-        for method in ("landmarks", "features") for style in ("positive", "l1", "free", "uniform")
+            _table(method=method, weights=style, **({"features": 10} if method == "features" else {})),
+            table,
+        )
+        for method in ("landmarks", "features")
+        for style in ("positive", "l1", "free", "uniform")
     },
     **{
         f"synthetic, two features, {style}": (
-            _table(domain=LINE, method="features", weights=style, features=4, size=2,
-                   scale="public"), table)
+            _table(domain=LINE, method="features", weights=style, features=4, size=2, scale="public"),
+            table,
+        )
         for style in ("positive", "l1", "free", "uniform")
     },
     "synthetic, public": (_table(scale="public"), table),
     "synthetic, exponential": (
-        _pure(lambda d, p: mercer.synthetic(
-            _frame(d)[["c", "k"]], domain=TINY, method="exponential", size=3, **p)),
-        lambda r: [r.weights]),
+        _pure(
+            lambda d, p: mercer.synthetic(
+                _frame(d)[["c", "k"]], domain=TINY, method="exponential", size=3, **p
+            )
+        ),
+        lambda r: [r.weights],
+    ),
     "synthetic, own kernel": (
         lambda d, p: mercer.synthetic(
-            list(d), kernel=mercer.OwnKernel(_kernel, supremum=1.0), public=[0.0, 0.5, 1.0], **p),
-        lambda r: [r.weights]),
+            list(d), kernel=mercer.OwnKernel(_kernel, supremum=1.0), public=[0.0, 0.5, 1.0], **p
+        ),
+        lambda r: [r.weights],
+    ),
     "histogram": (
         lambda d, p: mercer.histogram(d, bounds=(0, 1), bins=6, insist=True, **p),
-        lambda r: [r.counts]),
+        lambda r: [r.counts],
+    ),
     "histogram, sparse": (
         lambda d, p: mercer.histogram(d, bounds=(0, 1), bins=6, insist=True, sparse=True, **p),
-        lambda r: [r.counts]),
+        lambda r: [r.counts],
+    ),
     "table": (
         lambda d, p: mercer.table(_frame(d), domain=DOMAIN, bins={"a": 4}, insist=True, **p),
-        lambda r: [r.counts]),
+        lambda r: [r.counts],
+    ),
     "margins": (
-        lambda d, p: mercer.table(
-            _frame(d), domain=DOMAIN, bins={"a": 4}, margins=2, insist=True, **p),
-        lambda r: [r.margin("a", "c").counts]),
-    "count": (
-        lambda d, p: mercer.count(_frame(d), where={"c": True}, insist=True, **p),
-        lambda r: [r.value]),
+        lambda d, p: mercer.table(_frame(d), domain=DOMAIN, bins={"a": 4}, margins=2, insist=True, **p),
+        lambda r: [r.margin("a", "c").counts],
+    ),
+    "count": (lambda d, p: mercer.count(_frame(d), where={"c": True}, insist=True, **p), lambda r: [r.value]),
     "count, optimal": (
-        _pure(lambda d, p: mercer.count(
-            _frame(d[:40]), where={"c": True}, mechanism="optimal", insist=True, **p)),
-        lambda r: [r.value]),
+        _pure(
+            lambda d, p: mercer.count(
+                _frame(d[:40]), where={"c": True}, mechanism="optimal", insist=True, **p
+            )
+        ),
+        lambda r: [r.value],
+    ),
     "proportion": (
         lambda d, p: mercer.proportion(_frame(d), where={"c": True}, insist=True, **p),
-        lambda r: [r.value]),
+        lambda r: [r.value],
+    ),
     "quantiles": (
         _pure(lambda d, p: mercer.quantiles(d, [0.1, 0.5, 0.9], bounds=(0, 1), **p)),
-        lambda r: [r.values]),
+        lambda r: [r.values],
+    ),
     "iqr": (_pure(lambda d, p: mercer.iqr(d, bounds=(0, 1), **p)), lambda r: [r.value]),
     "iqr, tested": (
         lambda d, p: mercer.iqr(d, bounds=(0, 1), method="propose-test-release", **p),
-        lambda r: [0.0 if r.value is None else r.value]),
+        lambda r: [0.0 if r.value is None else r.value],
+    ),
     "bandwidth, scott": (
         _pure(lambda d, p: selection.scott_bandwidth(d, bounds=(0, 1), **p)),
-        lambda r: [r.values]),
+        lambda r: [r.values],
+    ),
     "bandwidth, cv": (
-        _pure(lambda d, p: selection.cv_bandwidth(d, bounds=(0, 1), **p)), lambda r: [r.values]),
+        _pure(lambda d, p: selection.cv_bandwidth(d, bounds=(0, 1), **p)),
+        lambda r: [r.values],
+    ),
     "function": (
-        _pure(lambda d, p: mercer.select_function(
-            {"flat": lambda x: 0 * x + 1, "up": lambda x: 2 * x}, d, bounds=(0, 1), **p)),
-        lambda r: [r.index]),
+        _pure(
+            lambda d, p: mercer.select_function(
+                {"flat": lambda x: 0 * x + 1, "up": lambda x: 2 * x}, d, bounds=(0, 1), **p
+            )
+        ),
+        lambda r: [r.index],
+    ),
     **{
         f"live, {route}, {kernel}": (
             lambda d, p, route=route, kernel=kernel: mercer.live(
-                d, bounds=(0, 1), route=route, kernel=kernel, **p),
-            lambda r: [r.ask(X)])
+                d, bounds=(0, 1), route=route, kernel=kernel, **p
+            ),
+            lambda r: [r.ask(X)],
+        )
         for route, kernel in [
-            ("auto", "gaussian"), ("auto", "exponential"), ("auto", "matern52"),
-            ("cholesky", "gaussian"), ("cholesky", "matern32"),
+            ("auto", "gaussian"),
+            ("auto", "exponential"),
+            ("auto", "matern52"),
+            ("cholesky", "gaussian"),
+            ("cholesky", "matern32"),
         ]
     },
-}  # fmt: skip
+}
 
 
 def _usable(release, probe, folder):
@@ -255,9 +300,11 @@ def _asked(rng, most):
     yield from ((1e-9, 0.0, 2, "missing"), (1e-3, 1e-6, 2, "missing"), (1.0, 1e-6, 300, "spread"))
     for _ in range(most):
         yield (
-            float(rng.choice(EPSILONS)), float(rng.choice(DELTAS)), int(rng.choice(SIZES)),
+            float(rng.choice(EPSILONS)),
+            float(rng.choice(DELTAS)),
+            int(rng.choice(SIZES)),
             str(rng.choice(list(RECORDS))),
-        )  # fmt: skip
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -288,9 +335,16 @@ def test_all_weights_vanish(charges, rng, tmp_path):
         for _ in range(30):
             d = rng.uniform(size=2)[:, None]
             release = mercer.synthetic(
-                d, domain=LINE, method="features", weights=style, size=2, features=2,
-                scale="public", epsilon=1e-3, rng=int(rng.integers(1 << 30)),
-            )  # fmt: skip
+                d,
+                domain=LINE,
+                method="features",
+                weights=style,
+                size=2,
+                features=2,
+                scale="public",
+                epsilon=1e-3,
+                rng=int(rng.integers(1 << 30)),
+            )
             assert np.all(np.isfinite(release.weights))
             assert np.any(release.weights)
             if "noise left nothing of the records" in release.privacy.mechanism:

@@ -40,8 +40,27 @@ from tests.conftest import ALPHA
 from tests.shell import released
 
 SAME = {  # name of a person: spellings of it
-    "1": [1, 1.0, True, "1", " 1 ", "1.0", "001", "+1", "1.", "true", " TRUE", np.int8(1), np.float32(1),
-          np.True_, Decimal("1.00"), b"1", "\u00a01\u2003", Fraction(2, 2), "1e+0"],
+    "1": [
+        1,
+        1.0,
+        True,
+        "1",
+        " 1 ",
+        "1.0",
+        "001",
+        "+1",
+        "1.",
+        "true",
+        " TRUE",
+        np.int8(1),
+        np.float32(1),
+        np.True_,
+        Decimal("1.00"),
+        b"1",
+        "\u00a01\u2003",
+        Fraction(2, 2),
+        "1e+0",
+    ],
     "0": [0, 0.0, -0.0, False, "-0", "0.0", "false", ".0"],
     "1.5": [1.5, "1.5", "01.50", Decimal("1.5"), Fraction(3, 2), "15e-1"],
     "9007199254740993": [2**53 + 1, "9007199254740993", Decimal(2**53 + 1), "9007199254740993.0"],
@@ -49,28 +68,80 @@ SAME = {  # name of a person: spellings of it
     "100000000000000000000": [10**20, 1e20, "1e+20", Decimal("1e20"), "100000000000000000000.00"],
     "P 7": ["P 7", " P 7\t", b"P 7\n", np.str_("P 7")],
     "12e5": ["12e5"],  # may be an id
-    "1970-01-01": [date(1970, 1, 1), datetime(1970, 1, 1), "1970-01-01", "1970-01-01T00:00:00Z",
-                   np.datetime64("1970-01-01"), np.datetime64(0, "ns"), pd.Timestamp(0),
-                   datetime(1970, 1, 1, tzinfo=UTC)],
-    "1970-01-01 10:30": [datetime(1970, 1, 1, 10, 30), "1970-01-01 10:30:00.000", np.datetime64("1970-01-01T10:30")],
+    "1970-01-01": [
+        date(1970, 1, 1),
+        datetime(1970, 1, 1),
+        "1970-01-01",
+        "1970-01-01T00:00:00Z",
+        np.datetime64("1970-01-01"),
+        np.datetime64(0, "ns"),
+        pd.Timestamp(0),
+        datetime(1970, 1, 1, tzinfo=UTC),
+    ],
+    "1970-01-01 10:30": [
+        datetime(1970, 1, 1, 10, 30),
+        "1970-01-01 10:30:00.000",
+        np.datetime64("1970-01-01T10:30"),
+    ],
     "\\xff": [b"\xff", b" \xff"],
     "\\xed\\xb2\\x80": ["\udc80", b"\xed\xb2\x80"],
     "inf": [float("inf"), "inf"],
-}  # fmt: skip
+}
 NOBODY = [
-    None, "", "  ", "\u00a0", "nan", "NaN", " NAN ", float("nan"), np.float32("nan"), Decimal("nan"),
-    Decimal("snan"), pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT"), np.ma.masked, b"",
-    object(), [1], (1, 2), {}, {"a": 1}, 1j, np.array([]), np.array([1, 2]), np.void(b"a"), len,
-]  # fmt: skip
-ODD = [*NOBODY, "\ud800", "\ud800x", b"\xff\xfe", 10**400, 10**5000, -(10**30), 1e308, Decimal("1e999999"),
-       np.longdouble("1e4000"), 5e-324, np.datetime64(2**62, "s"), timedelta(1), np.timedelta64(1, "M"),
-       time(1), UUID(int=3), pd.Timestamp("2020-01-01", tz="Europe/Paris"), True, "a" * 10_000, "a\x00"]  # fmt: skip
+    None,
+    "",
+    "  ",
+    "\u00a0",
+    "nan",
+    "NaN",
+    " NAN ",
+    float("nan"),
+    np.float32("nan"),
+    Decimal("nan"),
+    Decimal("snan"),
+    pd.NA,
+    pd.NaT,
+    np.datetime64("NaT"),
+    np.timedelta64("NaT"),
+    np.ma.masked,
+    b"",
+    object(),
+    [1],
+    (1, 2),
+    {},
+    {"a": 1},
+    1j,
+    np.array([]),
+    np.array([1, 2]),
+    np.void(b"a"),
+    len,
+]
+ODD = [
+    *NOBODY,
+    "\ud800",
+    "\ud800x",
+    b"\xff\xfe",
+    10**400,
+    10**5000,
+    -(10**30),
+    1e308,
+    Decimal("1e999999"),
+    np.longdouble("1e4000"),
+    5e-324,
+    np.datetime64(2**62, "s"),
+    timedelta(1),
+    np.timedelta64(1, "M"),
+    time(1),
+    UUID(int=3),
+    pd.Timestamp("2020-01-01", tz="Europe/Paris"),
+    True,
+    "a" * 10_000,
+    "a\x00",
+]
 
 
 def names(cells):
-    return identities(
-        pa.array([person_name(cell) for cell in cells], pa.large_string())
-    ).to_pylist()
+    return identities(pa.array([person_name(cell) for cell in cells], pa.large_string())).to_pylist()
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -116,12 +187,17 @@ TYPED = [
     (pa.array([[1], [2]]).slice(0, 0), []),
     (pa.nulls(2), [None, None]),
     (pa.chunked_array([["a"], ["a "]]), ["a", "a"]),
-    (pa.chunked_array([pa.array(["a"]).dictionary_encode(), pa.array(["b "]).dictionary_encode()]), ["a", "b"]),
+    (
+        pa.chunked_array([pa.array(["a"]).dictionary_encode(), pa.array(["b "]).dictionary_encode()]),
+        ["a", "b"],
+    ),
     (pa.array(pd.period_range("1970-01-01", periods=2)), ["0", "1"]),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("cells", "expected"), TYPED, ids=[str(c.type) + str(i) for i, (c, _) in enumerate(TYPED)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("cells", "expected"), TYPED, ids=[str(c.type) + str(i) for i, (c, _) in enumerate(TYPED)]
+)
 def test_columns_of_any_type(cells, expected):
     found = identities(cells)
     assert found.to_pylist() == expected
@@ -132,53 +208,37 @@ def ids_of(source):
     return [name for part in source.persons() for name in identities(part).to_pylist()]
 
 
-PLAIN = [
-    "1",
-    " 1 ",
-    "1.0",
-    "",
-    "nan",
-    "b",
-    "b ",
-    "é",
-    "\u00a0é",
-]  # three persons, two rows of nobody
+PLAIN = ["1", " 1 ", "1.0", "", "nan", "b", "b ", "é", "\u00a0é"]  # three persons, two rows of nobody
 
 
 def sources(folder):
     x = np.arange(len(PLAIN)) / 10
     frame = pd.DataFrame({"who": PLAIN, "x": x})
     table = pa.table({"who": PLAIN, "x": x})
-    (folder / "p.csv").write_text(
-        "who,x\n" + "".join(f'"{n}",{v}\n' for n, v in zip(PLAIN, x, strict=True))
-    )
+    (folder / "p.csv").write_text("who,x\n" + "".join(f'"{n}",{v}\n' for n, v in zip(PLAIN, x, strict=True)))
     pq.write_table(table, folder / "p.parquet")
     yield "csv", folder / "p.csv"
     yield "parquet", folder / "p.parquet"
     yield "arrow", table
     yield "dictionary", table.set_column(0, "who", table["who"].dictionary_encode())
     yield "polars", pl.DataFrame({"who": PLAIN, "x": x})
-    yield (
-        "polars categorical",
-        pl.DataFrame({"who": pl.Series(PLAIN, dtype=pl.Categorical), "x": x}),
-    )
+    yield ("polars categorical", pl.DataFrame({"who": pl.Series(PLAIN, dtype=pl.Categorical), "x": x}))
     for kind in ("object", "string[python]", "string[pyarrow]", "category"):
         yield kind, frame.astype({"who": kind})
     mixed = [1, True, 1.0, None, float("nan"), "b", b"b ", "é", "\u00a0é"]
     yield "mixed", pd.DataFrame({"who": pd.Series(mixed, dtype=object), "x": x})
-    yield "mixed categories", pd.DataFrame({"who": pd.Categorical([1, "1", "1 ", None, "", "b", "b ", "é", "é "]), "x": x})  # fmt: skip
+    yield (
+        "mixed categories",
+        pd.DataFrame({"who": pd.Categorical([1, "1", "1 ", None, "", "b", "b ", "é", "é "]), "x": x}),
+    )
 
 
 def test_one_rule_for_all_readers(tmp_path):
     where = {"x": (0.0, None)}
     for kind, data in sources(tmp_path):
-        assert (
-            mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, unit="who").privacy.n == 3
-        ), kind
+        assert mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, unit="who").privacy.n == 3, kind
         assert mercer.count(data, where=where, epsilon=1, unit="who", insist=True).n == 3, kind
-        found = mercer.histogram(
-            data, columns="x", bins=2, bounds=(0, 1), epsilon=1, unit="who", insist=True
-        )
+        found = mercer.histogram(data, columns="x", bins=2, bounds=(0, 1), epsilon=1, unit="who", insist=True)
         assert found.n == 3, kind
         rows = open_rows(data, columns="x", unit="who", dimension=1)
         ids = ids_of(rows)
@@ -213,11 +273,10 @@ def test_no_cell_of_a_unit_column_is_an_exception(place):
             found = ids_of(source)
             assert len(found) == len(data)
         if place < 3:
-            assert (
-                mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, unit="who").privacy.n
-                > 2
+            assert mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, unit="who").privacy.n > 2
+            made = mercer.histogram(
+                data, columns="x", bins=2, bounds=(0, 1), epsilon=2, unit="who", insist=True
             )
-            made = mercer.histogram(data, columns="x", bins=2, bounds=(0, 1), epsilon=2, unit="who", insist=True)  # fmt: skip
             assert made.n == len({name for name in found if name is not None})
             mercer.mean_curve(
                 data, grid=[0, 1], columns=["x", "y"], bound=1, epsilon=19, delta=1e-9, unit="who"
@@ -234,9 +293,7 @@ def visits(count):
 
 
 def fives():
-    return Axes(
-        (axis_of("x", bins=None, bounds=None, categories=FIVE, other=None, outside="clip"),)
-    )
+    return Axes((axis_of("x", bins=None, bounds=None, categories=FIVE, other=None, outside="clip"),))
 
 
 def counted(data, *, most=1, source=None):
@@ -271,13 +328,9 @@ def test_pairs_of_rows_are_drawn_alike():
 
 
 def test_a_histogram_of_persons_is_that_of_all_their_rows():
-    found = mercer.histogram(
-        visits(1000), columns="x", categories=FIVE, unit="who", epsilon=20, rng=None
-    )
+    found = mercer.histogram(visits(1000), columns="x", categories=FIVE, unit="who", epsilon=20, rng=None)
     assert found.n == 1000 == found.most
-    assert np.all(
-        (found.raw > 100) & (found.raw < 300)
-    )  # 200 each expected; [998, 0, 0, 0, 0] before
+    assert np.all((found.raw > 100) & (found.raw < 300))  # 200 each expected; [998, 0, 0, 0, 0] before
     more = mercer.histogram(
         visits(1000), columns="x", categories=FIVE, unit="who", rows_per_person=9, epsilon=20
     )
@@ -288,9 +341,13 @@ def test_margins_count_the_same_rows():
     rows = pd.DataFrame({"who": np.repeat(np.arange(50), 4), "a": np.tile(range(4), 50)})
     rows["b"] = rows["a"]
     found = mercer.table(
-        rows, domain={"a": range(4), "b": range(4)}, margins=[("a",), ("b",)], unit="who",
-        epsilon=2000, insist=True,
-    )  # fmt: skip
+        rows,
+        domain={"a": range(4), "b": range(4)},
+        margins=[("a",), ("b",)],
+        unit="who",
+        epsilon=2000,
+        insist=True,
+    )
     assert np.array_equal(found.raw[0], found.raw[1])
     assert found.raw[0].sum() == 50
 
@@ -319,9 +376,7 @@ def test_rows_are_drawn_alike_however_they_are_cut(most, monkeypatch):
     expected = set()
     for person in set(name) - {"?"}:  # by hand
         mine = x[name == person]
-        tickets = lots.tickets(
-            np.repeat(lots.seeds([person.encode()]), len(mine)), np.arange(len(mine))
-        )
+        tickets = lots.tickets(np.repeat(lots.seeds([person.encode()]), len(mine)), np.arange(len(mine)))
         expected |= set(mine[np.argsort(tickets)[:most]].tolist())
     assert whole == expected
     monkeypatch.setattr(persons, "_CELLS", 8)
@@ -364,9 +419,7 @@ def people(rows_of_c):
     return pd.DataFrame({"who": [*"aab", *"c" * len(rows_of_c)], "x": [*"abc", *rows_of_c]})
 
 
-PAIRS = [
-    ("aaa", "eee"), ("a" * 9, "e"), ("e", "a" * 9), ("abcd", "e" * 40), ("abc", "cde"),
-]  # fmt: skip
+PAIRS = [("aaa", "eee"), ("a" * 9, "e"), ("e", "a" * 9), ("abcd", "e" * 40), ("abc", "cde")]
 
 
 @pytest.mark.parametrize("pair", PAIRS)
@@ -374,9 +427,16 @@ PAIRS = [
 @pytest.mark.parametrize("given", [{}, {"sparse": True}, {"delta": 1e-6}])
 def test_replay_of_persons_with_other_numbers_of_rows(pair, most, given):
     function = lambda data, rng: mercer.histogram(  # noqa: E731
-        data, columns="x", categories=FIVE, unit="who", rows_per_person=most, epsilon=9, rng=rng,
-        insist=True, **given,
-    )  # fmt: skip
+        data,
+        columns="x",
+        categories=FIVE,
+        unit="who",
+        rows_per_person=most,
+        epsilon=9,
+        rng=rng,
+        insist=True,
+        **given,
+    )
     found = mercer.replay(function, tuple(people(rows) for rows in pair))
     assert found.kept, str(found)
     (change,) = found.changes
@@ -389,9 +449,15 @@ def test_replay_of_persons_with_other_numbers_of_rows(pair, most, given):
 @pytest.mark.parametrize("margins", [1, 2])
 def test_replay_of_margins_of_persons(margins):
     function = lambda data, rng: mercer.table(  # noqa: E731
-        data, domain={"x": FIVE, "y": range(2)}, margins=margins, unit="who", rows_per_person=2,
-        epsilon=9, rng=rng, insist=True,
-    )  # fmt: skip
+        data,
+        domain={"x": FIVE, "y": range(2)},
+        margins=margins,
+        unit="who",
+        rows_per_person=2,
+        epsilon=9,
+        rng=rng,
+        insist=True,
+    )
     pair = people("aaa").assign(y=0), people("eeeeee").assign(y=lambda f: (f.who == "c") * 1)
     found = mercer.replay(function, pair)
     assert found.kept, str(found)
@@ -414,9 +480,8 @@ def test_replay_sees_rows_that_the_noise_does_not_cover(monkeypatch):
     """Two rows of a person with the noise for one."""
     monkeypatch.setattr(CellCounts, "l1", lambda _: Sensitivity(2.0, norm="l1"))
     function = lambda data, rng: mercer.histogram(  # noqa: E731
-        data, columns="x", categories=FIVE, unit="who", rows_per_person=2, epsilon=9, rng=rng,
-        insist=True,
-    )  # fmt: skip
+        data, columns="x", categories=FIVE, unit="who", rows_per_person=2, epsilon=9, rng=rng, insist=True
+    )
     found = mercer.replay(function, (people("aaa"), people("eee")))
     assert found.changes[0].measured == 4 > found.changes[0].declared
     assert not found.kept
@@ -450,9 +515,8 @@ def test_audit_of_a_histogram_of_persons():
     other = pd.DataFrame({"who": [*"abcccc"], "x": [*"bceeee"]})
     one, two = (counted(data, most=most).dense() for data in (fixed, other))
     made = mercer.histogram(
-        fixed, columns="x", categories=FIVE, unit="who", rows_per_person=most, epsilon=epsilon,
-        insist=True,
-    )  # fmt: skip
+        fixed, columns="x", categories=FIVE, unit="who", rows_per_person=most, epsilon=epsilon, insist=True
+    )
 
     def ratio(scale):
         noise = CountNoise(GeometricLaw(scale), PureEvent(epsilon))
@@ -473,7 +537,9 @@ def test_the_door_shows_what_was_drawn():
         def witness(self, what, value, sensitivity):
             seen.append((what, value(), sensitivity.value))
 
-    mercer.histogram(visits(30), columns="x", categories=FIVE, unit="who", epsilon=1, rng=Watching(), insist=True)  # fmt: skip
+    mercer.histogram(
+        visits(30), columns="x", categories=FIVE, unit="who", epsilon=1, rng=Watching(), insist=True
+    )
     ((what, counts, declared),) = seen
     assert (what, counts.sum(), declared) == ("counts", 30, 2.0)
 
@@ -491,9 +557,7 @@ def test_the_release_says_how_many_rows_count(tmp_path):
         assert words in text
     two = mercer.histogram(visits(40), rows_per_person=2, **given)
     assert "each 'who' counts in at most 2 of their rows, drawn at random" in repr(two)
-    margins = mercer.table(
-        visits(40), domain={"x": FIVE}, margins=1, unit="who", epsilon=1, insist=True
-    )
+    margins = mercer.table(visits(40), domain={"x": FIVE}, margins=1, unit="who", epsilon=1, insist=True)
     assert words in repr(margins)
     assert words in str(margins.privacy)
     two.save(tmp_path / "r.json")
@@ -515,20 +579,28 @@ def test_rows_per_person_without_a_unit(most):
 
 def long_frame():
     who = np.repeat(np.arange(40), 5)
-    return pd.DataFrame(
-        {"who": who, "x": np.tile([0.1, 0.3, 0.5, 0.7, 0.9], 40), "y": 0.5, "g": "a"}
-    )
+    return pd.DataFrame({"who": who, "x": np.tile([0.1, 0.3, 0.5, 0.7, 0.9], 40), "y": 0.5, "g": "a"})
 
 
 CALLS = {
     "density": lambda data, **more: mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, **more),
-    "histogram": lambda data, **more: mercer.histogram(data, columns="x", bins=2, bounds=(0, 1), epsilon=1, **more),
-    "table": lambda data, **more: mercer.table(data, domain={"x": (0, 1)}, bins={"x": 2}, margins=1, epsilon=1, **more),
+    "histogram": lambda data, **more: mercer.histogram(
+        data, columns="x", bins=2, bounds=(0, 1), epsilon=1, **more
+    ),
+    "table": lambda data, **more: mercer.table(
+        data, domain={"x": (0, 1)}, bins={"x": 2}, margins=1, epsilon=1, **more
+    ),
     "count": lambda data, **more: mercer.count(data, where={"x": (0.5, None)}, epsilon=1, **more),
-    "mean_curve": lambda data, **more: mercer.mean_curve(data, grid=[0, 1], columns=["x", "y"], bound=1, epsilon=1, delta=1e-6, **more),
-    "regression": lambda data, **more: mercer.regression(data, "y", columns=["x"], bounds=(0, 1), y_bounds=(0, 1), epsilon=19, delta=1e-6, **more),
-    "synthetic": lambda data, **more: mercer.synthetic(data, domain={"x": (0, 1), "y": (0, 1)}, epsilon=1, delta=1e-6, **more),
-}  # fmt: skip
+    "mean_curve": lambda data, **more: mercer.mean_curve(
+        data, grid=[0, 1], columns=["x", "y"], bound=1, epsilon=1, delta=1e-6, **more
+    ),
+    "regression": lambda data, **more: mercer.regression(
+        data, "y", columns=["x"], bounds=(0, 1), y_bounds=(0, 1), epsilon=19, delta=1e-6, **more
+    ),
+    "synthetic": lambda data, **more: mercer.synthetic(
+        data, domain={"x": (0, 1), "y": (0, 1)}, epsilon=1, delta=1e-6, **more
+    ),
+}
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -547,9 +619,7 @@ def test_commands_tell_which_rows_count_and_not_how_many(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     cells = ("--column", "x", "--bins", 2, "--bounds", 0, 1, "--unit", "who", "--epsilon", 1)
     out = " ".join(released(capsys, "histogram", "p.csv", *cells, "-o", "r.json").split())
-    assert (
-        "each 'who' counts once, in one of their rows, drawn at random; --rows-per-person K" in out
-    )
+    assert "each 'who' counts once, in one of their rows, drawn at random; --rows-per-person K" in out
     assert "200" not in out
     assert "drawn at random" in released(capsys, "inspect", "r.json")
     more = (*cells, "--rows-per-person", 3, "--json")
@@ -563,9 +633,7 @@ def test_a_terminal_shows_no_number_before_there_is_one(monkeypatch):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("rich.progress.Progress.update", lambda *_, **new: lines.append(new))
     added = []
-    monkeypatch.setattr(
-        "rich.progress.Progress.add_task", lambda _, words, **__: added.append(words)
-    )
+    monkeypatch.setattr("rich.progress.Progress.add_task", lambda _, words, **__: added.append(words))
     with terminal.progress(True) as tick:
         assert (added, lines) == (["reading"], [])
         tick(700)

@@ -48,9 +48,14 @@ def test_sampling_error_is_that_of_the_estimate_without_privacy(rng):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n": 1}, "n must be in"), ({"n": 2.5}, "n must be a whole"), ({"bounds": (1, 0)}, "lower < upper"),
-     ({"epsilon": None}, "epsilon is missing"), ({"delta": 2}, "delta must be")],
-)  # fmt: skip
+    [
+        ({"n": 1}, "n must be in"),
+        ({"n": 2.5}, "n must be a whole"),
+        ({"bounds": (1, 0)}, "lower < upper"),
+        ({"epsilon": None}, "epsilon is missing"),
+        ({"delta": 2}, "delta must be"),
+    ],
+)
 def test_errors(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         mercer.density_plan(**({"n": 100, "bounds": (0, 1), **PROMISE} | options))

@@ -28,16 +28,14 @@ def heights(figure, place=0):
 def error_bars(figure, place=0):
     """Lower and upper ends."""
     found = [c for c in figure.axes[place].collections if isinstance(c, LineCollection)]
-    ends = [
-        np.ptp(segment, axis=0).max() for c in found for segment in c.get_segments() if len(segment)
-    ]
+    ends = [np.ptp(segment, axis=0).max() for c in found for segment in c.get_segments() if len(segment)]
     return np.array(ends)
 
 
 @pytest.fixture(scope="module")
 def ages():
     rng = np.random.default_rng()
-    return mercer.histogram(rng.normal(50, 20, 2000), columns="age", bins=10, bounds=(0, 100), epsilon=0.1)  # fmt: skip
+    return mercer.histogram(rng.normal(50, 20, 2000), columns="age", bins=10, bounds=(0, 100), epsilon=0.1)
 
 
 def people(many=1000):
@@ -45,16 +43,23 @@ def people(many=1000):
     return [
         {"age": float(a), "sex": s, "ill": bool(i), "stage": g, "day": f"2020-{m:02d}-15"}
         for a, s, i, g, m in zip(
-            rng.uniform(0, 100, many), rng.choice(["f", "m"], many), rng.random(many) < 0.3,
-            rng.choice(["I", "II", "III"], many), rng.integers(1, 13, many), strict=True,
+            rng.uniform(0, 100, many),
+            rng.choice(["f", "m"], many),
+            rng.random(many) < 0.3,
+            rng.choice(["I", "II", "III"], many),
+            rng.integers(1, 13, many),
+            strict=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 DOMAIN = {
-    "age": (0, 100), "sex": ["f", "m"], "ill": bool, "stage": {"ordered": ["I", "II", "III"]},
+    "age": (0, 100),
+    "sex": ["f", "m"],
+    "ill": bool,
+    "stage": {"ordered": ["I", "II", "III"]},
     "day": ("2020-01-01", "2020-12-31"),
-}  # fmt: skip
+}
 
 
 def test_bins_have_bars_error_bars_and_the_promise(ages, tmp_path):
@@ -101,12 +106,16 @@ def test_many_bins_are_put_together_without_bias():
 
 
 def test_levels_stand_or_lie():
-    few = mercer.histogram(["a"] * 30 + ["b"] * 70, columns="kind", categories=["a", "b"], other="c", epsilon=400, insist=True)  # fmt: skip
+    few = mercer.histogram(
+        ["a"] * 30 + ["b"] * 70, columns="kind", categories=["a", "b"], other="c", epsilon=400, insist=True
+    )
     figure = few.plot()
     assert heights(figure) == [30, 70, 0]
     assert {"a", "b", "c", "kind", "count"} <= set(texts(figure))
     names = [f"{WARD} {i:02d}" for i in range(40)]
-    many = mercer.histogram(names[:3] * 10 + names[20:21] * 5, columns="ward", categories=names, epsilon=400, insist=True)  # fmt: skip
+    many = mercer.histogram(
+        names[:3] * 10 + names[20:21] * 5, columns="ward", categories=names, epsilon=400, insist=True
+    )
     page = CountPage.of(many, None)
     assert page.size[1] > 8
     figure = many.plot()
@@ -115,9 +124,7 @@ def test_levels_stand_or_lie():
     assert labels[0] == "general surgery and traumato… the stairs 00"
     words = texts(figure)
     assert any("10 smaller ones are not shown" in word for word in words)
-    whole = mercer.histogram(
-        [1, 2, 2, 5], columns="visits", bins=range(7), epsilon=400, insist=True
-    )
+    whole = mercer.histogram([1, 2, 2, 5], columns="visits", bins=range(7), epsilon=400, insist=True)
     assert heights(whole.plot()) == [0, 1, 2, 0, 0, 1, 0]
 
 
@@ -146,7 +153,9 @@ def test_two_columns_are_a_map_with_numbers():
     turned = release.plot(columns=["sex", "age"])
     (mesh,) = [c for c in turned.axes[0].collections if isinstance(c, QuadMesh)]
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(4, 2), release.counts)
-    fine = mercer.table(rows, domain=DOMAIN, columns=["age", "day"], bins={"age": 40, "day": 12}, epsilon=1, sparse=True)  # fmt: skip
+    fine = mercer.table(
+        rows, domain=DOMAIN, columns=["age", "day"], bins={"age": 40, "day": 12}, epsilon=1, sparse=True
+    )
     figure = fine.plot()
     assert any("grey: cells at or below the public threshold" in word for word in texts(figure))
     (mesh,) = [c for c in figure.axes[0].collections if isinstance(c, QuadMesh)]
@@ -155,12 +164,10 @@ def test_two_columns_are_a_map_with_numbers():
 
 def test_more_columns_and_margins_are_a_page():
     rows = people()
-    release = mercer.table(
-        rows, domain=DOMAIN, bins={"age": 4, "day": 12}, epsilon=400, insist=True
-    )
+    release = mercer.table(rows, domain=DOMAIN, bins={"age": 4, "day": 12}, epsilon=400, insist=True)
     figure = release.plot()
     assert len(figure.axes) == 5
-    assert heights(figure, 2) == [sum(not row["ill"] for row in rows), sum(row["ill"] for row in rows)]  # fmt: skip
+    assert heights(figure, 2) == [sum(not row["ill"] for row in rows), sum(row["ill"] for row in rows)]
     words = texts(figure)
     assert {"age", "sex", "ill", "stage", "day", "false", "true", "III"} <= set(words)
     assert any(word.startswith("each column by itself; error bars: 95%") for word in words)
@@ -170,7 +177,7 @@ def test_more_columns_and_margins_are_a_page():
     assert heights(figure, 1) == pytest.approx(pairs.margin("sex").counts)
     two = pairs.plot(columns=["sex", "stage"])
     assert any(word.startswith("each count ±") for word in texts(two))
-    apart = mercer.table(rows, domain=DOMAIN, bins={"age": 4}, epsilon=1, columns=["age", "sex"], margins=1)  # fmt: skip
+    apart = mercer.table(rows, domain=DOMAIN, bins={"age": 4}, epsilon=1, columns=["age", "sex"], margins=1)
     assert len(apart.plot().axes) == 2
     with pytest.raises(ValueError, match="not together in any released margin"):
         apart.plot(columns=["age", "sex"])
@@ -203,7 +210,9 @@ def test_one_number_has_its_interval():
     assert tuple(line.get_xdata()) == (found.lower, found.upper)
     share = mercer.proportion(truths, epsilon=0.1)
     assert "share of all records" in texts(share.plot(band=False))
-    mean = mercer.random_statistic([float(i % 9) for i in range(500)], epsilon=1, gamma=0.2, weaker_promise=True)  # fmt: skip
+    mean = mercer.random_statistic(
+        [float(i % 9) for i in range(500)], epsilon=1, gamma=0.2, weaker_promise=True
+    )
     assert any("WEAKER PROMISE" in word for word in texts(mean.plot()))
 
 

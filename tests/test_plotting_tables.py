@@ -12,11 +12,17 @@ from mercer.releases.synthetic.sheets import Sheet
 
 PROMISE = {"epsilon": 5.0, "delta": 1e-6}
 LONG = "general surgery and traumatology, second floor"
-DOMAIN = mercer.Domain({
-    "age": (0, 100), "visits": range(21), "sex": ["f", "m"], "ill": bool,
-    "stage": {"ordered": ["mild", "bad", "grave"]}, "ward": {"categories": [LONG, "b"], "other": "?"},
-    "day": ("2020-01-01", "2020-12-31"),
-})  # fmt: skip
+DOMAIN = mercer.Domain(
+    {
+        "age": (0, 100),
+        "visits": range(21),
+        "sex": ["f", "m"],
+        "ill": bool,
+        "stage": {"ordered": ["mild", "bad", "grave"]},
+        "ward": {"categories": [LONG, "b"], "other": "?"},
+        "day": ("2020-01-01", "2020-12-31"),
+    }
+)
 TINY = mercer.Domain({"a": bool, "b": ["x", "y"]})
 
 
@@ -142,9 +148,7 @@ def test_conditions_know_levels_their_order_and_dates(release):
     assert np.array_equal(release.matching({"stage": ("mild", "bad")}), stage != "grave")
     assert np.array_equal(release.matching({"stage": (None, "bad")}), stage != "grave")
     assert np.array_equal(release.matching({"stage": ["grave", "bad"]}), stage != "mild")
-    assert np.array_equal(
-        release.matching({"ward": "?"}), np.asarray(release.view()["ward"]) == "?"
-    )
+    assert np.array_equal(release.matching({"ward": "?"}), np.asarray(release.view()["ward"]) == "?")
     assert np.array_equal(release.matching({"ill": np.bool_(True)}), release.view()["ill"])
     june = np.array([day.month < 7 for day in release.view()["day"]])
     for end in ("2020-06-30", datetime.date(2020, 6, 30), datetime.datetime(2020, 6, 30, 12)):

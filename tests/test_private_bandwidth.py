@@ -28,9 +28,7 @@ def test_choice_and_noise_keep_the_promise_together(share, epsilon, delta):
 @pytest.mark.parametrize("delta", [None, 1e-6])
 def test_densities_with_a_private_bandwidth(method, delta, rng):
     x = rng.normal(50, 10, 5000)
-    release = mercer.density(
-        x, bounds=(0, 100), epsilon=1, delta=delta, bandwidth=method, choice_share=0.3
-    )
+    release = mercer.density(x, bounds=(0, 100), epsilon=1, delta=delta, bandwidth=method, choice_share=0.3)
     assert release.choice == method
     assert 0.4 <= release.bandwidth[0] <= 50
     first, second = release.privacy.events
@@ -54,16 +52,20 @@ def test_one_charge_for_both(tmp_path, rng):
     ledger = mercer.Ledger(tmp_path / "l.db")
     ledger.register("d", epsilon=1, delta=1e-5)
     mercer.density(
-        rng.random(500), bounds=(0, 1), epsilon=0.6, delta=1e-6, bandwidth="private-cv",
-        ledger=ledger, dataset="d",
-    )  # fmt: skip
+        rng.random(500),
+        bounds=(0, 1),
+        epsilon=0.6,
+        delta=1e-6,
+        bandwidth="private-cv",
+        ledger=ledger,
+        dataset="d",
+    )
     (charge,) = ledger.history("d")
     assert (charge.epsilon, charge.delta, len(charge.events)) == (0.6, 1e-6, 2)
     with pytest.raises(mercer.BudgetExceeded):
         mercer.density(
-            rng.random(500), bounds=(0, 1), epsilon=0.6, bandwidth="private-cv",
-            ledger=ledger, dataset="d",
-        )  # fmt: skip
+            rng.random(500), bounds=(0, 1), epsilon=0.6, bandwidth="private-cv", ledger=ledger, dataset="d"
+        )
     assert len(ledger.history("d")) == 1
 
 

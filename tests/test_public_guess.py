@@ -20,9 +20,15 @@ def test_guess_is_the_mean_of_all_public_rows():
     domain = mercer.Domain({"x": (0.0, 1.0)})
     public = np.clip(crowded(rng, 500), 0, 1)[:, None]
     release = mercer.synthetic(
-        crowded(rng, 5000)[:, None], domain=domain, public=public, scale=0.1, epsilon=1, delta=1e-6,
-        weights="free", rng=2,
-    )  # fmt: skip
+        crowded(rng, 5000)[:, None],
+        domain=domain,
+        public=public,
+        scale=0.1,
+        epsilon=1,
+        delta=1e-6,
+        weights="free",
+        rng=2,
+    )
     embedding = release.embedding
     assert embedding.span.points < 100
     marks = release.codes if release.landmarks is None else release.landmarks
@@ -54,4 +60,4 @@ def test_a_guess_of_another_size_is_refused():
     with pytest.raises(ValueError, match="4 landmarks"):
         LandmarkEmbedding(
             np.ones(4), Normal(0.1, 0.5), np.eye(4), 1e-6, Shrink("nothing", 1.0, 0.0), np.ones(3)
-        )  # fmt: skip
+        )

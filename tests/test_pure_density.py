@@ -88,7 +88,7 @@ def test_spans_in_other_norms(boundary, m, rng):
     """Laplace and l2 noise on moments: bounds hold on all pairs of nodes and are not idle."""
     features = Moments(m, boundary).row_features(KERNEL)
     cells = features.shape[0] - 1
-    picked = np.unique(np.concatenate([np.linspace(0, cells, 240).astype(int), rng.integers(0, cells, 60)]))  # fmt: skip
+    picked = np.unique(np.concatenate([np.linspace(0, cells, 240).astype(int), rng.integers(0, cells, 60)]))
     nodes = [features.total(np.eye(1, cells + 1, g, dtype=np.int64)[0], 1) for g in picked]
     vectors = np.array([*nodes, np.zeros_like(nodes[0])])
     gaps = vectors[:, None] - vectors[None]
@@ -121,13 +121,17 @@ def test_persons_are_the_neighbours(rng):
     assert size_in_the_cone(of(base[mine].assign(x=0.0)).coordinates(), basis) > 0.8 * value
     # planted fault: rows counted as persons
     by_rows = summary(base[mine].x, basis, n=90).coordinates()
-    assert (
-        size_in_the_cone(by_rows, basis) > 2 * summary(base.x, basis).sensitivity("cosines").value
-    )
+    assert size_in_the_cone(by_rows, basis) > 2 * summary(base.x, basis).sensitivity("cosines").value
 
 
 def test_nothing_public_depends_on_the_data(rng):
-    for options in ({}, {"boundary": "open"}, {"bandwidth": 0.1}, {"mechanism": "laplace"}, {"mechanism": "l2"}):  # fmt: skip
+    for options in (
+        {},
+        {"boundary": "open"},
+        {"bandwidth": 0.1},
+        {"mechanism": "laplace"},
+        {"mechanism": "l2"},
+    ):
         one = mercer.density(rng.random(300), bounds=(0, 1), epsilon=1, **options)
         two = mercer.density(np.full(300, np.nan), bounds=(0, 1), epsilon=1, **options)
         assert one.basis == two.basis
@@ -163,12 +167,19 @@ def corner(z, x, y, m, *, real):
 
 def audited(m, rng, *, real, share=1.0, runs=1_000_000, y=1.0):
     """Lower bound on epsilon for one record moved from 0 to y, at epsilon = 1."""
-    noise = Orbitope(real).calibrate(Sensitivity(1.0, norm=Orbitope(real).norm), m + 1 if real else 2 * m + 1, epsilon=1.0)  # fmt: skip
+    noise = Orbitope(real).calibrate(
+        Sensitivity(1.0, norm=Orbitope(real).norm), m + 1 if real else 2 * m + 1, epsilon=1.0
+    )
     samples = [
-        corner(cone_draws(m, runs, rng, real=real) * noise.law.scale * share
-               + features(x, m, real=real), 0.0, y, m, real=real)
+        corner(
+            cone_draws(m, runs, rng, real=real) * noise.law.scale * share + features(x, m, real=real),
+            0.0,
+            y,
+            m,
+            real=real,
+        )
         for x in (0.0, y)
-    ]  # fmt: skip
+    ]
     return epsilon_lower_bound(*samples, delta=0.0, confidence=1 - ALPHA)
 
 
@@ -256,7 +267,9 @@ def test_boundaries(boundary, rng):
     assert near > 0.75
 
 
-@pytest.mark.parametrize("options", [{}, {"mechanism": "l2"}, {"mechanism": "laplace"}, {"boundary": "periodic"}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "options", [{}, {"mechanism": "l2"}, {"mechanism": "laplace"}, {"boundary": "periodic"}], ids=str
+)
 def test_share_of_missing_rows_is_recovered(options, rng):
     """M18: c_0 is released beside the others; within eight standard deviations of its noise."""
     data = np.concatenate([rng.beta(2, 4, 14_000), np.full(6000, np.nan)])
@@ -371,10 +384,10 @@ def test_accuracy_is_the_real_error_due_to_noise(options, rng):
     data = rng.random(400)
     options = options | {"bounds": (0, 1), "bandwidth": 0.1}
     one = mercer.density(data, epsilon=1, **options)
-    exact = one.basis.unmix(summary(data, one.basis).coordinates()) if one.basis.name == "moments" else None  # fmt: skip
+    exact = one.basis.unmix(summary(data, one.basis).coordinates()) if one.basis.name == "moments" else None
     u = (np.arange(200) + 0.5) / 200
     still = one.basis.evaluate(u[:, None], exact * one.filter)
-    errors = [np.mean((mercer.density(data, epsilon=1, **options).raw(u) - still) ** 2) for _ in range(40)]  # fmt: skip
+    errors = [np.mean((mercer.density(data, epsilon=1, **options).raw(u) - still) ** 2) for _ in range(40)]
     assert 0.3 < np.mean(errors) / one.accuracy.integrated < 2.5
 
 
@@ -471,13 +484,11 @@ anything = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
-)  # fmt: skip
+)
 
 
 @given(data=st.data(), value=anything)
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_damage_is_a_clear_error(fields, data, value, tmp_path):
     """A field of an orbitope file replaced by anything: an error at once, or a release that works."""
 

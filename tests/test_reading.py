@@ -20,9 +20,7 @@ SURE = {"epsilon": 1e6, "insist": True}  # noise is none but with probability e^
 
 
 def column(data, reading, bounds=(0, 100), name="x"):
-    rows = open_rows(
-        data, columns=name, unit=None, dimension=1, bounds=bounds, reading=Reading.of(**reading)
-    )
+    rows = open_rows(data, columns=name, unit=None, dimension=1, bounds=bounds, reading=Reading.of(**reading))
     return np.concatenate([*rows.chunks(), np.zeros((0, 1))])[:, 0].tolist()
 
 
@@ -33,21 +31,30 @@ def same(found, expected):
 @pytest.mark.parametrize(
     ("example", "texts", "values"),
     [
-        ("$1,234.50", ["$1,234.50", "$ 12", "1,234", "-$3", "1,23", "1$2", "$"],
-         [1234.5, 12, 1234, -3, np.nan, np.nan, np.nan]),
+        (
+            "$1,234.50",
+            ["$1,234.50", "$ 12", "1,234", "-$3", "1,23", "1$2", "$"],
+            [1234.5, 12, 1234, -3, np.nan, np.nan, np.nan],
+        ),
         ("12 %", ["12 %", "7%", "0.5", "x%"], [12, 7, 0.5, np.nan]),
         ("1.234,5", ["1.234,5", "0,25", "1.5", "2.000"], [1234.5, 0.25, np.nan, 2000]),
         ("3,5", ["3,5", "-,5", "3.5"], [3.5, -0.5, np.nan]),
         ("1 234.5", ["1 234.5", "12", "1234"], [1234.5, 12, 1234]),
         ("€ 1.234.567", ["€ 1.234.567", "1.000 €"], [1234567, 1000]),
     ],
-)  # fmt: skip
+)
 def test_numbers_in_text_as_an_example_shows_them(tmp_path, example, texts, values):
     (tmp_path / "a.csv").write_text("x\n" + "".join(f'"{text}"\n' for text in texts))
     reading = {"formats": {"x": example}}
     frame = pd.DataFrame({"x": texts})
-    for data in (tmp_path / "a.csv", pa.table({"x": texts}), frame, pl.DataFrame(frame),
-                 frame.astype(object), [{"x": text} for text in texts]):  # fmt: skip
+    for data in (
+        tmp_path / "a.csv",
+        pa.table({"x": texts}),
+        frame,
+        pl.DataFrame(frame),
+        frame.astype(object),
+        [{"x": text} for text in texts],
+    ):
         assert same(column(data, reading), values), type(data)
 
 
@@ -56,10 +63,13 @@ def test_dates_in_text_as_an_example_shows_them():
     nan = np.nan
     domain = {"day": ("2023-01-01", "2024-12-31")}
     counts = mercer.histogram(
-        [{"day": day} for day in days], columns="day",
+        [{"day": day} for day in days],
+        columns="day",
         bins=["2023-12-31", "2024-01-01", "2024-02-01", "2024-02-02", "2024-06-05", "2024-06-06"],
-        outside="drop", formats={"day": "31/12/2023"}, **SURE,
-    )  # fmt: skip
+        outside="drop",
+        formats={"day": "31/12/2023"},
+        **SURE,
+    )
     assert counts.raw.tolist() == [1, 0, 1, 0, 1]
     bounds = ("2023-01-01", "2024-12-31")
     for written in ("31/12/2023", "dd/mm/yyyy", "%d/%m/%Y"):
@@ -95,9 +105,7 @@ def test_values_that_stand_for_a_missing_cell(tmp_path):
     assert same(column(np.array([1.0, 999.0]), {"na_values": 999}), [1, np.nan])
     assert same(column(pa.table({"x": [1, 999]}), {"na_values": 999}), [1, np.nan])
     words = ["north", "n/a", " N/A", "south"]
-    release = mercer.histogram(
-        words, categories=["north", "south"], other="else", na_values=["n/a"], **SURE
-    )
+    release = mercer.histogram(words, categories=["north", "south"], other="else", na_values=["n/a"], **SURE)
     assert release.raw.tolist() == [1, 1, 1]  # text compares as it stands: " N/A" is another one
     with pytest.raises(ValueError, match="na_values: there is no column 'z' among those"):
         column([{"x": 1}], {"na_values": {"z": [1]}})
@@ -107,8 +115,11 @@ def test_values_beyond_the_bounds_are_clipped_or_dropped():
     cells = [-5, 0, 50, 100, 100.4, 101, None]
     nan = np.nan
     drop = {"outside": "drop"}
-    for data in ([{"x": c} for c in cells], np.array([nan if c is None else c for c in cells]),
-                 pa.table({"x": pa.array(cells, pa.float64())})):  # fmt: skip
+    for data in (
+        [{"x": c} for c in cells],
+        np.array([nan if c is None else c for c in cells]),
+        pa.table({"x": pa.array(cells, pa.float64())}),
+    ):
         assert same(column(data, drop), [nan, 0, 50, 100, nan, nan, nan]), type(data)
     days = [datetime.date(2019, 12, 31), datetime.date(2020, 1, 1)]
     bounds = ("2020-01-01", "2020-12-31")
@@ -136,14 +147,10 @@ def test_yes_and_no_are_read_alike_by_every_kind():
     seen["words"] = mercer.count(rows, where={"ok": ["yes", "no"]}, **SURE).count - 5
     table = mercer.table(rows, domain={"ok": bool}, **SURE)
     seen["table"] = int(table.raw[1])
-    seen["categories"] = int(
-        mercer.histogram(YES_NO, categories=["no", "yes"], columns="ok", **SURE).raw[1]
-    )
+    seen["categories"] = int(mercer.histogram(YES_NO, categories=["no", "yes"], columns="ok", **SURE).raw[1])
     assert seen == {"count": 5, "truths": 5, "words": 4, "table": 5, "categories": 5}
     for classes in ((False, True), (0, 1), ("no", "yes"), ("No", "Yes")):
-        found = open_rows(
-            rows, columns=["x"], unit=None, dimension=1, answer=_answer(classes)
-        )  # fmt: skip
+        found = open_rows(rows, columns=["x"], unit=None, dimension=1, answer=_answer(classes))
         assert same(np.concatenate(list(found.chunks()))[:, 1], TRUE), classes
 
 
@@ -158,9 +165,7 @@ def test_levels_that_differ_by_case_or_blanks_alone_are_refused():
     rows = [{"x": 1.0, "sex": "F"}] * 20
     for levels in (["f", "F"], ["a b", "a  B"], ["Zürich", "ZÜRICH"]):
         for call in (
-            lambda levels=levels: mercer.histogram(
-                rows, columns="sex", categories=levels, epsilon=1
-            ),
+            lambda levels=levels: mercer.histogram(rows, columns="sex", categories=levels, epsilon=1),
             lambda levels=levels: mercer.table(rows, domain={"sex": levels}, epsilon=1),
             lambda levels=levels: mercer.synthetic(rows, domain={"sex": levels}, epsilon=1),
             lambda levels=levels: mercer.classifier(
@@ -201,16 +206,15 @@ def test_a_type_of_text_is_no_number_in_any_kind(tmp_path):
 
 
 def test_bounds_by_name_and_of_dates():
-    rows = pd.DataFrame({"who": range(300), "age": np.arange(300) % 90,
-                         "day": pd.date_range("2020-01-01", periods=300)})  # fmt: skip
+    rows = pd.DataFrame(
+        {"who": range(300), "age": np.arange(300) % 90, "day": pd.date_range("2020-01-01", periods=300)}
+    )
     named = mercer.density(rows, bounds={"age": (0, 100)}, epsilon=1, rng=0)
     assert named.domain.names == ("age",)
     assert named(30.0) == mercer.density(rows, columns="age", bounds=(0, 100), epsilon=1, rng=0)(30)
     two = mercer.density(rows, bounds={"age": (0, 100), "who": (0, 300)}, epsilon=5, rng=0)
     assert two.domain.names == ("age", "who")
-    days = mercer.density(
-        rows, columns="day", bounds=("2020-01-01", "2020-12-31"), epsilon=5, rng=0
-    )
+    days = mercer.density(rows, columns="day", bounds=("2020-01-01", "2020-12-31"), epsilon=5, rng=0)
     assert days.domain.describe() == "day in [2020-01-01, 2020-12-31]"
     assert days("2020-03-01") == days(datetime.date(2020, 3, 1)) == days(18322.0) > 0
     assert 0.05 < days.integral("2020-02-01", "2020-03-01") < 0.2
@@ -264,9 +268,7 @@ def test_promises_that_protect_nobody_are_refused(tmp_path):
         lambda **given: mercer.density(x, bounds=(0, 1), **given),
         lambda **given: mercer.histogram(x, bins=4, bounds=(0, 1), **given),
         lambda **given: mercer.synthetic(x[:, None], domain={"x": (0, 1)}, size=10, **given),
-        lambda **given: mercer.classifier(
-            x, x > 0.5, classes=(False, True), bounds=(0, 1), size=4, **given
-        ),
+        lambda **given: mercer.classifier(x, x > 0.5, classes=(False, True), bounds=(0, 1), size=4, **given),
         lambda **given: mercer.count(x > 0.5, **given),
     ]
     for call in calls:
@@ -282,9 +284,7 @@ def test_promises_that_protect_nobody_are_refused(tmp_path):
     assert len(ledger.history("d")) == 2
 
 
-@pytest.mark.filterwarnings(
-    "default:n times epsilon", "ignore::mercer.common.checks.FindingWarning"
-)
+@pytest.mark.filterwarnings("default:n times epsilon", "ignore::mercer.common.checks.FindingWarning")
 def test_few_records_are_warned_of_before_the_charge():
     with pytest.warns(mercer.PrivacyWarning, match="n times epsilon is 5") as seen:
         mercer.density(np.linspace(0, 1, 50), bounds=(0, 1), epsilon=0.1)
@@ -318,15 +318,34 @@ def test_dry_runs_read_no_cell_and_spend_nothing(tmp_path):
         (mercer.table, {"domain": domain}, "table of age, sex"),
         (mercer.table, {"domain": domain, "margins": 1}, "2 margins of the table of age, sex"),
         (mercer.synthetic, {"domain": domain}, "synthetic table of age, sex"),
-        (mercer.live, {"columns": "age", "bounds": (0, 100), "delta": 1e-6, "kernel": "matern32"},
-         "density of age"),
-        (mercer.live, {"columns": "age", "bounds": (0, 100), "delta": 1e-6, "kernel": "matern32",
-                       "route": "cholesky", "store": tmp_path / "live.db"}, "live density of age"),
-        (mercer.classifier, {"y": "y", "classes": (0, 1), "columns": "age", "bounds": (0, 100)},
-         "classifier of y"),
-        (mercer.regression, {"y": "y", "y_bounds": (0, 1), "columns": "age", "bounds": (0, 100)},
-         "regression of y"),
-    ]  # fmt: skip
+        (
+            mercer.live,
+            {"columns": "age", "bounds": (0, 100), "delta": 1e-6, "kernel": "matern32"},
+            "density of age",
+        ),
+        (
+            mercer.live,
+            {
+                "columns": "age",
+                "bounds": (0, 100),
+                "delta": 1e-6,
+                "kernel": "matern32",
+                "route": "cholesky",
+                "store": tmp_path / "live.db",
+            },
+            "live density of age",
+        ),
+        (
+            mercer.classifier,
+            {"y": "y", "classes": (0, 1), "columns": "age", "bounds": (0, 100)},
+            "classifier of y",
+        ),
+        (
+            mercer.regression,
+            {"y": "y", "y_bounds": (0, 1), "columns": "age", "bounds": (0, 100)},
+            "regression of y",
+        ),
+    ]
     for call, given, what in made:
         for data in sources:
             found = call(data, epsilon=1, **given, **book)
@@ -347,13 +366,9 @@ def test_the_outcome_of_a_dry_run_does_not_follow_the_records():
     for call in (
         lambda x: mercer.density(x, bounds=(0, 1), epsilon=1, dry_run=True),
         lambda x: mercer.histogram(x, bins=5, bounds=(0, 1), epsilon=1, dry_run=True),
-        lambda x: mercer.classifier(
-            x, [0, 1] * 50, classes=(0, 1), bounds=(0, 1), epsilon=1, dry_run=True
-        ),
+        lambda x: mercer.classifier(x, [0, 1] * 50, classes=(0, 1), bounds=(0, 1), epsilon=1, dry_run=True),
     ):
-        found = {
-            str(call(x)) for x in (np.zeros(100), np.linspace(0, 1, 100), np.full(100, np.nan))
-        }
+        found = {str(call(x)) for x in (np.zeros(100), np.linspace(0, 1, 100), np.full(100, np.nan))}
         assert len(found) == 1
     cells = [{"age": Untouched()}] * 99 + [{"age": 3}]
     with pytest.raises(AssertionError):  # the guard works: a real reader does look
@@ -366,7 +381,7 @@ def test_persons_are_counted_in_dry_runs():
     found = mercer.density(rows, columns="x", bounds=(0, 1), unit="who", epsilon=5, dry_run=True)
     assert (found.n, found.unit) == (3, "who")
     counts = pd.DataFrame({"x": [0, 1], "many": [30, 70]})
-    found = mercer.histogram(counts, columns="x", bins=range(2), counts="many", epsilon=1, dry_run=True)  # fmt: skip
+    found = mercer.histogram(counts, columns="x", bins=range(2), counts="many", epsilon=1, dry_run=True)
     assert found.n == 100
 
 
@@ -376,8 +391,21 @@ def test_a_density_of_dates_is_kept_drawn_and_asked_in_dates(tmp_path, capsys):
     days = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=366).repeat(5)})
     days.to_csv(tmp_path / "d.csv", index=False)
     out = str(tmp_path / "d.json")
-    main(["density", str(tmp_path / "d.csv"), "--column", "day", "--bounds", "2020-01-01",
-          "2020-12-31", "--epsilon", "5", "-o", out])  # fmt: skip
+    main(
+        [
+            "density",
+            str(tmp_path / "d.csv"),
+            "--column",
+            "day",
+            "--bounds",
+            "2020-01-01",
+            "2020-12-31",
+            "--epsilon",
+            "5",
+            "-o",
+            out,
+        ]
+    )
     release = mercer.load(out)
     assert release.domain.describe() == "day in [2020-01-01, 2020-12-31]"
     assert release("2020-06-01") == pytest.approx(1 / 365, rel=0.2)

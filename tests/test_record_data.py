@@ -52,7 +52,7 @@ def one(cells, written, kind=None, formats=None):
     """Codes of one column of cells."""
     column = pa.array(cells, kind) if kind is not None else np.array([*cells, None], object)[:-1]
     table = pa.table({"x": column}) if kind is not None else column
-    return codes(table, mercer.Domain({"x": written}), reading=Reading.of(formats=formats))[:, 0].tolist()  # fmt: skip
+    return codes(table, mercer.Domain({"x": written}), reading=Reading.of(formats=formats))[:, 0].tolist()
 
 
 def same(found, expected):
@@ -85,7 +85,10 @@ def test_every_source_gives_the_same_codes(expected, tmp_path):
         pq.write_table(plain.slice(i * 120, 120), tmp_path / "folder" / place)
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=37)
     pq.write_table(plain, tmp_path / "b.pq")
-    texts = {name: pa.array([None if v is None else f" {v}\t" for v in plain[name].to_pylist()]) for name in DOMAIN.names}  # fmt: skip
+    texts = {
+        name: pa.array([None if v is None else f" {v}\t" for v in plain[name].to_pylist()])
+        for name in DOMAIN.names
+    }
     sources = {
         "arrow, by dictionary": table,
         "arrow": plain,
@@ -115,9 +118,9 @@ def test_every_source_gives_the_same_codes(expected, tmp_path):
         "csv.gz": write_csv(tmp_path / "a.csv.gz", rows, gzip.open),
         "tsv": write_csv(tmp_path / "a.tsv", rows, delimiter="\t"),
         "csv in quotes": write_csv(tmp_path / "q.csv", rows, quoting=csv.QUOTE_ALL),
-    }  # fmt: skip
+    }
     # a type of text is declared: numbers are read in it where the caller says how they are written
-    texts = Reading.of(formats={c.name: "1.5" for c in DOMAIN.columns if c.kind in ("numeric", "integer")})  # fmt: skip
+    texts = Reading.of(formats={c.name: "1.5" for c in DOMAIN.columns if c.kind in ("numeric", "integer")})
     for name, data in sources.items():
         declared = name in ("all text", "large text", "views of text", "bytes")
         assert same(codes(data, reading=texts if declared else PLAIN), expected), name
@@ -146,10 +149,17 @@ def test_arrays_have_a_column_for_each_of_the_domain(rng):
     assert np.argwhere(np.isnan(codes(hidden, domain))).tolist() == [[3, 1]]
     single = mercer.Domain({"x": (0, 1)})
     line = made[:, 0]
-    for data in (line, line.tolist(), pd.Series(line), pl.Series(line), pa.array(line), pd.Series(line, name="x")):  # fmt: skip
+    for data in (
+        line,
+        line.tolist(),
+        pd.Series(line),
+        pl.Series(line),
+        pa.array(line),
+        pd.Series(line, name="x"),
+    ):
         assert same(codes(data, single)[:, 0], line), type(data)
     days = np.array(["2020-01-05", "NaT"], "datetime64[ns]")
-    assert same(codes(days, mercer.Domain({"x": ("2020-01-01", "2020-12-31")}))[:, 0], [18266, np.nan])  # fmt: skip
+    assert same(codes(days, mercer.Domain({"x": ("2020-01-01", "2020-12-31")}))[:, 0], [18266, np.nan])
 
 
 @given(st.lists(columns, min_size=1, max_size=4), st.integers(0, 2**32 - 1))
@@ -164,12 +174,67 @@ def test_a_table_of_the_domain_comes_back(given_columns, seed):
 
 
 def test_numbers_are_clipped_and_what_is_none_is_missing():
-    cells = [-5, 3.5, 250, None, float("inf"), float("-inf"), float("nan"), True, Decimal("7.5"),
-             " 12 ", "1e1", "+.5", "twelve", "", "inf", "1,5", b"9", 10**400, [1], {}, object(),
-             np.float32(2), date(2020, 1, 1), pd.NA, pd.NaT, Decimal("sNaN"), "\ud800", "١"]  # fmt: skip
+    cells = [
+        -5,
+        3.5,
+        250,
+        None,
+        float("inf"),
+        float("-inf"),
+        float("nan"),
+        True,
+        Decimal("7.5"),
+        " 12 ",
+        "1e1",
+        "+.5",
+        "twelve",
+        "",
+        "inf",
+        "1,5",
+        b"9",
+        10**400,
+        [1],
+        {},
+        object(),
+        np.float32(2),
+        date(2020, 1, 1),
+        pd.NA,
+        pd.NaT,
+        Decimal("sNaN"),
+        "\ud800",
+        "١",
+    ]
     nan = np.nan
-    expected = [0, 3.5, 100, nan, nan, nan, nan, 1, 7.5, 12, 10, 0.5, nan, nan, nan, nan, 9, nan,
-                nan, nan, nan, 2, nan, nan, nan, nan, nan, nan]  # fmt: skip
+    expected = [
+        0,
+        3.5,
+        100,
+        nan,
+        nan,
+        nan,
+        nan,
+        1,
+        7.5,
+        12,
+        10,
+        0.5,
+        nan,
+        nan,
+        nan,
+        nan,
+        9,
+        nan,
+        nan,
+        nan,
+        nan,
+        2,
+        nan,
+        nan,
+        nan,
+        nan,
+        nan,
+        nan,
+    ]
     assert same(one(cells, (0, 100)), expected)
     assert same(one([0.5, 1.5, 2.4999, -0.5, 99], range(0, 4)), [0, 2, 2, 0, 3])
     assert same(one([0.5, 1.5, None], range(0, 4), pa.float32()), [0, 2, nan])
@@ -182,8 +247,20 @@ def test_numbers_are_clipped_and_what_is_none_is_missing():
 def test_categories_match_after_trimming_whatever_their_case():
     wards = {"categories": ["north", "south"], "other": "other"}
     nan = np.nan
-    cells = ["north", " south ", "North", "other", "", "  ", None, 7, True, float("nan"), [1],
-             date(2020, 1, 1)]  # fmt: skip
+    cells = [
+        "north",
+        " south ",
+        "North",
+        "other",
+        "",
+        "  ",
+        None,
+        7,
+        True,
+        float("nan"),
+        [1],
+        date(2020, 1, 1),
+    ]
     assert same(one(cells, wards), [0, 1, 0, 2, nan, nan, nan, 2, 2, nan, nan, nan])
     assert same(one(cells[:7], wards, pa.string()), [0, 1, 0, 2, nan, nan, nan])
     bare = {"categories": ["north", "south"]}
@@ -217,22 +294,46 @@ def test_booleans_have_many_spellings():
     assert same(one([0.0, 1.0, 0.5, np.nan, np.inf], bool, pa.float64()), [0, 1, *[nan] * 3])
     assert same(one([True, False, np.True_, 1, "maybe", None], bool), [1, 0, 1, 1, nan, nan])
     assert same(one([True, False, None], {"categories": [True, False]}, pa.bool_()), [0, 1, nan])
-    assert same(one([True, False, None], {"categories": ["true", "false"]}, pa.bool_()), [0, 1, nan])  # fmt: skip
+    assert same(one([True, False, None], {"categories": ["true", "false"]}, pa.bool_()), [0, 1, nan])
     assert same(one([True, False], {"categories": [0, 1, 2]}, pa.bool_()), [1, 0])
 
 
 def test_dates_are_cut_to_their_day():
     days = (date(2020, 1, 1), date(2024, 12, 31))
     nan = np.nan
-    cells = [date(2020, 1, 2), datetime(2020, 1, 2, 23, 59), pd.Timestamp("2020-01-02 23:00"),
-             np.datetime64("2020-01-02T23"), "2020-01-02", " 2020-01-02T23:59:59.5Z ",
-             "2020-01-02 10:00:00+02:00", "2020-02-30", "2020-13-01", "2020-1-2", "20200102",
-             "2020-01-02x", date(1900, 1, 1), "2999-01-01", 18263, True, None, pd.NaT,
-             np.datetime64("NaT"), ""]  # fmt: skip
+    cells = [
+        date(2020, 1, 2),
+        datetime(2020, 1, 2, 23, 59),
+        pd.Timestamp("2020-01-02 23:00"),
+        np.datetime64("2020-01-02T23"),
+        "2020-01-02",
+        " 2020-01-02T23:59:59.5Z ",
+        "2020-01-02 10:00:00+02:00",
+        "2020-02-30",
+        "2020-13-01",
+        "2020-1-2",
+        "20200102",
+        "2020-01-02x",
+        date(1900, 1, 1),
+        "2999-01-01",
+        18263,
+        True,
+        None,
+        pd.NaT,
+        np.datetime64("NaT"),
+        "",
+    ]
     expected = [18263] * 7 + [nan] * 5 + [18262, 20088] + [nan] * 6
     assert same(one(cells, days), expected)
     stamp = datetime(2020, 1, 2, 23, 59)
-    for kind in (pa.timestamp("s"), pa.timestamp("ms"), pa.timestamp("us"), pa.timestamp("ns"), pa.date32(), pa.date64()):  # fmt: skip
+    for kind in (
+        pa.timestamp("s"),
+        pa.timestamp("ms"),
+        pa.timestamp("us"),
+        pa.timestamp("ns"),
+        pa.date32(),
+        pa.date64(),
+    ):
         assert same(one([stamp, None], days, kind), [18263, nan]), kind
     far = timezone(timedelta(hours=-5))
     local = [datetime(2020, 1, 2, 23, 59, tzinfo=far)]
@@ -337,7 +438,7 @@ def test_no_cell_decides_whether_there_is_an_error():
     odd = [SECRET, NUMBER, None, [SECRET], {SECRET: 1}, b"\xff", object(), 10**999, pd.NA, ...]
     rows = [dict.fromkeys(DOMAIN.names, cell) for cell in odd]
     good = DOMAIN.rows(DOMAIN.from_unit(np.full((1, DOMAIN.dimension), 0.5)))
-    for data in (rows + good, pd.DataFrame(rows + good, dtype=object), [*odd, *good, (), SECRET, None]):  # fmt: skip
+    for data in (rows + good, pd.DataFrame(rows + good, dtype=object), [*odd, *good, (), SECRET, None]):
         found = codes(data)
         assert len(found) == len(data)
         assert not np.isnan(found).all()
@@ -368,16 +469,29 @@ def test_persons_come_in_the_same_chunks(tmp_path, monkeypatch):
     rows = [{"x": i / 200, "s": "fm"[i % 2], "who": who[i]} for i in range(200)]
     frame = pd.DataFrame(rows)
     table = pa.Table.from_pandas(frame)
-    uneven = pa.table({
-        "x": pa.chunked_array([table["x"].combine_chunks()[:9], table["x"].combine_chunks()[9:]]),
-        "s": table["s"], "who": table["who"],
-    })  # fmt: skip
+    uneven = pa.table(
+        {
+            "x": pa.chunked_array([table["x"].combine_chunks()[:9], table["x"].combine_chunks()[9:]]),
+            "s": table["s"],
+            "who": table["who"],
+        }
+    )
     pq.write_table(table, tmp_path / "a.parquet", row_group_size=50)
     write_csv(tmp_path / "a.csv", rows)
     coded = table.set_column(2, "who", table["who"].dictionary_encode())
     numbered = [{**row, "who": i // 3 if i % 7 else None} for i, row in enumerate(rows)]
-    for data in (frame, pl.from_pandas(frame), table, uneven, coded, rows, numbered,
-                 tmp_path / "a.parquet", tmp_path / "a.csv", pd.DataFrame(numbered)):  # fmt: skip
+    for data in (
+        frame,
+        pl.from_pandas(frame),
+        table,
+        uneven,
+        coded,
+        rows,
+        numbered,
+        tmp_path / "a.parquet",
+        tmp_path / "a.csv",
+        pd.DataFrame(numbered),
+    ):
         records = open_records(data, domain=domain, unit="who")
         chunks = [len(chunk) for chunk in records.chunks()]
         assert [len(part) for part in records.persons()] == chunks
@@ -417,9 +531,9 @@ def test_reading_is_streamed(tmp_path, rng):
 
 def test_a_large_table_is_cut_into_chunks():
     domain = mercer.Domain({"a": (0, 1), "b": (0, 1)})
-    sizes = [len(c) for c in open_records(np.zeros((1_200_000, 2)), domain=domain, unit=None).chunks()]  # fmt: skip
+    sizes = [len(c) for c in open_records(np.zeros((1_200_000, 2)), domain=domain, unit=None).chunks()]
     assert sizes == [1 << 19, 1 << 19, 1_200_000 - (1 << 20)]
-    records = open_records(pa.table({"a": np.zeros(10), "b": np.zeros(10)}), domain=domain, unit=None)  # fmt: skip
+    records = open_records(pa.table({"a": np.zeros(10), "b": np.zeros(10)}), domain=domain, unit=None)
     assert open_records(records, domain=domain, unit=None) is records
 
 
@@ -427,7 +541,14 @@ def test_nothing_is_read_of_an_empty_table(tmp_path):
     empty = DOMAIN.table(np.empty((0, DOMAIN.dimension)))
     pq.write_table(empty, tmp_path / "a.parquet")
     (tmp_path / "a.csv").write_text(",".join(DOMAIN.names) + "\n")
-    for data in (empty, empty.to_pandas(), [], tmp_path / "a.parquet", tmp_path / "a.csv", np.empty((0, 8), object)):  # fmt: skip
+    for data in (
+        empty,
+        empty.to_pandas(),
+        [],
+        tmp_path / "a.parquet",
+        tmp_path / "a.csv",
+        np.empty((0, 8), object),
+    ):
         assert codes(data).shape == (0, DOMAIN.dimension)
 
 
@@ -456,15 +577,11 @@ def test_any_bytes_are_a_code_or_missing_wherever_they_stand(cells):
         domain = TableDomain([column])
         number = {column.name: "1.5"} if column.kind in ("numeric", "integer") else None
         written = Reading.of(formats=number)
-        found = codes(
-            pa.table({column.name: pa.array(cells, pa.binary())}), domain, reading=written
-        )
+        found = codes(pa.table({column.name: pa.array(cells, pa.binary())}), domain, reading=written)
         assert same(column.snap(found), found)
         coded = pa.array(cells, pa.binary()).dictionary_encode()
         assert same(codes(pa.table({column.name: coded}), domain, reading=written), found)
-        mixed = codes(
-            [{column.name: cell} for cell in [*cells, 7]], domain, reading=written
-        )  # cell by cell
+        mixed = codes([{column.name: cell} for cell in [*cells, 7]], domain, reading=written)  # cell by cell
         assert same(mixed[:-1], found)
 
 

@@ -62,9 +62,16 @@ def mixed():
         ).astype(float)
 
     return Space(
-        embed=embed, draw=draw, snap=snap, free=(1, 2), lower=(0.0, -1.0), upper=(20.0, 1.0),
-        slope=(0.4, 3.0), place=(4, 0), step=(1.0, 0.0),
-    )  # fmt: skip
+        embed=embed,
+        draw=draw,
+        snap=snap,
+        free=(1, 2),
+        lower=(0.0, -1.0),
+        upper=(20.0, 1.0),
+        slope=(0.4, 3.0),
+        place=(4, 0),
+        step=(1.0, 0.0),
+    )
 
 
 def features(points, frequencies):
@@ -84,9 +91,7 @@ def cloud(dimension, pairs, *, noise=0.0, count=400):
     """The mean feature of three clusters, with or without noise."""
     frequencies, rng = waves(dimension, pairs), np.random.default_rng(5)
     centres = rng.uniform(2, 6, (3, dimension))
-    rows = centres[rng.choice(3, count, p=[0.5, 0.3, 0.2])] + 0.4 * rng.standard_normal(
-        (count, dimension)
-    )
+    rows = centres[rng.choice(3, count, p=[0.5, 0.3, 0.2])] + 0.4 * rng.standard_normal((count, dimension))
     target = features(rows, frequencies).mean(axis=0)
     return target + noise * rng.standard_normal(len(target)), frequencies
 
@@ -100,9 +105,7 @@ def differences(function, at, step=1e-6):
         ahead, behind = at.ravel().copy(), at.ravel().copy()
         ahead[i] += step
         behind[i] -= step
-        out[i] = (function(ahead.reshape(at.shape)) - function(behind.reshape(at.shape))) / (
-            2 * step
-        )
+        out[i] = (function(ahead.reshape(at.shape)) - function(behind.reshape(at.shape))) / (2 * step)
     return out.reshape(at.shape)
 
 
@@ -114,9 +117,7 @@ def test_features_have_norm_one_and_are_what_they_say():
     np.testing.assert_allclose(np.sum(rows**2, axis=1), 1, atol=1e-13)
     np.testing.assert_allclose(NumpyWaves(frequencies).gram(points), rows @ rows.T, atol=1e-13)
     vector = np.random.default_rng(1).standard_normal(300)
-    np.testing.assert_allclose(
-        NumpyWaves(frequencies).scores(points, vector), rows @ vector, atol=1e-12
-    )
+    np.testing.assert_allclose(NumpyWaves(frequencies).scores(points, vector), rows @ vector, atol=1e-12)
     single = NumpyWaves(frequencies, single=True).scores(points, vector)
     np.testing.assert_allclose(single, rows @ vector, atol=1e-4)
 
@@ -454,11 +455,18 @@ def test_a_target_of_which_nothing_is_left_gives_equal_weights():
             "must not repeat",
         ),
         (
-            {"free": (0,), "lower": (0.0,), "upper": (1.0,), "slope": (1.0,), "place": (0,), "step": (1.0, 1.0)},
+            {
+                "free": (0,),
+                "lower": (0.0,),
+                "upper": (1.0,),
+                "slope": (1.0,),
+                "place": (0,),
+                "step": (1.0, 1.0),
+            },
             "step must be empty",
         ),
     ],
-)  # fmt: skip
+)
 def test_bad_spaces(fields, words):
     with pytest.raises(ValueError, match=words):
         Space(embed=np.asarray, draw=lambda n: np.zeros((n, 1)), snap=np.asarray, **fields)
@@ -486,11 +494,7 @@ def test_pytorch_agrees_with_numpy():
             (engine.scores(points, target), numpy.scores(points, target)),
             (engine.residual(points, weights, target), numpy.residual(points, weights, target)),
             *zip(engine.slopes(points, target), numpy.slopes(points, target), strict=True),
-            *zip(
-                engine.value(points, weights, target),
-                numpy.value(points, weights, target),
-                strict=True,
-            ),
+            *zip(engine.value(points, weights, target), numpy.value(points, weights, target), strict=True),
         ]
         for got, expected in pairs:
             np.testing.assert_allclose(got, expected, atol=20 * digits, rtol=20 * digits)
@@ -498,9 +502,7 @@ def test_pytorch_agrees_with_numpy():
 
 @pytest.mark.parametrize("device", ["torch", "cuda"])
 def test_pytorch_finds_the_planted_set(device):
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: pip install 'mercer[torch]'"
-    )
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'mercer[torch]'")
     if device == "cuda" and not torch.cuda.is_available():
         target, frequencies = cloud(2, 20)
         with pytest.raises(ValueError, match="device='cuda' needs a GPU"):

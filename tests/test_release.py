@@ -14,11 +14,7 @@ from mercer.spaces.kernels import KERNELS
 from tests.conftest import ALPHA
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
-LOUD = {
-    "epsilon": 50.0,
-    "delta": 0.5,
-    "insist": True,
-}  # next to no noise: compares with the estimate itself
+LOUD = {"epsilon": 50.0, "delta": 0.5, "insist": True}  # next to no noise: compares with the estimate itself
 
 
 @pytest.fixture
@@ -180,9 +176,7 @@ def test_two_and_three_columns(rng):
         inner = 0.1 + 0.8 * points
         numeric = (release.raw(inner + step) - release.raw(inner - step)) / 2e-6
         order = (1,) + (0,) * (d - 1)
-        assert np.allclose(
-            release.raw(inner, order=order), numeric, atol=1e-4 * np.abs(numeric).max()
-        )
+        assert np.allclose(release.raw(inner, order=order), numeric, atol=1e-4 * np.abs(numeric).max())
         with pytest.raises(ValueError, match=f"{d} numbers a point"):
             release([0.5] * (d + 1))
         with pytest.raises(ValueError, match="order must be"):
@@ -220,9 +214,9 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     data, runs = rng.beta(2, 4, 300), 1200
     first = mercer.density(data, bounds=(0, 1), rng=rng, **PROMISE, **options)
     x = np.linspace(0, 1, 201)
-    quiet = mercer.density(
-        data, bounds=(0, 1), rng=rng, epsilon=30.0, delta=0.4, insist=True, **options
-    ).raw(x)
+    quiet = mercer.density(data, bounds=(0, 1), rng=rng, epsilon=30.0, delta=0.4, insist=True, **options).raw(
+        x
+    )
     e = first.basis.features(x[:, None]) * first.filter
     draws = np.array(Seeded(rng).discrete_gaussian(2.0**30, first.basis.size * runs)) / 2.0**30
     noise = first.noise.scale * first.scale * (e @ draws.reshape(-1, runs))
@@ -308,9 +302,7 @@ def test_accuracy_is_the_real_error_due_to_noise(rng):
 
 
 def test_mechanism_is_a_plug(rows):
-    paper = mercer.density(
-        rows, bounds=(0, 100), bandwidth=5.0, mechanism=Gaussian("classic"), **PROMISE
-    )
+    paper = mercer.density(rows, bounds=(0, 100), bandwidth=5.0, mechanism=Gaussian("classic"), **PROMISE)
     ours = mercer.density(rows, bounds=(0, 100), bandwidth=5.0, **PROMISE)
     assert paper.noise.scale / ours.noise.scale == pytest.approx(5.3868 / 4.22468, rel=1e-3)
     assert "classic" in paper.privacy.sentence
@@ -327,8 +319,7 @@ def test_narrow_estimates_on_a_grid_have_mass_one():
     """A peak much narrower than 1/64 of the width: its mass was once missed."""
     for place in (50.02, 50.78, 51.3):
         release = mercer.density(
-            np.full(10**6, place), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=0.3,
-            kernel="exponential",
-        )  # fmt: skip
+            np.full(10**6, place), bounds=(0, 100), epsilon=1, delta=1e-6, bandwidth=0.3, kernel="exponential"
+        )
         assert release.share_of_values > 0.998
         assert np.isclose(release(place), 1 / (0.3 * np.sqrt(2 * np.pi)), rtol=5e-3)

@@ -5,6 +5,7 @@ import threading
 import types
 import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -84,8 +85,7 @@ def test_persons(rng):
 
     assert mercer.replay(release, (base, other)).kept
     rows = mercer.replay(
-        lambda data, rng: mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, rng=rng),
-        (base, other),
+        lambda data, rng: mercer.density(data, columns="x", bounds=(0, 1), epsilon=1, rng=rng), (base, other)
     )
     assert not rows.kept  # planted: three rows are more than one row may move
 

@@ -93,9 +93,7 @@ def test_degree_of_a_given_bandwidth():
         assert np.sum(square[m:]) <= 0.05 * np.sum(square) / 2 / 10**5 or m == 256
     few = orbitope_variance("reflect", n=100, epsilon=0.1)
     assert moment_degree(0.05, few, n=100, **options) < degrees[2]
-    with pytest.raises(
-        ValueError, match="bandwidth must be at least .* use 'auto' or a larger one"
-    ):
+    with pytest.raises(ValueError, match="bandwidth must be at least .* use 'auto' or a larger one"):
         moment_degree(1e-3, variance, n=10**5, **options)
 
 

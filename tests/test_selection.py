@@ -94,14 +94,17 @@ def test_median_audited(rng):
     epsilon = 6.0
     grid = np.append(np.arange(2) / CELLS, np.linspace(0.1, 0.9, 20))
     out = [
-        np.array([
-            mercer.quantiles(
-                [1 / CELLS] * 2 + [last], 0.5, bounds=(0, 1), epsilon=epsilon, grid=grid, rng=rng
-            ).values[0] == 0.0
-            for _ in range(3000)
-        ])
+        np.array(
+            [
+                mercer.quantiles(
+                    [1 / CELLS] * 2 + [last], 0.5, bounds=(0, 1), epsilon=epsilon, grid=grid, rng=rng
+                ).values[0]
+                == 0.0
+                for _ in range(3000)
+            ]
+        )
         for last in (1.0, 0.0)
-    ]  # fmt: skip
+    ]
     bound = epsilon_lower_bound(out[1], out[0], delta=0.0, confidence=1 - ALPHA)
     assert 0.05 * epsilon < bound <= epsilon
 
@@ -231,9 +234,7 @@ def test_promise_of_propose_test_release_on_unstable_neighbours():
     assert divergence(*laws, 2 * epsilon) <= delta * (1 + 1e-9)
     assert divergence(*laws[::-1], 2 * epsilon) <= delta * (1 + 1e-9)
     assert max(divergence(*laws, 2 * epsilon), divergence(*laws[::-1], 2 * epsilon)) > delta / 10
-    bare = [
-        outcomes(a, b, bins, epsilon, delta, tested=False) for a, b in ((log, far), (log2, far2))
-    ]
+    bare = [outcomes(a, b, bins, epsilon, delta, tested=False) for a, b in ((log, far), (log2, far2))]
     assert divergence(*bare, 2 * epsilon) > 10 * delta  # without the test: caught
 
 
@@ -377,7 +378,7 @@ def test_charged_before_drawn(tmp_path, rng):
         (lambda x: mercer.select_function([], x, bounds=(0, 1), epsilon=1), "at least one"),
         (lambda x: mercer.select_function([np.sum], x, bounds=(0, 1), epsilon=1), "finite number"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_name_the_way_out(call, message):
     with pytest.raises(ValueError, match=message):
         call([0.123456, 0.654321, 0.3])

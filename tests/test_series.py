@@ -95,14 +95,18 @@ def test_same_bits_without_the_processors_vector_instructions():
     if not enabled:
         pytest.skip("this processor has no instruction sets to turn off")
     plain = os.environ | {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(enabled), "OPENBLAS_CORETYPE": "Prescott",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(enabled),
+        "OPENBLAS_CORETYPE": "Prescott",
         "OPENBLAS_NUM_THREADS": "8",
-    }  # fmt: skip
+    }
     outputs = [
         subprocess.run(
             [sys.executable, "-W", "ignore", "-c", PROGRAM],
-            env=env, capture_output=True, text=True, check=True,
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for env in (os.environ, plain)
-    ]  # fmt: skip
+    ]
     assert outputs[0] == outputs[1]

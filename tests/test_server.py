@@ -41,15 +41,18 @@ def test_health_and_list(service):
     rows = service.client.get("/api/releases").json()["releases"]
     assert [row["name"] for row in rows] == ["ages", "both", "rough", "three"]
     assert rows[0] == {
-        "name": "ages", "kind": "density", "live": False, "title": "density of age",
-        "dimension": 1, "columns": ["age"], "bounds": [[0, 100]],
-        "promise": "epsilon = 1, pure, one row", "private": True,
-    }  # fmt: skip
+        "name": "ages",
+        "kind": "density",
+        "live": False,
+        "title": "density of age",
+        "dimension": 1,
+        "columns": ["age"],
+        "bounds": [[0, 100]],
+        "promise": "epsilon = 1, pure, one row",
+        "private": True,
+    }
     assert rows[1]["title"] == "density of age and weight"
-    assert (
-        rows[3]["title"]
-        == f"density of {', '.join(rows[3]['columns'][:2])} and {rows[3]['columns'][2]}"
-    )
+    assert rows[3]["title"] == f"density of {', '.join(rows[3]['columns'][:2])} and {rows[3]['columns'][2]}"
 
 
 def test_details_say_what_the_release_says(service, ages):
@@ -109,9 +112,7 @@ def test_statement_in_words_and_in_numbers(service, ages):
 
 def test_values_are_the_release_to_the_last_bit(service, ages):
     answer = service.values(points=X.tolist()).json()
-    assert answer == {
-        "points": X.tolist(), "values": ages(X).tolist(), "lower": None, "upper": None
-    }  # fmt: skip
+    assert answer == {"points": X.tolist(), "values": ages(X).tolist(), "lower": None, "upper": None}
     raw = service.values(points=X.tolist(), raw=True).json()
     assert raw["values"] == ages(X, raw=True).tolist()  # which can be the same, with lucky noise
     rough = [service.values("rough", points=X.tolist(), raw=raw).json() for raw in (False, True)]
@@ -171,12 +172,16 @@ def test_csv_in_and_out(service, folder, ages):
     band = ages.band([1.0, 2.0])
     assert lines[0] == "age,value,lower,upper"
     assert [float(cell) for cell in lines[2].split(",")] == [
-        2.0, ages([1.0, 2.0])[1], band.lower[1], band.upper[1]
-    ]  # fmt: skip
+        2.0,
+        ages([1.0, 2.0])[1],
+        band.lower[1],
+        band.upper[1],
+    ]
     mixed = service.client.post(
-        "/api/releases/ages/values?format=json&bandwidth=20", content="age\n1\n",
+        "/api/releases/ages/values?format=json&bandwidth=20",
+        content="age\n1\n",
         headers={"Content-Type": "text/csv; charset=utf-8"},
-    )  # fmt: skip
+    )
     assert mixed.json()["values"] == ages.smooth(20.0)([1.0]).tolist()
 
 
@@ -187,9 +192,7 @@ def test_curve(service, ages):
     assert curve["values"] == ages(x).tolist()
     assert curve["lower"] == ages.band(x).lower.tolist()
     assert (curve["level"], curve["bandwidth"]) == (0.95, ages.bandwidth[0])
-    part = service.client.get(
-        "/api/releases/ages/curve?from=20&to=30&count=3&bandwidth=20&level=0.5"
-    ).json()
+    part = service.client.get("/api/releases/ages/curve?from=20&to=30&count=3&bandwidth=20&level=0.5").json()
     assert part["x"] == [20, 25, 30]
     assert part["values"] == ages.smooth(20.0)([20, 25, 30]).tolist()
     assert (part["level"], part["bandwidth"]) == (0.5, 20)
@@ -267,13 +270,24 @@ def test_a_release_that_cannot_be_smoothed_says_so(service):
 @pytest.mark.parametrize(
     ("query", "code"),
     [
-        ("", "invalid"), ("at=", "invalid"), ("at=x", "invalid"), ("at=nan", "invalid"),
-        ("at=inf", "invalid"), ("at=1_0", "invalid"), ("at=1,2", "invalid"), ("at=101", "out_of_domain"),
-        ("at=1&band=2", "invalid"), ("at=1&band=x", "invalid"), ("at=1&raw=maybe", "invalid"),
-        ("at=1&format=xml", "invalid"), ("at=1&format=csv&format=json", "invalid"),
-        ("at=1&zzz=1", "invalid"), ("at=1&bandwidth=-1", "invalid"), ("at=1e400", "out_of_domain"),
+        ("", "invalid"),
+        ("at=", "invalid"),
+        ("at=x", "invalid"),
+        ("at=nan", "invalid"),
+        ("at=inf", "invalid"),
+        ("at=1_0", "invalid"),
+        ("at=1,2", "invalid"),
+        ("at=101", "out_of_domain"),
+        ("at=1&band=2", "invalid"),
+        ("at=1&band=x", "invalid"),
+        ("at=1&raw=maybe", "invalid"),
+        ("at=1&format=xml", "invalid"),
+        ("at=1&format=csv&format=json", "invalid"),
+        ("at=1&zzz=1", "invalid"),
+        ("at=1&bandwidth=-1", "invalid"),
+        ("at=1e400", "out_of_domain"),
     ],
-)  # fmt: skip
+)
 def test_bad_addresses(service, query, code):
     assert service.error("GET", f"{VALUES}?{query}")[:2] == (422, code)
 
@@ -342,16 +356,34 @@ def test_three_columns_say_what_is_possible(service):
 @pytest.mark.parametrize(
     "path",
     [
-        "/nothing", "/api", "/api/releases/", "/api/releases/none", "/api/releases/none/file",
-        "/api/releases/none/values?at=1", "/api/releases/..%2f..%2fetc%2fpasswd",
-        "/api/releases/%2e%2e/file", "/api/releases/ages.json", "/api/releases/..",
-        "/api/releases/%00/file", "/api/releases/.mercer-service", "/api/releases/a%0ab/curve",
-        "/assets/../settings.py", "/assets/%2e%2e/settings.py", "/assets/..%2fsettings.py",
-        "/assets//etc/passwd", "/assets/%2fetc%2fpasswd", "/assets/", "/assets/none.css",
-        "/api/datasets/none", "/api/owner", "/api/owner/data", "/api/owner/releases/ages",
-        "/docs/", "/redoc",
+        "/nothing",
+        "/api",
+        "/api/releases/",
+        "/api/releases/none",
+        "/api/releases/none/file",
+        "/api/releases/none/values?at=1",
+        "/api/releases/..%2f..%2fetc%2fpasswd",
+        "/api/releases/%2e%2e/file",
+        "/api/releases/ages.json",
+        "/api/releases/..",
+        "/api/releases/%00/file",
+        "/api/releases/.mercer-service",
+        "/api/releases/a%0ab/curve",
+        "/assets/../settings.py",
+        "/assets/%2e%2e/settings.py",
+        "/assets/..%2fsettings.py",
+        "/assets//etc/passwd",
+        "/assets/%2fetc%2fpasswd",
+        "/assets/",
+        "/assets/none.css",
+        "/api/datasets/none",
+        "/api/owner",
+        "/api/owner/data",
+        "/api/owner/releases/ages",
+        "/docs/",
+        "/redoc",
     ],
-)  # fmt: skip
+)
 def test_what_is_not_there(service, path):
     raw = service.client.build_request("GET", service.url + path)
     raw.url = raw.url.copy_with(raw_path=path.encode())
@@ -360,9 +392,16 @@ def test_what_is_not_there(service, path):
 
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("DELETE", VALUES), ("PUT", "/api/releases/ages"), ("POST", "/health"), ("PATCH", "/"),
-     ("POST", "/openapi.json"), ("DELETE", "/assets/docs.css"), ("POST", "/api/releases")],
-)  # fmt: skip
+    [
+        ("DELETE", VALUES),
+        ("PUT", "/api/releases/ages"),
+        ("POST", "/health"),
+        ("PATCH", "/"),
+        ("POST", "/openapi.json"),
+        ("DELETE", "/assets/docs.css"),
+        ("POST", "/api/releases"),
+    ],
+)
 def test_methods_that_are_not_there(service, method, path):
     assert service.error(method, path)[:2] == (405, "method_not_allowed")
 
@@ -431,20 +470,22 @@ class TestFolder:
         shutil.copy(folder / "both.json", place / "new")
         (place / "new").replace(place / "ages.json")
         assert service.client.get("/api/releases/ages").json()["dimension"] == 2
-        assert (
-            service.client.get("/api/releases/ages/file").content
-            == (folder / "both.json").read_bytes()
-        )
+        assert service.client.get("/api/releases/ages/file").content == (folder / "both.json").read_bytes()
         assert service.values(points=[[1, 2]], bandwidth=20).status_code == 200
 
     @pytest.mark.parametrize(
         ("name", "text"),
         [
-            ("broken.json", "{"), ("empty.json", ""), ("other.json", "[1, 2]"),
-            ("two words.json", "{}"), ("a..b.json", "{}"), (".hidden.json", "{}"),
-            ("x" * 65 + ".json", "{}"), ("notes.txt", "hello"),
+            ("broken.json", "{"),
+            ("empty.json", ""),
+            ("other.json", "[1, 2]"),
+            ("two words.json", "{}"),
+            ("a..b.json", "{}"),
+            (".hidden.json", "{}"),
+            ("x" * 65 + ".json", "{}"),
+            ("notes.txt", "hello"),
         ],
-    )  # fmt: skip
+    )
     def test_a_broken_file_leaves_the_others_alone(self, own, caplog, name, text):
         place, service = own
         with caplog.at_level(logging.WARNING, "mercer.server"):
@@ -462,9 +503,7 @@ class TestFolder:
     def test_releases_of_other_kinds_are_left_out_with_a_reason(self, own, caplog):
         place, service = own
         curves = np.sin(np.linspace(0, 3, 20)) * np.ones((300, 1))
-        mean = mercer.mean_curve(
-            curves, grid=np.linspace(0, 1, 20), bound=1, epsilon=1, delta=1e-6
-        )  # fmt: skip
+        mean = mercer.mean_curve(curves, grid=np.linspace(0, 1, 20), bound=1, epsilon=1, delta=1e-6)
         with caplog.at_level(logging.WARNING, "mercer.server"):
             mean.save(place / "mean.json")
             for _ in range(3):

@@ -85,9 +85,7 @@ def test_lengths_that_are_none(service, length):
     assert fields["error"]["code"] in ("bad_request", "too_large")
 
 
-@pytest.mark.parametrize(
-    "text", ["hello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\0\0\0"]
-)
+@pytest.mark.parametrize("text", ["hello\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "\0\0\0"])
 def test_what_is_no_http(service, text):
     status, head, fields = talk(service, text)
     assert (status, fields["error"]["code"]) == (400, "bad_request")
@@ -98,9 +96,7 @@ def test_a_slow_body_is_given_up_and_stops_nobody(service):
     with ExitStack() as stack:
         lines = []
         for _ in range(20):
-            line = stack.enter_context(
-                socket.create_connection(("127.0.0.1", service.port), timeout=30)
-            )
+            line = stack.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=30))
             line.sendall((HEAD + 'Content-Length: 1000\r\n\r\n{"points": [1').encode())
             lines.append(line)
         for _ in range(5):
@@ -114,9 +110,7 @@ def test_a_slow_body_is_given_up_and_stops_nobody(service):
 def test_a_body_cannot_be_drawn_out(service):
     """A byte now and then does not buy more time."""
     with socket.create_connection(("127.0.0.1", service.port), timeout=30) as line:
-        line.sendall(
-            (HEAD + "Content-Length: 100000\r\n\r\n"[:-2]).replace("100000", "9000").encode()
-        )
+        line.sendall((HEAD + "Content-Length: 100000\r\n\r\n"[:-2]).replace("100000", "9000").encode())
         line.sendall(b"\r\n")
         stop = threading.Event()
 

@@ -19,9 +19,13 @@ from tests.serving import OWNER, TOKEN, refusal, serving, until
 def make_live(store, name="path", **options):
     data = np.clip(np.random.default_rng().normal(50, 15, 500), 0, 100)
     fields = {
-        "bounds": (0, 100), "epsilon": 1, "delta": 1e-6, "bandwidth": 5, "columns": "age",
+        "bounds": (0, 100),
+        "epsilon": 1,
+        "delta": 1e-6,
+        "bandwidth": 5,
+        "columns": "age",
         "kernel": "exponential",
-    }  # fmt: skip
+    }
     mercer.live(data, **{**fields, **options}, store=store, name=name).close()
 
 
@@ -42,9 +46,7 @@ def test_listed_with_the_others(service):
     (row,) = service.client.get("/api/releases").json()["releases"]
     assert (row["name"], row["live"], row["dimension"]) == ("path", True, 1)
     details = service.client.get("/api/releases/path").json()
-    assert details["smoothing"] == {
-        "free": False, "bandwidth": None, "finest": None, "widest": None
-    }  # fmt: skip
+    assert details["smoothing"] == {"free": False, "bandwidth": None, "finest": None, "widest": None}
     assert details["downloads"] == {"release": None}
     assert details["answers"] == 0
     assert details["accuracy"]["pointwise"] > 0
@@ -80,9 +82,15 @@ def test_curve_is_asked_once(service):
 
 @pytest.mark.parametrize(
     "path",
-    ["?bandwidth=7", "/curve?count=402", "/curve?from=10", "/curve?bandwidth=7",
-     "/values?at=1&bandwidth=7", "/values?at=1&raw=true"],
-)  # fmt: skip
+    [
+        "?bandwidth=7",
+        "/curve?count=402",
+        "/curve?from=10",
+        "/curve?bandwidth=7",
+        "/values?at=1&bandwidth=7",
+        "/values?at=1&raw=true",
+    ],
+)
 def test_what_a_live_release_cannot_do(service, path):
     assert service.error("GET", f"/api/releases/path{path}")[:2] == (422, "live")
 
@@ -264,10 +272,7 @@ class TestQuestions:
     def run(self, ask, questions, **limits):
         async def main():
             queue = Questions(ask, **{"most": 100, "together": 1000, **limits})
-            tasks = [
-                asyncio.ensure_future(queue.ask(np.array(q, dtype=float)[:, None]))
-                for q in questions
-            ]
+            tasks = [asyncio.ensure_future(queue.ask(np.array(q, dtype=float)[:, None])) for q in questions]
             found = await asyncio.gather(*tasks, return_exceptions=True)
             queue.close()
             return found
@@ -352,9 +357,8 @@ class TestOwner:
         text = "age\n" + "\n".join(f"{a:.2f}" for a in np.random.default_rng().uniform(0, 90, 400))
         (tmp_path / "records" / "a.csv").write_text(text)
         settings = Settings(
-            folder=tmp_path / "releases", data=tmp_path / "records", token=TOKEN,
-            refresh_seconds=0,
-        )  # fmt: skip
+            folder=tmp_path / "releases", data=tmp_path / "records", token=TOKEN, refresh_seconds=0
+        )
         with serving(settings) as service:
             service.client.headers.update(OWNER)
             fields = {"name": "a", "epsilon": 2, "delta": 1e-5}
@@ -363,9 +367,16 @@ class TestOwner:
 
     def make(self, service, **changes):
         fields = {
-            "name": "walk", "kind": "live", "data": "a.csv", "dataset": "a", "columns": ["age"],
-            "bounds": [[0, 100]], "epsilon": 1, "delta": 1e-6, "kernel": "matern32",
-        }  # fmt: skip
+            "name": "walk",
+            "kind": "live",
+            "data": "a.csv",
+            "dataset": "a",
+            "columns": ["age"],
+            "bounds": [[0, 100]],
+            "epsilon": 1,
+            "delta": 1e-6,
+            "kernel": "matern32",
+        }
         return service.client.post("/api/owner/releases", json={**fields, **changes})
 
     def test_made_asked_and_retired(self, own):

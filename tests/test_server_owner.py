@@ -28,9 +28,7 @@ def places(tmp_path):
 
 @pytest.fixture
 def settings(places):
-    return Settings(
-        folder=places / "releases", data=places / "records", token=TOKEN, refresh_seconds=0
-    )
+    return Settings(folder=places / "releases", data=places / "records", token=TOKEN, refresh_seconds=0)
 
 
 @pytest.fixture
@@ -59,9 +57,13 @@ def ready(service):
 
 
 WANTED = {
-    "name": "ages", "data": "admissions.csv", "dataset": "admissions", "columns": ["age"],
-    "bounds": [[0, 100]], "epsilon": 1,
-}  # fmt: skip
+    "name": "ages",
+    "data": "admissions.csv",
+    "dataset": "admissions",
+    "columns": ["age"],
+    "bounds": [[0, 100]],
+    "epsilon": 1,
+}
 
 
 def make(service, **changes):
@@ -74,15 +76,25 @@ def spent(service):
 
 class TestToken:
     ROUTES = (
-        ("GET", "/api/owner/data"), ("PUT", "/api/owner/data/x.csv"),
-        ("POST", "/api/owner/datasets"), ("POST", "/api/owner/releases"),
-        ("DELETE", "/api/owner/releases/ages"), ("GET", "/api/owner"), ("GET", "/api/owner/none"),
-    )  # fmt: skip
+        ("GET", "/api/owner/data"),
+        ("PUT", "/api/owner/data/x.csv"),
+        ("POST", "/api/owner/datasets"),
+        ("POST", "/api/owner/releases"),
+        ("DELETE", "/api/owner/releases/ages"),
+        ("GET", "/api/owner"),
+        ("GET", "/api/owner/none"),
+    )
 
     WRONG = (
-        None, "", "Bearer", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN,
+        None,
+        "",
+        "Bearer",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        f"Basic {TOKEN}",
+        TOKEN,
         "Bearer ümlaut",
-    )  # fmt: skip
+    )
 
     def test_off_unless_there_is_a_token(self, places):
         with serving(Settings(folder=places / "releases")) as service:
@@ -103,9 +115,7 @@ class TestToken:
 
         seen = []
         compare = guard.hmac.compare_digest
-        monkeypatch.setattr(
-            guard.hmac, "compare_digest", lambda a, b: seen.append((a, b)) or compare(a, b)
-        )
+        monkeypatch.setattr(guard.hmac, "compare_digest", lambda a, b: seen.append((a, b)) or compare(a, b))
         with serving(settings) as service:
             service.client.get("/api/owner/data", headers=OWNER)
             service.client.get("/api/owner/data", headers={"Authorization": "Bearer x"})
@@ -174,9 +184,20 @@ class TestUploads:
         assert [p.name for p in (places / "records").iterdir()] == ["x.csv"]
 
     NAMES = (
-        "x.exe", "x", ".csv", ".hidden.csv", "a..csv", "x.csv.mercer-ledger", "%2e%2e%2fx.csv",
-         "..%5cx.csv", "a%20b.csv", "%00.csv", "x" * 200 + ".csv", "-x.csv", "a%0a.csv",
-    )  # fmt: skip
+        "x.exe",
+        "x",
+        ".csv",
+        ".hidden.csv",
+        "a..csv",
+        "x.csv.mercer-ledger",
+        "%2e%2e%2fx.csv",
+        "..%5cx.csv",
+        "a%20b.csv",
+        "%00.csv",
+        "x" * 200 + ".csv",
+        "-x.csv",
+        "a%0a.csv",
+    )
 
     def test_names_that_are_refused(self, service, places):
         for name in self.NAMES:
@@ -190,9 +211,7 @@ class TestUploads:
         assert not list((places / "records").iterdir())
 
     def test_too_large(self, places):
-        small = Settings(
-            folder=places / "releases", data=places / "records", token=TOKEN, upload_bytes=1000
-        )
+        small = Settings(folder=places / "releases", data=places / "records", token=TOKEN, upload_bytes=1000)
         with serving(small) as service:
             answer = service.client.put("/api/owner/data/x.csv", content=b"1" * 1001, headers=OWNER)
             assert refusal(answer)[:2] == (413, "too_large")
@@ -255,10 +274,19 @@ class TestDatasets:
         assert ready.client.get("/api/datasets/admissions").json()["epsilon"] == 2
 
     WRONG = (
-        {"epsilon": 0}, {"epsilon": -1}, {"epsilon": "1"}, {"delta": 1}, {"delta": -1e-9},
-         {"name": "a/b"}, {"name": ".."}, {"name": ""}, {"extra": 1}, {"epsilon": True},
-         {"data": "../x.csv"}, {"unit": ""},
-    )  # fmt: skip
+        {"epsilon": 0},
+        {"epsilon": -1},
+        {"epsilon": "1"},
+        {"delta": 1},
+        {"delta": -1e-9},
+        {"name": "a/b"},
+        {"name": ".."},
+        {"name": ""},
+        {"extra": 1},
+        {"epsilon": True},
+        {"data": "../x.csv"},
+        {"unit": ""},
+    )
 
     def test_wrong_arguments(self, service):
         for changes in self.WRONG:
@@ -281,10 +309,7 @@ class TestDatasets:
             ("/api/owner/datasets", "/api/owner/releases"), (b"", b"{", b"[]", b"7", b"\xff")
         ):
             headers = {"Content-Type": "application/json"}
-            assert refusal(service.client.post(path, content=body, headers=headers))[0] in (
-                400,
-                422,
-            )
+            assert refusal(service.client.post(path, content=body, headers=headers))[0] in (400, 422)
 
 
 class TestReleases:
@@ -298,9 +323,7 @@ class TestReleases:
         stored = mercer.load(places / "releases" / "ages.json")
         assert ready.values(points=[40]).json()["values"] == stored([40]).tolist()
         view = ready.client.get("/api/datasets/admissions").json()
-        assert [(c["number"], c["epsilon"], c["what"]) for c in view["charges"]] == [
-            (1, 1, "density of age")
-        ]
+        assert [(c["number"], c["epsilon"], c["what"]) for c in view["charges"]] == [(1, 1, "density of age")]
         assert ready.client.get("/api/releases/ages").json() == details
 
     def test_everything_is_there_after_a_restart(self, ready, settings):
@@ -320,23 +343,36 @@ class TestReleases:
         assert make(ready, name="more", epsilon=0.4).status_code == 201
 
     WRONG = (
-            ({"name": "../x"}, 422, "invalid"), ({"name": "a..b"}, 422, "invalid"),
-            ({"name": "a/b"}, 422, "invalid"), ({"name": ""}, 422, "invalid"),
-            ({"name": "x" * 65}, 422, "invalid"), ({"name": ".x"}, 422, "invalid"),
-            ({"name": "a\n"}, 422, "invalid"),
-            ({"data": "none.csv"}, 404, "no_data"), ({"data": "../x.csv"}, 422, "invalid"),
-            ({"data": "/etc/passwd"}, 422, "invalid"),
-            ({"dataset": "none"}, 404, "no_dataset"), ({"columns": []}, 422, "invalid"),
-            ({"columns": ["none"]}, 422, "invalid"), ({"bounds": [[100, 0]]}, 422, "invalid"),
-            ({"bounds": [[0, 1], [0, 1]]}, 422, "invalid"), ({"bounds": [[0]]}, 422, "invalid"),
-            ({"epsilon": 0}, 422, "invalid"), ({"epsilon": -1}, 422, "invalid"),
-            ({"epsilon": None}, 422, "invalid"), ({"delta": 1}, 422, "invalid"),
-            ({"kind": "curve"}, 422, "invalid"), ({"kernel": "none"}, 422, "invalid"),
-            ({"bandwidth": -1.0}, 422, "invalid"), ({"bandwidth": "wide"}, 422, "invalid"),
-            ({"boundary": "none"}, 422, "invalid"), ({"missing": "none"}, 422, "invalid"),
-            ({"unit": "patient"}, 422, "unit"), ({"rng": 1}, 422, "invalid"),
-            ({"ledger": "x"}, 422, "invalid"),
-    )  # fmt: skip
+        ({"name": "../x"}, 422, "invalid"),
+        ({"name": "a..b"}, 422, "invalid"),
+        ({"name": "a/b"}, 422, "invalid"),
+        ({"name": ""}, 422, "invalid"),
+        ({"name": "x" * 65}, 422, "invalid"),
+        ({"name": ".x"}, 422, "invalid"),
+        ({"name": "a\n"}, 422, "invalid"),
+        ({"data": "none.csv"}, 404, "no_data"),
+        ({"data": "../x.csv"}, 422, "invalid"),
+        ({"data": "/etc/passwd"}, 422, "invalid"),
+        ({"dataset": "none"}, 404, "no_dataset"),
+        ({"columns": []}, 422, "invalid"),
+        ({"columns": ["none"]}, 422, "invalid"),
+        ({"bounds": [[100, 0]]}, 422, "invalid"),
+        ({"bounds": [[0, 1], [0, 1]]}, 422, "invalid"),
+        ({"bounds": [[0]]}, 422, "invalid"),
+        ({"epsilon": 0}, 422, "invalid"),
+        ({"epsilon": -1}, 422, "invalid"),
+        ({"epsilon": None}, 422, "invalid"),
+        ({"delta": 1}, 422, "invalid"),
+        ({"kind": "curve"}, 422, "invalid"),
+        ({"kernel": "none"}, 422, "invalid"),
+        ({"bandwidth": -1.0}, 422, "invalid"),
+        ({"bandwidth": "wide"}, 422, "invalid"),
+        ({"boundary": "none"}, 422, "invalid"),
+        ({"missing": "none"}, 422, "invalid"),
+        ({"unit": "patient"}, 422, "unit"),
+        ({"rng": 1}, 422, "invalid"),
+        ({"ledger": "x"}, 422, "invalid"),
+    )
 
     def test_wrong_arguments_spend_nothing(self, ready, places):
         for changes, status, code in self.WRONG:
@@ -357,8 +393,7 @@ class TestReleases:
     def test_many_at_once_for_one_name_spend_once(self, ready):
         answers = []
         threads = [
-            threading.Thread(target=lambda: answers.append(make(ready, epsilon=0.25)))
-            for _ in range(6)
+            threading.Thread(target=lambda: answers.append(make(ready, epsilon=0.25))) for _ in range(6)
         ]
         for thread in threads:
             thread.start()
@@ -483,9 +518,7 @@ class TestRetire:
     def test_a_crash_between_note_and_move(self, ready, monkeypatch):
         make(ready)
         with monkeypatch.context() as patch:
-            patch.setattr(
-                making.Maker, "_put_away", lambda *_: (_ for _ in ()).throw(OSError(5, "x"))
-            )
+            patch.setattr(making.Maker, "_put_away", lambda *_: (_ for _ in ()).throw(OSError(5, "x")))
             assert ready.error("DELETE", "/api/owner/releases/ages")[0] == 503
         assert ready.error("GET", "/api/releases/ages")[:2] == (410, "retired")
 

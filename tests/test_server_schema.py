@@ -28,9 +28,7 @@ CHECKS = [
     response_schema_conformance,
     response_headers_conformance,
 ]
-BOUNDED = settings(
-    max_examples=6, deadline=None, derandomize=False, suppress_health_check=list(HealthCheck)
-)
+BOUNDED = settings(max_examples=6, deadline=None, derandomize=False, suppress_health_check=list(HealthCheck))
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +37,15 @@ def service(tmp_path_factory):
     make_releases(folder)
     ages = np.random.default_rng().uniform(0, 100, 200)
     mercer.live(
-        ages, bounds=(0, 100), epsilon=1, delta=1e-6, kernel="exponential", bandwidth=5,
-        store=folder / "walk.db", name="walk",
-    ).close()  # fmt: skip
+        ages,
+        bounds=(0, 100),
+        epsilon=1,
+        delta=1e-6,
+        kernel="exponential",
+        bandwidth=5,
+        store=folder / "walk.db",
+        name="walk",
+    ).close()
     (data / "a.csv").write_text("age\n" + "\n".join(map(str, ages)))
     mercer.Ledger(folder / "ledger.db").register("a", epsilon=3)
     with serving(Settings(folder=folder, data=data, token=TOKEN)) as service:

@@ -5,12 +5,7 @@ import pytest
 from scipy.stats import beta
 
 from mercer.columns.domain import Domain
-from mercer.releases.density.smoothing import (
-    choose_bandwidth,
-    density_level,
-    released_mass,
-    unit_covariance,
-)
+from mercer.releases.density.smoothing import choose_bandwidth, density_level, released_mass, unit_covariance
 from mercer.rules.density import expected_error, noise_bandwidth, rule_bandwidth
 from mercer.spaces.bases import Cosine, Fourier
 from mercer.spaces.kernels import Gaussian
@@ -41,10 +36,7 @@ def test_projection_never_moves_away_from_a_density(rng):
 
 @pytest.mark.parametrize(
     "basis",
-    [
-        Cosine.spanning(Gaussian(((0.02**2,),))),
-        Fourier.spanning(Gaussian(((0.02**2,),)), periodic=True),
-    ],
+    [Cosine.spanning(Gaussian(((0.02**2,),))), Fourier.spanning(Gaussian(((0.02**2,),)), periodic=True)],
     ids=["cosine", "fourier"],
 )
 def test_sampling_variance_is_that_of_the_coefficients(basis, rng):

@@ -21,7 +21,7 @@ from mercer.promise.events import (
 )
 
 ALPHAS = np.array([1e-6, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.9, 0.999])
-EVENTS = [PureEvent(0.3), GaussianEvent(0.5, 1e-12), ApproximateEvent(1.0, 1e-6), RandomEvent(1.0, 0.0, 0.05)]  # fmt: skip
+EVENTS = [PureEvent(0.3), GaussianEvent(0.5, 1e-12), ApproximateEvent(1.0, 1e-6), RandomEvent(1.0, 0.0, 0.05)]
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])

@@ -55,9 +55,7 @@ for v in (r(x), r.raw(x), b.lower, b.upper):
 def test_plane_and_full_matrix(tmp_path, rng):
     data = rng.random((300, 2))
     matrix = [[0.01, 0.004], [0.004, 0.01]]
-    release = mercer.density(
-        data, bounds=[(0, 1)] * 2, boundary="open", bandwidth=matrix, **PROMISE
-    )
+    release = mercer.density(data, bounds=[(0, 1)] * 2, boundary="open", bandwidth=matrix, **PROMISE)
     again = mercer.load(release.save(tmp_path / "p.json"))
     x = rng.random((20, 2))
     assert np.array_equal(again(x), release(x))
@@ -144,7 +142,11 @@ def test_what_is_not_a_file(tmp_path):
 
 
 LEAF = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
-JSON = st.recursive(LEAF, lambda s: st.lists(s, max_size=4) | st.dictionaries(st.text(max_size=5), s, max_size=4), max_leaves=8)  # fmt: skip
+JSON = st.recursive(
+    LEAF,
+    lambda s: st.lists(s, max_size=4) | st.dictionaries(st.text(max_size=5), s, max_size=4),
+    max_leaves=8,
+)
 
 
 @given(data=st.data(), value=JSON)

@@ -15,10 +15,21 @@ from tests.children import in_a_child
 ROOT = Path(__file__).parent.parent
 STUDIES = sorted((ROOT / "studies").glob("*.py")) + sorted((ROOT / "benchmarks").glob("*.py"))
 LOADED = (
-    "dp_accounting", "flint", "matplotlib.pyplot", "opendp.domains", "opendp.measurements",
-    "opendp.measures", "opendp.metrics", "pandas", "pyarrow.parquet", "scipy.optimize",
-    "scipy.signal", "scipy.stats", "sklearn.base", "sqlalchemy",
-)  # fmt: skip
+    "dp_accounting",
+    "flint",
+    "matplotlib.pyplot",
+    "opendp.domains",
+    "opendp.measurements",
+    "opendp.measures",
+    "opendp.metrics",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.optimize",
+    "scipy.signal",
+    "scipy.stats",
+    "sklearn.base",
+    "sqlalchemy",
+)
 PROGRAM = """
 import runpy, signal, sys
 signal.alarm(300)  # seconds, then it is killed

@@ -18,7 +18,7 @@ from mercer import PrivateSynthesizer
 
 NOT_APPLICABLE = {
     # an exception that depends on a record is an output (M18)
-    "check_dtype_object": "a cell that is no number is missing, not an error",
+    "check_dtype_object": "a cell that is no number is missing, not an error"
 }
 PROMISE = {"epsilon": 2.0, "delta": 1e-6}
 DOMAIN = mercer.Domain({"age": (0, 100), "sex": ["f", "m"], "ill": bool})
@@ -26,10 +26,14 @@ DOMAIN = mercer.Domain({"age": (0, 100), "sex": ["f", "m"], "ill": bool})
 
 @pytest.fixture
 def frame(rng):
-    return pd.DataFrame({
-        "age": rng.normal(50, 15, 400), "sex": rng.choice(["f", "m"], 400),
-        "ill": rng.random(400) < 0.3, "person": np.arange(400) // 2,
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "age": rng.normal(50, 15, 400),
+            "sex": rng.choice(["f", "m"], 400),
+            "ill": rng.random(400) < 0.3,
+            "person": np.arange(400) // 2,
+        }
+    )
 
 
 @parametrize_with_checks(
@@ -77,9 +81,18 @@ def test_every_option_is_handed_on(frame, tmp_path):
     book = mercer.Ledger(tmp_path / "b.db")
     book.register("people", epsilon=3, delta=1e-5, unit="person")
     model = PrivateSynthesizer(
-        domain=DOMAIN, size=15, kernel="matern32", scale=0.3, weights="l1", bound=1.5,
-        public=frame[:100], unit="person", ledger=book, dataset="people", **PROMISE,
-    ).fit(frame)  # fmt: skip
+        domain=DOMAIN,
+        size=15,
+        kernel="matern32",
+        scale=0.3,
+        weights="l1",
+        bound=1.5,
+        public=frame[:100],
+        unit="person",
+        ledger=book,
+        dataset="people",
+        **PROMISE,
+    ).fit(frame)
     release = model.release_
     assert (release.kernel.name, release.kernel.scales[0]) == ("matern32", 0.3)
     assert (release.style, release.bound) == ("l1", 1.5)
@@ -88,7 +101,7 @@ def test_every_option_is_handed_on(frame, tmp_path):
     assert len(book.history("people")) == 1
     waves = PrivateSynthesizer(
         domain=DOMAIN, method="features", features=20, size=5, restarts=2, choice_share=0.5, **PROMISE
-    ).fit(frame)  # fmt: skip
+    ).fit(frame)
     assert 1 <= len(waves.points_) <= 5  # records without weight are left out
     assert waves.release_.embedding.size == 20
     assert waves.release_.privacy.mechanism.endswith("epsilon = 1 of it")

@@ -76,10 +76,7 @@ def test_short_and_long_forms_are_one_domain(domain):
         ([True, False], Boolean("x")),
         ("boolean", Boolean("x")),
         (("2020-01-01", "2020-12-31"), Date("x", "2020-01-01", "2020-12-31")),
-        (
-            (datetime(2020, 1, 1, 7), date(2020, 12, 31)),
-            Date("x", date(2020, 1, 1), date(2020, 12, 31)),
-        ),
+        ((datetime(2020, 1, 1, 7), date(2020, 12, 31)), Date("x", date(2020, 1, 1), date(2020, 12, 31))),
         ([date(2020, 1, 1), date(2020, 12, 31)], Date("x", "2020-01-01", "2020-12-31")),
         ((np.float64(0), np.int64(3)), Numeric("x", 0, 3)),
         ([1, 2, 3], Categorical("x", (1, 2, 3))),
@@ -95,11 +92,14 @@ def test_other_ways_to_write_a_column(written, column):
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ({"x": [0, 1]}, "may be bounds or levels; write (0, 1) for all between them, or "
-                        '{"categories": [0, 1]} for these two alone'),
+        (
+            {"x": [0, 1]},
+            "may be bounds or levels; write (0, 1) for all between them, or "
+            '{"categories": [0, 1]} for these two alone',
+        ),
         ({"x": ["2020-01-01", "2021-01-01"]}, "may be bounds or levels"),
         ({"x": {"f", "m"}}, "column 'x' must be (lower, upper) for numbers or dates"),
-        ({"x": int}, "or {\"type\": …}; got int"),
+        ({"x": int}, 'or {"type": …}; got int'),
         ({"x": (1, 2, 3)}, "got tuple"),
         ({"x": ("a", "b")}, "got tuple"),
         ({"x": (0, date(2020, 1, 1))}, "got tuple"),
@@ -119,7 +119,7 @@ def test_other_ways_to_write_a_column(written, column):
         (None, "got NoneType"),
         (7, "got int"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_a_domain(written, message):
     with pytest.raises((TypeError, ValueError)) as error:
         mercer.Domain(written)
@@ -136,8 +136,14 @@ def test_sizes_and_places(domain):
     assert domain.dimension == 7
     assert domain.width == 9
     assert [(s.start, s.stop) for s in domain.slices] == [
-        (0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 8), (8, 9),
-    ]  # fmt: skip
+        (0, 1),
+        (1, 2),
+        (2, 3),
+        (3, 4),
+        (4, 5),
+        (5, 8),
+        (8, 9),
+    ]
     assert domain.size is None
     assert TableDomain(COLUMNS[1:]).size == 51 * 2 * 2 * 3 * 3 * 1827
     assert domain.column("sex") == COLUMNS[2]
@@ -178,11 +184,14 @@ def test_files_of_every_kind(domain, tmp_path):
     (tmp_path / "a.yaml").write_text(YAML)
     (tmp_path / "b.yml").write_text("\ufeff" + YAML, encoding="utf-8")
     plain = {
-        "age": [0, 100], "visits": {"type": "integer", "bounds": [0, 50]}, "sex": ["f", "m"],
-        "smoker": "boolean", "stage": {"ordered": ["I", "II", "III"]},
+        "age": [0, 100],
+        "visits": {"type": "integer", "bounds": [0, 50]},
+        "sex": ["f", "m"],
+        "smoker": "boolean",
+        "stage": {"ordered": ["I", "II", "III"]},
         "ward": {"categories": ["a", "b"], "other": "other"},
         "admitted": ["2020-01-01", "2024-12-31"],
-    }  # fmt: skip
+    }
     (tmp_path / "c.json").write_text(json.dumps(plain))
     (tmp_path / "d.json").write_text(json.dumps(domain.to_dict()))
     for name in ("a.yaml", "b.yml", "c.json", "d.json"):

@@ -126,8 +126,7 @@ def test_choices_follow_the_exponential_mechanism(rng):
 def test_tree_against_all_cells(rng):
     sizes, links = [3, 2, 4, 2], [(1, 0), (1, 2), (2, 3)]
     tree = trees.Tree(
-        [rng.normal(size=s) for s in sizes],
-        {e: rng.normal(size=(sizes[e[0]], sizes[e[1]])) for e in links},
+        [rng.normal(size=s) for s in sizes], {e: rng.normal(size=(sizes[e[0]], sizes[e[1]])) for e in links}
     )
     law = np.zeros(sizes)
     for cell in itertools.product(*map(range, sizes)):
@@ -165,9 +164,7 @@ def test_slopes_of_the_generator(most_cells):
     cells = np.tile(np.repeat(np.arange(layout.cells), 16), 2)
 
     def errors(points):
-        parts = [
-            v.reshape(2, layout.cells, -1, 40).mean(axis=2) for v in merf._features(points, waves)
-        ]
+        parts = [v.reshape(2, layout.cells, -1, 40).mean(axis=2) for v in merf._features(points, waves)]
         half = np.concatenate(parts, axis=-1).astype(float) * size - goal
         return float((half[0] * half[1]).sum())
 
@@ -177,17 +174,11 @@ def test_slopes_of_the_generator(most_cells):
         moved = [points.copy() for _ in range(2)]
         moved[0][place] += 1e-2
         moved[1][place] -= 1e-2
-        assert slope[place] == pytest.approx(
-            (errors(moved[0]) - errors(moved[1])) / 2e-2, rel=1e-3, abs=2e-5
-        )
+        assert slope[place] == pytest.approx((errors(moved[0]) - errors(moved[1])) / 2e-2, rel=1e-3, abs=2e-5)
     if most_cells == 1:
         return  # the rest holds where no level is drawn
     gradients = generator.gradients(slope, inputs)
-    values = [
-        v
-        for pair in zip(generator.weights[::-1], generator.offsets[::-1], strict=True)
-        for v in pair
-    ]
+    values = [v for pair in zip(generator.weights[::-1], generator.offsets[::-1], strict=True) for v in pair]
     for value, gradient in zip(values, gradients, strict=True):
         place = tuple(s // 2 for s in value.shape)
         both = []

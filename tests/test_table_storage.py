@@ -18,11 +18,17 @@ from mercer.releases.synthetic.release import TableRelease
 from tests.children import in_a_child
 
 PROMISE = {"epsilon": 2.0, "delta": 1e-6}
-DOMAIN = mercer.Domain({
-    "age": (0, 100), "visits": range(21), "sex": ["f", "m", "x"], "ill": bool,
-    "stage": {"ordered": ["I", "II", "III"]}, "ward": {"categories": ["a", "b"], "other": "?"},
-    "day": ("2020-01-01", "2020-12-31"),
-})  # fmt: skip
+DOMAIN = mercer.Domain(
+    {
+        "age": (0, 100),
+        "visits": range(21),
+        "sex": ["f", "m", "x"],
+        "ill": bool,
+        "stage": {"ordered": ["I", "II", "III"]},
+        "ward": {"categories": ["a", "b"], "other": "?"},
+        "day": ("2020-01-01", "2020-12-31"),
+    }
+)
 SMALL = mercer.Domain({"a": bool, "b": ["x", "y", "z"]})
 CASES = {
     "positive": {},
@@ -74,7 +80,7 @@ def test_the_same_bits_and_valid_under_the_schema(maker, tmp_path):
     if release.method == "landmarks":
         other = again.reweight("l1", 2.0).weights
         assert other.tobytes() == release.reweight("l1", 2.0).weights.tobytes()
-        assert again.smooth(penalty=0).weights.tobytes() == release.smooth(penalty=0).weights.tobytes()  # fmt: skip
+        assert again.smooth(penalty=0).weights.tobytes() == release.smooth(penalty=0).weights.tobytes()
 
 
 def test_the_same_bits_in_another_process(tmp_path):
@@ -117,9 +123,17 @@ def test_most_points_are_those_that_a_table_may_have():
     for method, most in MOST_POINTS.items():
         with pytest.raises(ValueError, match=f"size must be .*{most}"):
             TableRecipe.of(
-                domain=SMALL, method=method, kernel="gaussian", scale="auto", size=most + 1,
-                features=None, weights="positive", bound=1.0, public=None, pure=False,
-            )  # fmt: skip
+                domain=SMALL,
+                method=method,
+                kernel="gaussian",
+                scale="auto",
+                size=most + 1,
+                features=None,
+                weights="positive",
+                bound=1.0,
+                public=None,
+                pure=False,
+            )
 
 
 @pytest.fixture(scope="module")
@@ -228,9 +242,7 @@ def test_other_methods_are_checked_too(tmp_path):
 
 def test_a_hostile_file_cannot_ask_for_all_memory(fields, tmp_path):
     """64 columns of 1000 levels make records of 64000 coordinates: few of them are allowed."""
-    wide = [
-        {"name": f"c{i}", "type": "categorical", "levels": list(range(1000))} for i in range(64)
-    ]
+    wide = [{"name": f"c{i}", "type": "categorical", "levels": list(range(1000))} for i in range(64)]
     value = changed(fields, ["domain", "columns"], wide)
     value["kernel"]["scales"] = [1.0] * 64
     value["points"] = [[0] * 64] * 5000
@@ -239,7 +251,11 @@ def test_a_hostile_file_cannot_ask_for_all_memory(fields, tmp_path):
 
 
 LEAF = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5))
-JSON = st.recursive(LEAF, lambda s: st.lists(s, max_size=4) | st.dictionaries(st.text(max_size=5), s, max_size=4), max_leaves=8)  # fmt: skip
+JSON = st.recursive(
+    LEAF,
+    lambda s: st.lists(s, max_size=4) | st.dictionaries(st.text(max_size=5), s, max_size=4),
+    max_leaves=8,
+)
 
 
 @given(data=st.data(), value=JSON)

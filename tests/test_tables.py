@@ -185,7 +185,9 @@ def test_styles_of_weights(release):
 
 def test_expectations_probabilities_and_intervals(release):
     rows = blobs(np.random.default_rng(5))
-    assert release.expect(lambda t: t["x"] * t["y"]) == pytest.approx(np.mean(rows[:, 0] * rows[:, 1]), abs=0.02)  # fmt: skip
+    assert release.expect(lambda t: t["x"] * t["y"]) == pytest.approx(
+        np.mean(rows[:, 0] * rows[:, 1]), abs=0.02
+    )
     inside = release.probability({"x": (0, 0.5)})
     assert inside == pytest.approx(np.mean(rows[:, 0] <= 0.5), abs=0.05)
     assert release.probability(lambda t: t["x"] <= 0.5) == inside
@@ -303,19 +305,28 @@ def test_parts_of_the_error(release):
 
 def test_records_of_every_kind_stay_in_their_domain(rng):
     n = 3000
-    frame = pd.DataFrame({
-        "age": rng.random(n) * 100, "visits": rng.poisson(3, n),
-        "stage": rng.choice(["I", "II", "III"], n), "ward": rng.choice(["a", "b", "zz"], n),
-        "ill": rng.random(n) < 0.3,
-        "day": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
-    })  # fmt: skip
-    domain = mercer.Domain({
-        "age": (0, 100), "visits": range(0, 21), "stage": {"ordered": ["I", "II", "III"]},
-        "ward": {"categories": ["a", "b"], "other": "other"}, "ill": bool,
-        "day": (date(2024, 1, 1), date(2024, 12, 31)),
-    })  # fmt: skip
+    frame = pd.DataFrame(
+        {
+            "age": rng.random(n) * 100,
+            "visits": rng.poisson(3, n),
+            "stage": rng.choice(["I", "II", "III"], n),
+            "ward": rng.choice(["a", "b", "zz"], n),
+            "ill": rng.random(n) < 0.3,
+            "day": pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 300, n), "D"),
+        }
+    )
+    domain = mercer.Domain(
+        {
+            "age": (0, 100),
+            "visits": range(0, 21),
+            "stage": {"ordered": ["I", "II", "III"]},
+            "ward": {"categories": ["a", "b"], "other": "other"},
+            "ill": bool,
+            "day": (date(2024, 1, 1), date(2024, 12, 31)),
+        }
+    )
     for weights in ("positive", "uniform"):
-        made = mercer.synthetic(frame, domain=domain, epsilon=2, delta=1e-6, weights=weights, size=300, rng=1)  # fmt: skip
+        made = mercer.synthetic(frame, domain=domain, epsilon=2, delta=1e-6, weights=weights, size=300, rng=1)
         table = made.sample(200, rng=1).to_pandas()
         assert table["age"].between(0, 100).all()
         assert table["visits"].isin(range(21)).all()
@@ -357,9 +368,8 @@ def test_the_exponential_mechanism_has_its_law(rng):
     runs, counts = 600, np.zeros(3)
     for _ in range(runs):
         made = mercer.synthetic(
-            rows, domain=domain, epsilon=epsilon, method="exponential", size=2, scale={"ill": 1.0},
-            rng=rng,
-        )  # fmt: skip
+            rows, domain=domain, epsilon=epsilon, method="exponential", size=2, scale={"ill": 1.0}, rng=rng
+        )
         counts[int(sum(made.view()["ill"]))] += 1
     assert kernel(np.array([[0.0]]), np.array([[1.0]]))[0, 0] == pytest.approx(k)
     for count, chance in zip(counts, expected, strict=True):
@@ -459,7 +469,9 @@ def test_kernels_on_texts(rng, tmp_path):
 
     texts, public = words(1500), words(60)
     kernel = OwnKernel(letters, supremum=1.0, name="letters that differ", universal=True)
-    made = mercer.synthetic([*texts, None, "toolong"], kernel=kernel, public=public, epsilon=2, delta=1e-6, rng=1)  # fmt: skip
+    made = mercer.synthetic(
+        [*texts, None, "toolong"], kernel=kernel, public=public, epsilon=2, delta=1e-6, rng=1
+    )
     assert made.privacy.n == 1502
     share = made.expect(lambda points: [p.count("a") / 4 for p in points])
     assert share == pytest.approx(0.4, abs=0.05)
@@ -475,7 +487,7 @@ def test_kernels_on_texts(rng, tmp_path):
     assert np.array_equal(again.weights, made.weights)
     with pytest.raises(ValueError, match="with_kernel"):
         again.reweight("free")
-    assert np.allclose(again.with_kernel(kernel).reweight("positive").weights, made.weights, atol=1e-6)  # fmt: skip
+    assert np.allclose(again.with_kernel(kernel).reweight("positive").weights, made.weights, atol=1e-6)
 
 
 def test_own_kernels_that_are_none():
@@ -516,9 +528,7 @@ def test_rows_where_nobody_is_are_told_apart():
     rng = np.random.default_rng(8)
     line = mercer.Domain({"x": (0, 1)})
     data = 0.4 + 0.2 * rng.random((4000, 1))
-    made = mercer.synthetic(
-        data, domain=line, public=data[:60], epsilon=1, delta=1e-6, scale=0.02, rng=1
-    )
+    made = mercer.synthetic(data, domain=line, public=data[:60], epsilon=1, delta=1e-6, scale=0.02, rng=1)
     assert made.two_sample_test(0.8 + 0.2 * rng.random((500, 1))).p_value < 1e-3
     assert made.two_sample_test(0.4 + 0.2 * rng.random((500, 1))).p_value > 1e-4
 

@@ -66,7 +66,7 @@ def moved(one, two):
 def exact_kernel(one, other):
     with localcontext() as context:
         context.prec = 40
-        square = sum((Decimal(float(a)) - Decimal(float(b))) ** 2 for a, b in zip(one, other, strict=True))  # fmt: skip
+        square = sum((Decimal(float(a)) - Decimal(float(b))) ** 2 for a, b in zip(one, other, strict=True))
         return (-square / 2).exp()
 
 
@@ -92,7 +92,7 @@ def test_the_polynomial_at_all_singles():
     """2^-f for every single f in [0, 1): less than 4 steps of 2^-24 from the power."""
     c = sums._halves()
     for exponent in range(1, 25):
-        f = (np.arange(1 << 23, 1 << 24, 1 if exponent == 1 else 64) / np.float64(1 << 23)).astype(np.float32)  # fmt: skip
+        f = (np.arange(1 << 23, 1 << 24, 1 if exponent == 1 else 64) / np.float64(1 << 23)).astype(np.float32)
         f = np.ldexp(f, -exponent)
         power = np.full_like(f, c[5])
         for k in (4, 3, 2, 1, 0):
@@ -109,7 +109,9 @@ def test_sums_are_of_each_row_alone(loops, rng):
     assert np.array_equal(sums.kernel_sums(kernel, u, points, None), alone)
     assert np.array_equal(sums.kernel_sums(kernel, u[::-1].copy(), points, None), alone)
     weights = rng.integers(1, 99, len(u))
-    weighed = sum(w * sums.kernel_sums(kernel, row[None], points, None) for w, row in zip(weights, u, strict=True))  # fmt: skip
+    weighed = sum(
+        w * sums.kernel_sums(kernel, row[None], points, None) for w, row in zip(weights, u, strict=True)
+    )
     assert np.array_equal(sums.kernel_sums(kernel, u, points, weights), weighed)
     waves = kernel.frequencies(19)
     alone = sum(sums.wave_sums(waves, row[None], None) for row in u)
@@ -197,9 +199,16 @@ def test_order_files_and_workers_do_not_matter(tmp_path, rng, loops):
     frame = pd.DataFrame(rng.random((3000, 2)), columns=["x", "y"])
     how = seen_by(RecordKernel(PLANE, "gaussian", (0.1, 0.2)), rng.random((40, 2)))
     expected = summary_of(frame, how).coordinates()
-    pq.write_table(pa.table({name: frame[name] for name in frame}), tmp_path / "t.parquet", row_group_size=700)  # fmt: skip
+    pq.write_table(
+        pa.table({name: frame[name] for name in frame}), tmp_path / "t.parquet", row_group_size=700
+    )
     frame.to_csv(tmp_path / "t.csv", index=False)
-    for table in (frame.sample(frac=1.0, random_state=1), frame.to_numpy(), str(tmp_path / "t.parquet"), str(tmp_path / "t.csv")):  # fmt: skip
+    for table in (
+        frame.sample(frac=1.0, random_state=1),
+        frame.to_numpy(),
+        str(tmp_path / "t.parquet"),
+        str(tmp_path / "t.csv"),
+    ):
         assert np.array_equal(summary_of(table, how).coordinates(), expected)
 
 
@@ -207,11 +216,15 @@ def test_order_files_and_workers_do_not_matter(tmp_path, rng, loops):
 
 
 def people(rng, n=30):
-    return pd.DataFrame({
-        "age": rng.random(n) * 100, "sex": rng.choice(["f", "m"], n),
-        "ward": rng.choice(["a", "b", "c"], n), "ill": rng.random(n) < 0.3,
-        "id": [f"p{i // 3}" for i in range(n)],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "age": rng.random(n) * 100,
+            "sex": rng.choice(["f", "m"], n),
+            "ward": rng.choice(["a", "b", "c"], n),
+            "ill": rng.random(n) < 0.3,
+            "id": [f"p{i // 3}" for i in range(n)],
+        }
+    )
 
 
 REPLAYS = {
@@ -254,20 +267,22 @@ def test_replays_of_lists_files_and_own_kernels(tmp_path, rng):
     frame = people(rng)
     one = frame.drop(columns="id").to_dict("records")
     two = [*one[:-1], {"age": "old", "sex": None}]
-    found = mercer.replay(lambda d, rng: mercer.synthetic(d, domain=MIXED, rng=rng, **PROMISE), (one, two))  # fmt: skip
+    found = mercer.replay(lambda d, rng: mercer.synthetic(d, domain=MIXED, rng=rng, **PROMISE), (one, two))
     assert found.kept, str(found)
     paths = []
     for name, age in (("one", "12"), ("two", "none")):
         path = tmp_path / f"{name}.csv"
-        frame.astype({"age": object}).assign(age=[*frame.age.astype(str)[:-1], age]).to_csv(path, index=False)  # fmt: skip
+        frame.astype({"age": object}).assign(age=[*frame.age.astype(str)[:-1], age]).to_csv(path, index=False)
         paths.append(str(path))
-    found = mercer.replay(lambda d, rng: mercer.synthetic(d, domain=MIXED, rng=rng, **PROMISE), tuple(paths))  # fmt: skip
+    found = mercer.replay(lambda d, rng: mercer.synthetic(d, domain=MIXED, rng=rng, **PROMISE), tuple(paths))
     assert found.kept, str(found)
     letters = mercer.OwnKernel(lambda x, z: len(set(x) & set(z)) / 4, supremum=1.0)
     texts = (["ab", "bc", "cd", "abcd"], ["ab", "bc", "cd", None])
 
     def own(data, rng):
-        return mercer.synthetic(data, kernel=letters, public=["a", "bc", "abd"], epsilon=1, delta=1e-6, rng=rng)  # fmt: skip
+        return mercer.synthetic(
+            data, kernel=letters, public=["a", "bc", "abd"], epsilon=1, delta=1e-6, rng=rng
+        )
 
     found = mercer.replay(own, texts)
     assert found.kept, str(found)
@@ -282,7 +297,7 @@ def test_replay_of_a_table_drawn_whole(rng):
         one.loc[0] = ["f", False]
 
         def release(data, rng):
-            return mercer.synthetic(data, domain=domain, epsilon=1, method="exponential", size=3, rng=rng)  # fmt: skip
+            return mercer.synthetic(data, domain=domain, epsilon=1, method="exponential", size=3, rng=rng)
 
         found = mercer.replay(release, (one, two))
         assert found.kept, str(found)
@@ -342,7 +357,7 @@ def test_a_factor_one_would_be_seen(monkeypatch, rng):
     how = seen_by(kernel, np.array([[0.1, 0.1], [0.9, 0.9]]))
     monkeypatch.setattr(Landmarks, "diameter", 1.0)
     others = rng.random((3, 2))
-    one, two = (summary_of(np.vstack([others, [p]]), how) for p in ([0.1, 0.1], [0.9, 0.9]))  # fmt: skip
+    one, two = (summary_of(np.vstack([others, [p]]), how) for p in ([0.1, 0.1], [0.9, 0.9]))
     assert moved(one, two) > 1.3
 
 
@@ -385,7 +400,7 @@ def test_audit_on_the_worst_records(kind, share, rng):
     for centre in centres:
         if kind == "pure":
             z = law.simulate(one.size, 400_000, rng) + centre
-            samples.append(np.linalg.norm(z - centres[1], axis=1) - np.linalg.norm(z - centres[0], axis=1))  # fmt: skip
+            samples.append(np.linalg.norm(z - centres[1], axis=1) - np.linalg.norm(z - centres[0], axis=1))
         else:  # white noise: only the part along the change tells
             z = law.simulate(1, 4_000_000, rng)[:, 0]
             samples.append((centre - centres[1]) @ gap / np.linalg.norm(gap) + z)
@@ -402,13 +417,22 @@ def test_audit_from_end_to_end(rng):
     draws = []
     for place in (0.1, 0.9):
         table = np.array([[0.5, 0.5], [place, place]])
-        draws.append([
-            mercer.synthetic(
-                table, domain=PLANE, epsilon=4, delta=0.05, public=marks, scale=0.03,
-                weights="free", rng=Seeded(rng),
-            ).embedding.raw @ [1, -1]
-            for _ in range(500)
-        ])  # fmt: skip
+        draws.append(
+            [
+                mercer.synthetic(
+                    table,
+                    domain=PLANE,
+                    epsilon=4,
+                    delta=0.05,
+                    public=marks,
+                    scale=0.03,
+                    weights="free",
+                    rng=Seeded(rng),
+                ).embedding.raw
+                @ [1, -1]
+                for _ in range(500)
+            ]
+        )
     bound = epsilon_lower_bound(*np.array(draws), delta=0.05, confidence=CONFIDENCE)
     assert 0 < bound <= 4
 
@@ -474,7 +498,9 @@ def test_odd_records_are_no_exceptions(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "n times epsilon")
-        made = mercer.synthetic(["a", "exit", "warn"], kernel=kernel, public=["a", "b"], epsilon=1, delta=1e-6, rng=1)  # fmt: skip
+        made = mercer.synthetic(
+            ["a", "exit", "warn"], kernel=kernel, public=["a", "b"], epsilon=1, delta=1e-6, rng=1
+        )
     assert made.privacy.n == 3
 
 
@@ -483,9 +509,20 @@ def test_nothing_is_spent_on_what_cannot_be(tmp_path):
     book.register("it", epsilon=5, delta=1e-4)
     kernel = mercer.OwnKernel(lambda x, z: float(x == z), supremum=1.0)
     with pytest.raises(ValueError, match="bound must be at least 1"):
-        mercer.synthetic(["a", "b"], kernel=kernel, public=["a"], epsilon=1, weights="l1", bound=0.5, ledger=book, dataset="it")  # fmt: skip
+        mercer.synthetic(
+            ["a", "b"],
+            kernel=kernel,
+            public=["a"],
+            epsilon=1,
+            weights="l1",
+            bound=0.5,
+            ledger=book,
+            dataset="it",
+        )
     with pytest.raises(ValueError, match="epsilon must be in"):
-        mercer.synthetic(np.zeros((4, 2)), domain=PLANE, epsilon=0.5, choice_share=1e-10, ledger=book, dataset="it")  # fmt: skip
+        mercer.synthetic(
+            np.zeros((4, 2)), domain=PLANE, epsilon=0.5, choice_share=1e-10, ledger=book, dataset="it"
+        )
     assert book.remaining("it").spent_epsilon == 0
 
 

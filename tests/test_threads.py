@@ -139,9 +139,12 @@ def test_wide_curves_with_odd_heights_say_nothing(tmp_path):
     (tmp_path / "odd.csv").write_text("\n".join(lines) + "\n")
     pq.write_table(pa.table(odd), tmp_path / "odd.parquet", row_group_size=100)
     sources = [
-        pa.table(odd), pd.DataFrame(odd), np.column_stack(list(odd.values())),
-        tmp_path / "odd.csv", tmp_path / "odd.parquet",
-    ]  # fmt: skip
+        pa.table(odd),
+        pd.DataFrame(odd),
+        np.column_stack(list(odd.values())),
+        tmp_path / "odd.csv",
+        tmp_path / "odd.parquet",
+    ]
     grid = np.arange(6.0)
     for center in (None, 1e308, -1.7e308, np.full(6, 1e-308)):
         for outside in ("clip", "drop"):
@@ -151,9 +154,7 @@ def test_wide_curves_with_odd_heights_say_nothing(tmp_path):
                 more = {} if isinstance(data, np.ndarray) else {"columns": "p*"}
                 said = _said(lambda data=data, more=more | options: mercer.mean_curve(data, **more))
                 assert said == quiet_one
-    told = _said(
-        lambda: mercer.curve_bound(tmp_path / "odd.parquet", grid=grid, most=10, epsilon=1, rng=0)
-    )
+    told = _said(lambda: mercer.curve_bound(tmp_path / "odd.parquet", grid=grid, most=10, epsilon=1, rng=0))
     assert told == []
 
 
@@ -174,20 +175,27 @@ def test_every_kind_that_reads_with_threads_says_nothing(tmp_path):
     calls = {
         "density": lambda unit: mercer.density(file, columns="s", unit=unit, **one),
         "quantiles": lambda unit: mercer.quantiles(
-            file, [0.5], bounds=(0, 1), epsilon=1, columns="s", unit=unit, rng=0),
+            file, [0.5], bounds=(0, 1), epsilon=1, columns="s", unit=unit, rng=0
+        ),
         "classifier": lambda unit: mercer.classifier(
-            file, "y", columns=["x"], classes=(0, 1), unit=unit, **one),
+            file, "y", columns=["x"], classes=(0, 1), unit=unit, **one
+        ),
         "regression": lambda unit: mercer.regression(
-            file, "y", columns=["s"], y_bounds=(0, 1), unit=unit, **one),
+            file, "y", columns=["s"], y_bounds=(0, 1), unit=unit, **one
+        ),
         "synthetic": lambda unit: mercer.synthetic(
-            file, domain=domain, size=20, scale="public", unit=unit, **PROMISE),
+            file, domain=domain, size=20, scale="public", unit=unit, **PROMISE
+        ),
         "features": lambda unit: mercer.synthetic(
-            file, domain=domain, size=5, features=20, method="features", scale="public",
-            unit=unit, **PROMISE),
+            file, domain=domain, size=5, features=20, method="features", scale="public", unit=unit, **PROMISE
+        ),
         "histogram": lambda unit: mercer.histogram(
-            file, columns="s", bounds=(0, 1), bins=9, epsilon=1, unit=unit, rng=0),
-        "table": lambda unit: mercer.table(file, domain=domain, bins={"x": 3, "s": 3}, epsilon=1, unit=unit, rng=0),
-    }  # fmt: skip
+            file, columns="s", bounds=(0, 1), bins=9, epsilon=1, unit=unit, rng=0
+        ),
+        "table": lambda unit: mercer.table(
+            file, domain=domain, bins={"x": 3, "s": 3}, epsilon=1, unit=unit, rng=0
+        ),
+    }
     for name, call in calls.items():
         for unit in (None, "u"):
             said = _said(partial(call, unit))
@@ -216,15 +224,45 @@ def test_nothing_stands_on_the_terminal(tmp_path):
     rows = "\n".join(["a,b,c", *["1,2,3"] * 300])
     (tmp_path / "clean.csv").write_text(rows + "\n")
     (tmp_path / "odd.csv").write_text(rows + "\n1e400,-inf,nan\n")
-    command = ["--columns", "a", "b", "c", "--grid", "0", "1", "--bound", "5", "--epsilon", "1",
-               "--delta", "1e-6", "--center", "1e300", "--seed", "1"]  # fmt: skip
+    command = [
+        "--columns",
+        "a",
+        "b",
+        "c",
+        "--grid",
+        "0",
+        "1",
+        "--bound",
+        "5",
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--center",
+        "1e300",
+        "--seed",
+        "1",
+    ]
     told = []
     for name in ("clean", "odd"):
         run = subprocess.run(
-            [sys.executable, "-W", "always", "-m", "mercer", "curve", f"{name}.csv", *command,
-             "-o", f"{name}.json"],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-W",
+                "always",
+                "-m",
+                "mercer",
+                "curve",
+                f"{name}.csv",
+                *command,
+                "-o",
+                f"{name}.json",
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         told.append((run.returncode, run.stderr.replace(name, "")))
     assert told[0] == told[1]
     assert told[0][0] == 0

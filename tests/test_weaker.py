@@ -38,9 +38,11 @@ def made():
 
 
 @pytest.mark.parametrize("function", [random_histogram, random_proportion, random_statistic])
-@pytest.mark.parametrize("said", [{}, {"weaker_promise": False}, {"weaker_promise": 1}, {"weaker_promise": "yes"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "said", [{}, {"weaker_promise": False}, {"weaker_promise": 1}, {"weaker_promise": "yes"}]
+)
 def test_nobody_gets_it_by_accident(function, said):
-    with pytest.raises(ValueError, match="not differential privacy.*unprotected.*no ledger") as error:  # fmt: skip
+    with pytest.raises(ValueError, match="not differential privacy.*unprotected.*no ledger") as error:
         function([1, 2], epsilon=1, gamma=0.05, **said)
     assert "weaker_promise=True" in str(error.value)
     assert "mercer.histogram" in str(error.value)
@@ -59,8 +61,14 @@ def test_ledgers_refuse(tmp_path):
     price = {"epsilon": 1, "delta": 0, "what": "x"}
     for release in made().values():
         statement = release.privacy
-        for events in (statement, statement.events, [PureEvent(0.1), *statement.events], [statement], [RandomEvent(1, 0, 0.1)]):  # fmt: skip
-            with pytest.raises(LedgerError, match="fails for a share gamma .* hold for all of them"):  # fmt: skip
+        for events in (
+            statement,
+            statement.events,
+            [PureEvent(0.1), *statement.events],
+            [statement],
+            [RandomEvent(1, 0, 0.1)],
+        ):
+            with pytest.raises(LedgerError, match="fails for a share gamma .* hold for all of them"):
                 ledger.charge("a", events, **price)
     assert ledger.history() == []
     ledger.charge("a", [PureEvent(1)], **price)
@@ -95,7 +103,7 @@ def test_statement_says_who_may_be_seen():
         assert "rare" in privacy.attack
         assert privacy.short in repr(release)
         assert 0.05 < privacy.power(0.05) <= 0.05 + 0.95 * math.e * 0.05 + 0.05
-    assert made()["count"].privacy.short == "WEAKER PROMISE: random DP, epsilon = 1, gamma = 0.05, one row"  # fmt: skip
+    assert made()["count"].privacy.short == "WEAKER PROMISE: random DP, epsilon = 1, gamma = 0.05, one row"
     assert ", asymptotic, " in made()["asymptotic"].privacy.short
     assert "at most 34 of the 7001 records" in str(made()["histogram"].privacy)
     assert "at most 24 of the 1000 records" in str(made()["rare count"].privacy)
@@ -124,10 +132,18 @@ def test_files(name, tmp_path):
     assert "WEAKER" in repr(again)
     assert "NOT differential privacy" in fields["privacy"]["sentence"]
     for change in (
-        {"promise": "other"}, {"promise": None}, {"gamma": 0}, {"gamma": 1.5}, {"gamma": "0.1"},
-        {"asymptotic": 0}, {"delta": -1}, {"n": 0}, {"epsilon": 0}, {"unprotected": "x" * 3000},
+        {"promise": "other"},
+        {"promise": None},
+        {"gamma": 0},
+        {"gamma": 1.5},
+        {"gamma": "0.1"},
+        {"asymptotic": 0},
+        {"delta": -1},
+        {"n": 0},
+        {"epsilon": 0},
+        {"unprotected": "x" * 3000},
         {"unprotected": None},
-    ):  # fmt: skip
+    ):
         path.write_text(json.dumps(fields | {"privacy": fields["privacy"] | change}))
         with pytest.raises(ValueError, match="is not a valid release"):
             mercer.load(path)
@@ -176,7 +192,7 @@ def test_noise_of_the_other_cells_has_its_law():
         chances = [(1 - ratio) / (1 + ratio) * ratio**k * (1 if k == 0 else 2) for k in range(12)]
         chances.append(1 - sum(chances))
         seen = np.bincount(np.minimum(noise, 12), minlength=13)
-        return chi2.sf(np.sum((seen - cells * np.array(chances)) ** 2 / (cells * np.array(chances))), 12)  # fmt: skip
+        return chi2.sf(np.sum((seen - cells * np.array(chances)) ** 2 / (cells * np.array(chances))), 12)
 
     assert p_value(scale) > ALPHA
     assert p_value(0.8 * scale) < ALPHA
@@ -274,21 +290,57 @@ def test_persons_are_draws():
 @pytest.mark.parametrize(
     ("call", "error", "match"),
     [
-        (lambda: random_histogram(ages(), **BINS, **(WEAK | {"gamma": None})), ValueError, "gamma is missing.*no default"),
-        (lambda: random_histogram(ages(), **BINS, **(WEAK | {"gamma": 1})), ValueError, r"gamma must be in \(0, 1\)"),
-        (lambda: random_histogram(ages(), **BINS, **(WEAK | {"gamma": "a"})), TypeError, "gamma must be a number"),
-        (lambda: random_histogram(ages(), **BINS, **(WEAK | {"epsilon": None})), ValueError, "epsilon is missing"),
+        (
+            lambda: random_histogram(ages(), **BINS, **(WEAK | {"gamma": None})),
+            ValueError,
+            "gamma is missing.*no default",
+        ),
+        (
+            lambda: random_histogram(ages(), **BINS, **(WEAK | {"gamma": 1})),
+            ValueError,
+            r"gamma must be in \(0, 1\)",
+        ),
+        (
+            lambda: random_histogram(ages(), **BINS, **(WEAK | {"gamma": "a"})),
+            TypeError,
+            "gamma must be a number",
+        ),
+        (
+            lambda: random_histogram(ages(), **BINS, **(WEAK | {"epsilon": None})),
+            ValueError,
+            "epsilon is missing",
+        ),
         (lambda: random_histogram(ages(), **WEAK), ValueError, "give either bins"),
-        (lambda: random_histogram(ages(100), **BINS, **WEAK), ValueError, "nothing could be exact.*mercer.histogram"),
-        (lambda: random_proportion([True] * 39, **WEAK), ValueError, "nothing could be exact.*mercer.proportion"),
-        (lambda: random_proportion(RARE, **(WEAK | {"epsilon": 1e-4})), ValueError, "everything would be noise"),
+        (
+            lambda: random_histogram(ages(100), **BINS, **WEAK),
+            ValueError,
+            "nothing could be exact.*mercer.histogram",
+        ),
+        (
+            lambda: random_proportion([True] * 39, **WEAK),
+            ValueError,
+            "nothing could be exact.*mercer.proportion",
+        ),
+        (
+            lambda: random_proportion(RARE, **(WEAK | {"epsilon": 1e-4})),
+            ValueError,
+            "everything would be noise",
+        ),
         (lambda: random_statistic([1.0] * 119, **WEAK), ValueError, "at least 120 records, there are 119"),
-        (lambda: random_statistic([1.0] * 7000, method="asymptotic", **WEAK), ValueError, "at least 7012 records"),
-        (lambda: random_statistic([1.0] * 300, statistic="median", **WEAK), ValueError, "statistic must be one of 'mean'"),
+        (
+            lambda: random_statistic([1.0] * 7000, method="asymptotic", **WEAK),
+            ValueError,
+            "at least 7012 records",
+        ),
+        (
+            lambda: random_statistic([1.0] * 300, statistic="median", **WEAK),
+            ValueError,
+            "statistic must be one of 'mean'",
+        ),
         (lambda: random_statistic([1.0] * 300, statistic=np.mean, **WEAK), ValueError, "change is for"),
         (lambda: random_statistic([1.0] * 300, method="best", **WEAK), ValueError, "'exact', 'asymptotic'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(call, error, match):
     with pytest.raises(error, match=match):
         call()

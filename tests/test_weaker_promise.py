@@ -18,13 +18,7 @@ from scipy.stats import binom
 
 import mercer
 from mercer.noise.entropy import simulation
-from mercer.promise.weaker_rules import (
-    asymptotic_delta,
-    asymptotic_rank,
-    pair_rank,
-    pairs_of,
-    rarest,
-)
+from mercer.promise.weaker_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from tests.conftest import ALPHA
 
 ROOT = Fraction(1, 2)  # e^(-epsilon / 8), so that every ratio of the law is a fraction
@@ -128,10 +122,7 @@ FAULTS = {
 def test_planted_faults_are_seen(name):
     rule, power, cells, values = FAULTS[name]
     cases = itertools.product((4, 8, 16), (Fraction(1, 8), *GAMMAS))
-    assert any(
-        largest(n, cells, gamma, values=values, power=power, rule=rule) > gamma
-        for n, gamma in cases
-    )
+    assert any(largest(n, cells, gamma, values=values, power=power, rule=rule) > gamma for n, gamma in cases)
 
 
 @pytest.mark.parametrize("gamma", [0.375, 0.75])

@@ -9,11 +9,4 @@ from mercer.promise.composition import (
     power_of,
 )
 
-__all__ = [
-    "decimal",
-    "delta_of",
-    "epsilon_of",
-    "gaussian_above",
-    "gaussian_beside",
-    "power_of",
-]
+__all__ = ["decimal", "delta_of", "epsilon_of", "gaussian_above", "gaussian_beside", "power_of"]

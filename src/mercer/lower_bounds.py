@@ -2,9 +2,4 @@
 
 from mercer.noise.optimal.bounds import counting_bound, histogram_bound, margins_bound, sparse_bound
 
-__all__ = [
-    "counting_bound",
-    "histogram_bound",
-    "margins_bound",
-    "sparse_bound",
-]
+__all__ = ["counting_bound", "histogram_bound", "margins_bound", "sparse_bound"]

@@ -22,9 +22,7 @@ def covariance(d: int, *, full: bool = False):
 
 def cases():
     """Ways to make a basis.  Seconds for eigenfunctions, which take every kernel: not made here."""
-    for (name, basis), kernel, d in itertools.product(
-        REGISTRY.items(), KERNELS.values(), (1, 2, 3)
-    ):
+    for (name, basis), kernel, d in itertools.product(REGISTRY.items(), KERNELS.values(), (1, 2, 3)):
         size = {1: 24, 2: 36, 3: 64}[d]
         make = functools.partial(basis.spanning, kernel(covariance(d)), size)
         if name != "eigenfunctions":

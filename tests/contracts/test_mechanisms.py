@@ -183,8 +183,7 @@ def test_a_sensitivity_in_another_norm_is_refused(mechanism):
 @every_pure
 def test_a_pure_mechanism_needs_no_delta_and_states_none(mechanism):
     given, without = (
-        mechanism.calibrate(sensitivity(mechanism), SIZE, epsilon=1.0, delta=delta)
-        for delta in (1e-6, 0.0)
+        mechanism.calibrate(sensitivity(mechanism), SIZE, epsilon=1.0, delta=delta) for delta in (1e-6, 0.0)
     )
     assert given.event == without.event == PureEvent(1.0)
     assert given.law == without.law
@@ -220,9 +219,7 @@ def test_sizes_that_do_not_fit_are_refused():
         Geometric().calibrate(Sensitivity(0.5, norm="l1"), 3, epsilon=1.0)
 
 
-@pytest.mark.parametrize(
-    "mechanism", [Gaussian(), Gaussian("classic")], ids=["analytic", "classic"]
-)
+@pytest.mark.parametrize("mechanism", [Gaussian(), Gaussian("classic")], ids=["analytic", "classic"])
 @pytest.mark.parametrize("size", [1, 40, 5000])
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.1, 1e-9), (0.5, 0.1)])
 def test_gaussian_lattice_is_fine_enough(mechanism, size, epsilon, delta):

@@ -73,7 +73,7 @@ class Outcome:
 
     def unlike(self, other: Outcome) -> str:
         """In what they differ, in words; empty if in nothing."""
-        parts = [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(other, name)]  # fmt: skip
+        parts = [name for name in self.__dataclass_fields__ if getattr(self, name) != getattr(other, name)]
         return "; ".join(
             f"{name}: {_cut(getattr(self, name))} | {_cut(getattr(other, name))}" for name in parts
         )
@@ -159,9 +159,14 @@ def outcome(
         seen = [w for w in seen if not issubclass(w.category, mercer.PrivacyWarning)]
     told = sorted(f"{w.category.__name__}: {without_numbers(str(w.message))}" for w in seen)
     return Outcome(
-        kind, text, fields, tuple(told), tuple(handler.lines),
-        without_numbers(printed.getvalue()), tuple(ticks) if exact else (),
-    )  # fmt: skip
+        kind,
+        text,
+        fields,
+        tuple(told),
+        tuple(handler.lines),
+        without_numbers(printed.getvalue()),
+        tuple(ticks) if exact else (),
+    )
 
 
 @dataclass
@@ -201,20 +206,14 @@ class Contract:
             kinds = Counter(key for key, _ in self.broken)
             total = f"{len(self.broken)} of {ran[self.part]} combinations differ\n"
             listed = "\n".join(f"  {many:4d} {kind}" for kind, many in kinds.most_common())
-            pytest.fail(
-                total + listed + "\n" + "\n".join(line for _, line in self.broken), pytrace=False
-            )
+            pytest.fail(total + listed + "\n" + "\n".join(line for _, line in self.broken), pytrace=False)
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which libraries have threads is looked up once, and not for each of the many calls."""
-    monkeypatch.setattr(
-        threadpoolctl, "ThreadpoolController", cache(threadpoolctl.ThreadpoolController)
-    )
-    monkeypatch.setattr(
-        curve_summaries, "threadpool_limits", lambda *_, **__: contextlib.nullcontext()
-    )
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", cache(threadpoolctl.ThreadpoolController))
+    monkeypatch.setattr(curve_summaries, "threadpool_limits", lambda *_, **__: contextlib.nullcontext())
 
 
 @pytest.fixture
@@ -246,61 +245,303 @@ def truths() -> list[bool]:
 ROLES: dict[str, list[Any]] = {**CLEAN, "truth": truths()}
 
 ONE = [  # a single column
-    Entry("density", ("x",), lambda d, p: mercer.density(d, bounds=UNIT, bandwidth=0.3, progress=p, **APPROXIMATE)),
-    Entry("pure density", ("x",), lambda d, p: mercer.density(d, bounds=UNIT, bandwidth=0.3, progress=p, **PROMISE), dear=True),
-    Entry("density, private bandwidth", ("x",), lambda d, p: mercer.density(d, bounds=UNIT, bandwidth="private-scott", progress=p, **APPROXIMATE), dear=True, loose=True),
+    Entry(
+        "density",
+        ("x",),
+        lambda d, p: mercer.density(d, bounds=UNIT, bandwidth=0.3, progress=p, **APPROXIMATE),
+    ),
+    Entry(
+        "pure density",
+        ("x",),
+        lambda d, p: mercer.density(d, bounds=UNIT, bandwidth=0.3, progress=p, **PROMISE),
+        dear=True,
+    ),
+    Entry(
+        "density, private bandwidth",
+        ("x",),
+        lambda d, p: mercer.density(d, bounds=UNIT, bandwidth="private-scott", progress=p, **APPROXIMATE),
+        dear=True,
+        loose=True,
+    ),
     Entry("quantiles", ("x",), lambda d, _: mercer.quantiles(d, [0.25, 0.5], bounds=UNIT, grid=5, **PROMISE)),
     Entry("iqr", ("x",), lambda d, _: mercer.iqr(d, bounds=UNIT, **PROMISE), dear=True),
     Entry("count", ("truth",), lambda d, p: mercer.count(d, progress=p, **PROMISE)),
     Entry("proportion", ("truth",), lambda d, p: mercer.proportion(d, progress=p, **PROMISE)),
-    Entry("histogram of bins", ("x",), lambda d, p: mercer.histogram(d, bins=4, bounds=UNIT, progress=p, **PROMISE)),
-    Entry("histogram of categories", ("g",), lambda d, p: mercer.histogram(d, categories=["a", "b"], progress=p, **PROMISE)),
-    Entry("histogram with other", ("g",), lambda d, p: mercer.histogram(d, categories=["a"], other="rest", progress=p, **PROMISE)),
-    Entry("random_histogram", ("g",), lambda d, p: mercer.random_histogram(d, categories=["a", "b"], progress=p, **WEAKER)),
+    Entry(
+        "histogram of bins",
+        ("x",),
+        lambda d, p: mercer.histogram(d, bins=4, bounds=UNIT, progress=p, **PROMISE),
+    ),
+    Entry(
+        "histogram of categories",
+        ("g",),
+        lambda d, p: mercer.histogram(d, categories=["a", "b"], progress=p, **PROMISE),
+    ),
+    Entry(
+        "histogram with other",
+        ("g",),
+        lambda d, p: mercer.histogram(d, categories=["a"], other="rest", progress=p, **PROMISE),
+    ),
+    Entry(
+        "random_histogram",
+        ("g",),
+        lambda d, p: mercer.random_histogram(d, categories=["a", "b"], progress=p, **WEAKER),
+    ),
     Entry("random_proportion", ("truth",), lambda d, p: mercer.random_proportion(d, progress=p, **WEAKER)),
-    Entry("random_statistic", ("x",), lambda d, p: mercer.random_statistic(d, progress=p, **{**WEAKER, "epsilon": 2}), dear=True),
-]  # fmt: skip
+    Entry(
+        "random_statistic",
+        ("x",),
+        lambda d, p: mercer.random_statistic(d, progress=p, **{**WEAKER, "epsilon": 2}),
+        dear=True,
+    ),
+]
 
 NAMED = [  # tables whose columns have names
-    Entry("density of two columns", ("x", "y"), lambda d, p: mercer.density(d, columns=["x", "y"], bounds=BOX, bandwidth=0.5, progress=p, **APPROXIMATE), dear=True),
-    Entry("density of a column", ("x", "spare"), lambda d, p: mercer.density(d, columns="x", bounds=UNIT, bandwidth=0.3, progress=p, **APPROXIMATE)),
-    Entry("density of persons", ("x", "who"), lambda d, p: mercer.density(d, columns="x", bounds=UNIT, bandwidth=0.3, unit="who", progress=p, **APPROXIMATE)),
-    Entry("quantiles of a column", ("x",), lambda d, _: mercer.quantiles(d, 0.5, columns="x", bounds=UNIT, grid=5, **PROMISE)),
-    Entry("count where", ("x", "g", "spare"), lambda d, p: mercer.count(d, where={"x": (0.2, None), "g": "a"}, progress=p, **PROMISE)),
-    Entry("count persons", ("g", "who"), lambda d, p: mercer.count(d, where={"g": "a"}, unit="who", progress=p, **PROMISE)),
-    Entry("proportion where", ("g",), lambda d, p: mercer.proportion(d, where={"g": ["a"]}, progress=p, **PROMISE)),
-    Entry("histogram of a column", ("x",), lambda d, p: mercer.histogram(d, columns="x", bins=4, bounds=UNIT, progress=p, **PROMISE)),
-    Entry("histogram of persons", ("g", "who"), lambda d, p: mercer.histogram(d, columns="g", categories=["a", "b"], unit="who", progress=p, **PROMISE)),
-    Entry("table", ("x", "g", "spare"), lambda d, p: mercer.table(d, domain=DOMAIN, bins={"x": 3}, progress=p, **PROMISE)),
-    Entry("table of persons", ("x", "who"), lambda d, p: mercer.table(d, domain=DOMAIN, bins={"x": 3}, unit="who", progress=p, **PROMISE)),
-    Entry("classifier", ("x", "g"), lambda d, p: mercer.classifier(d, "g", columns=["x"], classes=["a", "b"], progress=p, **SMALL, **APPROXIMATE)),
-    Entry("classifier of persons", ("x", "g", "who"), lambda d, p: mercer.classifier(d, "g", columns=["x"], classes=["a", "b"], unit="who", loss="logistic", progress=p, **SMALL, **APPROXIMATE), dear=True),
-    Entry("regression", ("x", "y"), lambda d, p: mercer.regression(d, "y", columns=["x"], y_bounds=UNIT, loss="squared", progress=p, **SMALL, **APPROXIMATE)),
-    Entry("random_proportion where", ("g",), lambda d, p: mercer.random_proportion(d, where={"g": "a"}, progress=p, **WEAKER), dear=True),
-    Entry("synthetic", ("x", "g"), lambda d, p: mercer.synthetic(d, domain=DOMAIN, size=4, scale=0.5, weights="uniform", progress=p, **APPROXIMATE), dear=True),
-    Entry("synthetic of persons", ("x", "who"), lambda d, p: mercer.synthetic(d, domain={"x": UNIT}, size=4, scale=0.5, unit="who", weights="uniform", progress=p, **APPROXIMATE), dear=True),
-    Entry("synthetic by features", ("x",), lambda d, p: mercer.synthetic(d, domain={"x": UNIT}, method="features", features=4, size=2, progress=p, **APPROXIMATE), dear=True),
-]  # fmt: skip
+    Entry(
+        "density of two columns",
+        ("x", "y"),
+        lambda d, p: mercer.density(
+            d, columns=["x", "y"], bounds=BOX, bandwidth=0.5, progress=p, **APPROXIMATE
+        ),
+        dear=True,
+    ),
+    Entry(
+        "density of a column",
+        ("x", "spare"),
+        lambda d, p: mercer.density(d, columns="x", bounds=UNIT, bandwidth=0.3, progress=p, **APPROXIMATE),
+    ),
+    Entry(
+        "density of persons",
+        ("x", "who"),
+        lambda d, p: mercer.density(
+            d, columns="x", bounds=UNIT, bandwidth=0.3, unit="who", progress=p, **APPROXIMATE
+        ),
+    ),
+    Entry(
+        "quantiles of a column",
+        ("x",),
+        lambda d, _: mercer.quantiles(d, 0.5, columns="x", bounds=UNIT, grid=5, **PROMISE),
+    ),
+    Entry(
+        "count where",
+        ("x", "g", "spare"),
+        lambda d, p: mercer.count(d, where={"x": (0.2, None), "g": "a"}, progress=p, **PROMISE),
+    ),
+    Entry(
+        "count persons",
+        ("g", "who"),
+        lambda d, p: mercer.count(d, where={"g": "a"}, unit="who", progress=p, **PROMISE),
+    ),
+    Entry(
+        "proportion where",
+        ("g",),
+        lambda d, p: mercer.proportion(d, where={"g": ["a"]}, progress=p, **PROMISE),
+    ),
+    Entry(
+        "histogram of a column",
+        ("x",),
+        lambda d, p: mercer.histogram(d, columns="x", bins=4, bounds=UNIT, progress=p, **PROMISE),
+    ),
+    Entry(
+        "histogram of persons",
+        ("g", "who"),
+        lambda d, p: mercer.histogram(
+            d, columns="g", categories=["a", "b"], unit="who", progress=p, **PROMISE
+        ),
+    ),
+    Entry(
+        "table",
+        ("x", "g", "spare"),
+        lambda d, p: mercer.table(d, domain=DOMAIN, bins={"x": 3}, progress=p, **PROMISE),
+    ),
+    Entry(
+        "table of persons",
+        ("x", "who"),
+        lambda d, p: mercer.table(d, domain=DOMAIN, bins={"x": 3}, unit="who", progress=p, **PROMISE),
+    ),
+    Entry(
+        "classifier",
+        ("x", "g"),
+        lambda d, p: mercer.classifier(
+            d, "g", columns=["x"], classes=["a", "b"], progress=p, **SMALL, **APPROXIMATE
+        ),
+    ),
+    Entry(
+        "classifier of persons",
+        ("x", "g", "who"),
+        lambda d, p: mercer.classifier(
+            d,
+            "g",
+            columns=["x"],
+            classes=["a", "b"],
+            unit="who",
+            loss="logistic",
+            progress=p,
+            **SMALL,
+            **APPROXIMATE,
+        ),
+        dear=True,
+    ),
+    Entry(
+        "regression",
+        ("x", "y"),
+        lambda d, p: mercer.regression(
+            d, "y", columns=["x"], y_bounds=UNIT, loss="squared", progress=p, **SMALL, **APPROXIMATE
+        ),
+    ),
+    Entry(
+        "random_proportion where",
+        ("g",),
+        lambda d, p: mercer.random_proportion(d, where={"g": "a"}, progress=p, **WEAKER),
+        dear=True,
+    ),
+    Entry(
+        "synthetic",
+        ("x", "g"),
+        lambda d, p: mercer.synthetic(
+            d, domain=DOMAIN, size=4, scale=0.5, weights="uniform", progress=p, **APPROXIMATE
+        ),
+        dear=True,
+    ),
+    Entry(
+        "synthetic of persons",
+        ("x", "who"),
+        lambda d, p: mercer.synthetic(
+            d, domain={"x": UNIT}, size=4, scale=0.5, unit="who", weights="uniform", progress=p, **APPROXIMATE
+        ),
+        dear=True,
+    ),
+    Entry(
+        "synthetic by features",
+        ("x",),
+        lambda d, p: mercer.synthetic(
+            d, domain={"x": UNIT}, method="features", features=4, size=2, progress=p, **APPROXIMATE
+        ),
+        dear=True,
+    ),
+]
 
 TUPLES = [  # rows without names, x and y in order
-    Entry("density of rows", ("x", "y"), lambda d, p: mercer.density(d, bounds=BOX, bandwidth=0.5, progress=p, **APPROXIMATE), dear=True),
-    Entry("table of rows", ("x", "y"), lambda d, p: mercer.table(d, domain={"x": UNIT, "y": UNIT}, bins=2, progress=p, **PROMISE)),
-    Entry("synthetic of rows", ("x", "y"), lambda d, p: mercer.synthetic(d, domain={"x": UNIT, "y": UNIT}, size=4, scale=0.5, weights="uniform", progress=p, **APPROXIMATE), dear=True),
-    Entry("classifier of rows", ("x", "y"), lambda d, p: mercer.classifier(d, CLEAN["g"], classes=["a", "b"], progress=p, **{**SMALL, "bounds": BOX}, **APPROXIMATE)),
-    Entry("regression of rows", ("x", "y"), lambda d, p: mercer.regression(d, CLEAN["y"], y_bounds=UNIT, loss="squared", progress=p, **{**SMALL, "bounds": BOX}, **APPROXIMATE)),
-    Entry("PrivateKernelDensity", ("x", "y"), lambda d, _: mercer.PrivateKernelDensity(1.0, 1e-6, UNIT, bandwidth=0.5, random_state=0).fit(d).release_, dear=True),
-    Entry("PrivateKernelClassifier", ("x", "y"), lambda d, _: mercer.PrivateKernelClassifier(1.0, 1e-6, UNIT, ("a", "b"), size=4, features="random", random_state=0).fit(d, CLEAN["g"]).release_),
-    Entry("PrivateKernelRegressor", ("x", "y"), lambda d, _: mercer.PrivateKernelRegressor(1.0, 1e-6, UNIT, UNIT, loss="squared", size=4, features="random", random_state=0).fit(d, CLEAN["x"]).release_),
-    Entry("PrivateSynthesizer", ("x", "y"), lambda d, _: mercer.PrivateSynthesizer(1.0, 1e-6, bounds=BOX, size=4, scale=0.5, weights="uniform", random_state=0).fit(d).release_, dear=True),
-]  # fmt: skip
+    Entry(
+        "density of rows",
+        ("x", "y"),
+        lambda d, p: mercer.density(d, bounds=BOX, bandwidth=0.5, progress=p, **APPROXIMATE),
+        dear=True,
+    ),
+    Entry(
+        "table of rows",
+        ("x", "y"),
+        lambda d, p: mercer.table(d, domain={"x": UNIT, "y": UNIT}, bins=2, progress=p, **PROMISE),
+    ),
+    Entry(
+        "synthetic of rows",
+        ("x", "y"),
+        lambda d, p: mercer.synthetic(
+            d, domain={"x": UNIT, "y": UNIT}, size=4, scale=0.5, weights="uniform", progress=p, **APPROXIMATE
+        ),
+        dear=True,
+    ),
+    Entry(
+        "classifier of rows",
+        ("x", "y"),
+        lambda d, p: mercer.classifier(
+            d, CLEAN["g"], classes=["a", "b"], progress=p, **{**SMALL, "bounds": BOX}, **APPROXIMATE
+        ),
+    ),
+    Entry(
+        "regression of rows",
+        ("x", "y"),
+        lambda d, p: mercer.regression(
+            d,
+            CLEAN["y"],
+            y_bounds=UNIT,
+            loss="squared",
+            progress=p,
+            **{**SMALL, "bounds": BOX},
+            **APPROXIMATE,
+        ),
+    ),
+    Entry(
+        "PrivateKernelDensity",
+        ("x", "y"),
+        lambda d, _: (
+            mercer.PrivateKernelDensity(1.0, 1e-6, UNIT, bandwidth=0.5, random_state=0).fit(d).release_
+        ),
+        dear=True,
+    ),
+    Entry(
+        "PrivateKernelClassifier",
+        ("x", "y"),
+        lambda d, _: (
+            mercer.PrivateKernelClassifier(
+                1.0, 1e-6, UNIT, ("a", "b"), size=4, features="random", random_state=0
+            )
+            .fit(d, CLEAN["g"])
+            .release_
+        ),
+    ),
+    Entry(
+        "PrivateKernelRegressor",
+        ("x", "y"),
+        lambda d, _: (
+            mercer.PrivateKernelRegressor(
+                1.0, 1e-6, UNIT, UNIT, loss="squared", size=4, features="random", random_state=0
+            )
+            .fit(d, CLEAN["x"])
+            .release_
+        ),
+    ),
+    Entry(
+        "PrivateSynthesizer",
+        ("x", "y"),
+        lambda d, _: (
+            mercer.PrivateSynthesizer(
+                1.0, 1e-6, bounds=BOX, size=4, scale=0.5, weights="uniform", random_state=0
+            )
+            .fit(d)
+            .release_
+        ),
+        dear=True,
+    ),
+]
 
 POINTS = [[value] for value in CLEAN["x"]]
 LABELS = [  # labels beside clean points
-    Entry("classifier, y", ("g",), lambda d, p: mercer.classifier(POINTS, d, classes=["a", "b"], progress=p, **SMALL, **APPROXIMATE)),
-    Entry("regression, y", ("y",), lambda d, p: mercer.regression(POINTS, d, y_bounds=UNIT, loss="squared", progress=p, **SMALL, **APPROXIMATE)),
-    Entry("PrivateKernelClassifier, y", ("g",), lambda d, _: mercer.PrivateKernelClassifier(1.0, 1e-6, UNIT, ("a", "b"), size=4, features="random", random_state=0).fit(POINTS, d).release_),
-    Entry("PrivateKernelRegressor, y", ("y",), lambda d, _: mercer.PrivateKernelRegressor(1.0, 1e-6, UNIT, UNIT, loss="squared", size=4, features="random", random_state=0).fit(POINTS, d).release_),
-]  # fmt: skip
+    Entry(
+        "classifier, y",
+        ("g",),
+        lambda d, p: mercer.classifier(POINTS, d, classes=["a", "b"], progress=p, **SMALL, **APPROXIMATE),
+    ),
+    Entry(
+        "regression, y",
+        ("y",),
+        lambda d, p: mercer.regression(
+            POINTS, d, y_bounds=UNIT, loss="squared", progress=p, **SMALL, **APPROXIMATE
+        ),
+    ),
+    Entry(
+        "PrivateKernelClassifier, y",
+        ("g",),
+        lambda d, _: (
+            mercer.PrivateKernelClassifier(
+                1.0, 1e-6, UNIT, ("a", "b"), size=4, features="random", random_state=0
+            )
+            .fit(POINTS, d)
+            .release_
+        ),
+    ),
+    Entry(
+        "PrivateKernelRegressor, y",
+        ("y",),
+        lambda d, _: (
+            mercer.PrivateKernelRegressor(
+                1.0, 1e-6, UNIT, UNIT, loss="squared", size=4, features="random", random_state=0
+            )
+            .fit(POINTS, d)
+            .release_
+        ),
+    ),
+]
 
 
 def curve(i: int) -> list[float]:
@@ -310,25 +551,85 @@ def curve(i: int) -> list[float]:
 CURVES = [curve(i) for i in range(N)]
 MATRICES = [
     Entry("mean_curve", (), lambda d, p: mercer.mean_curve(d, progress=p, **WIDE)),
-    Entry("mean_curves", (), lambda d, p: mercer.mean_curves({"one": d, "two": CURVES}, disjoint=True, progress=p, **WIDE), dear=True),
+    Entry(
+        "mean_curves",
+        (),
+        lambda d, p: mercer.mean_curves({"one": d, "two": CURVES}, disjoint=True, progress=p, **WIDE),
+        dear=True,
+    ),
     Entry("curve_bound", (), lambda d, _: mercer.curve_bound(d, most=3, grid=TIMES, **PROMISE)),
-    Entry("PrivateMeanCurve", (), lambda d, _: mercer.PrivateMeanCurve(1.0, 1e-6, 2, TIMES, scale=0.3, penalty=0.1, eta=1, random_state=0).fit(d).release_, dear=True),
-]  # fmt: skip
+    Entry(
+        "PrivateMeanCurve",
+        (),
+        lambda d, _: (
+            mercer.PrivateMeanCurve(1.0, 1e-6, 2, TIMES, scale=0.3, penalty=0.1, eta=1, random_state=0)
+            .fit(d)
+            .release_
+        ),
+        dear=True,
+    ),
+]
 PAIRS = [
     Entry("mean_curve of pairs", (), lambda d, p: mercer.mean_curve(d, bounds=UNIT, progress=p, **CURVE)),
-    Entry("curve_bound of pairs", (), lambda d, _: mercer.curve_bound(d, most=3, bounds=UNIT, size=4, **PROMISE)),
-]  # fmt: skip
+    Entry(
+        "curve_bound of pairs", (), lambda d, _: mercer.curve_bound(d, most=3, bounds=UNIT, size=4, **PROMISE)
+    ),
+]
 WIDES = [
-    Entry("mean_curve of columns", ("t0", "t3", "spare"), lambda d, p: mercer.mean_curve(d, columns=NAMES, progress=p, **WIDE)),
-    Entry("mean_curve of persons", ("t0", "who"), lambda d, p: mercer.mean_curve(d, columns=NAMES, unit="who", progress=p, **WIDE), dear=True),
-    Entry("mean_curves by group", ("t0", "g"), lambda d, p: mercer.mean_curves(d, columns=NAMES, by="g", groups=["a", "b"], disjoint=True, progress=p, **WIDE), dear=True, counted=("who", "g")),
-    Entry("curve_bound of columns", ("t0",), lambda d, _: mercer.curve_bound(d, most=3, columns=NAMES, grid=TIMES, **PROMISE)),
-]  # fmt: skip
+    Entry(
+        "mean_curve of columns",
+        ("t0", "t3", "spare"),
+        lambda d, p: mercer.mean_curve(d, columns=NAMES, progress=p, **WIDE),
+    ),
+    Entry(
+        "mean_curve of persons",
+        ("t0", "who"),
+        lambda d, p: mercer.mean_curve(d, columns=NAMES, unit="who", progress=p, **WIDE),
+        dear=True,
+    ),
+    Entry(
+        "mean_curves by group",
+        ("t0", "g"),
+        lambda d, p: mercer.mean_curves(
+            d, columns=NAMES, by="g", groups=["a", "b"], disjoint=True, progress=p, **WIDE
+        ),
+        dear=True,
+        counted=("who", "g"),
+    ),
+    Entry(
+        "curve_bound of columns",
+        ("t0",),
+        lambda d, _: mercer.curve_bound(d, most=3, columns=NAMES, grid=TIMES, **PROMISE),
+    ),
+]
 LONGS = [
-    Entry("mean_curve of points", ("who", "x", "y", "spare"), lambda d, p: mercer.mean_curve(d, long=("who", "x", "y"), bounds=UNIT, progress=p, **CURVE)),
-    Entry("mean_curves of points", ("x", "g"), lambda d, p: mercer.mean_curves(d, long=("who", "x", "y"), by="g", groups=["a", "b"], disjoint=True, bounds=UNIT, progress=p, **CURVE), dear=True, counted=("who", "g")),
-    Entry("curve_bound of points", ("y",), lambda d, _: mercer.curve_bound(d, most=3, long=("who", "x", "y"), bounds=UNIT, size=4, **PROMISE)),
-]  # fmt: skip
+    Entry(
+        "mean_curve of points",
+        ("who", "x", "y", "spare"),
+        lambda d, p: mercer.mean_curve(d, long=("who", "x", "y"), bounds=UNIT, progress=p, **CURVE),
+    ),
+    Entry(
+        "mean_curves of points",
+        ("x", "g"),
+        lambda d, p: mercer.mean_curves(
+            d,
+            long=("who", "x", "y"),
+            by="g",
+            groups=["a", "b"],
+            disjoint=True,
+            bounds=UNIT,
+            progress=p,
+            **CURVE,
+        ),
+        dear=True,
+        counted=("who", "g"),
+    ),
+    Entry(
+        "curve_bound of points",
+        ("y",),
+        lambda d, _: mercer.curve_bound(d, most=3, long=("who", "x", "y"), bounds=UNIT, size=4, **PROMISE),
+    ),
+]
 NAMES = [f"t{k}" for k in range(len(TIMES))]
 ROLES |= {name: [line[k] for line in CURVES] for k, name in enumerate(NAMES)}
 
@@ -388,9 +689,11 @@ def as_object_polars(columns: Columns) -> Any:
 
 NAMED_TABLES = {"dictionaries": as_dictionaries, "object frame": as_object_frame}
 PLAIN_TABLES = {
-    "tuples": as_tuples, "lists": as_lists, "object matrix": as_object_array,
+    "tuples": as_tuples,
+    "lists": as_lists,
+    "object matrix": as_object_array,
     "object frame": as_object_frame,
-}  # fmt: skip
+}
 
 
 def share(number: int, entry: Entry) -> list[tuple[str, Any]]:
@@ -463,7 +766,7 @@ def test_objects_in_rows(entry, contract):
 def test_rows_of_another_kind(entry, contract):
     named = entry in NAMED
     names = ("spare", "x", "y", "g", "who") if named else ("x", "y")
-    builders = {"dictionaries": as_dictionaries} if named else {"tuples": as_tuples, "lists": as_lists}  # fmt: skip
+    builders = {"dictionaries": as_dictionaries} if named else {"tuples": as_tuples, "lists": as_lists}
     for container, build in builders.items():
         clean = lambda build=build: build(columns_of(*names))  # noqa: E731
         persons = "persons" in entry.name
@@ -489,8 +792,10 @@ def test_objects_in_curves(entry, contract):
     builders = {
         "list": list,
         "object matrix": lambda lines: np.stack([object_array(line) for line in lines]),
-        "object frame": lambda lines: pd.DataFrame(np.stack([object_array(line) for line in lines])).rename(columns=str),
-    }  # fmt: skip
+        "object frame": lambda lines: pd.DataFrame(np.stack([object_array(line) for line in lines])).rename(
+            columns=str
+        ),
+    }
     for number, (container, build) in enumerate(builders.items()):
         if entry.dear and number:
             break
@@ -523,10 +828,10 @@ def test_objects_in_pairs(entry, contract):
         }
         for kind, pair in list(pairs.items())[len(name) % 2 :: 2]:
             data = with_cell(clean, place, pair)
-            contract.compare(f"{entry.name}: {kind}", f"{where} {name}", lambda: clean, data, entry)  # fmt: skip
+            contract.compare(f"{entry.name}: {kind}", f"{where} {name}", lambda: clean, data, entry)
     for (where, place), (name, row) in itertools.product(PLACES.items(), ROWS.items()):
         data = with_cell(clean, place, row)
-        contract.compare(f"{entry.name}: the pair", f"{where} {name}", lambda: clean, data, entry)  # fmt: skip
+        contract.compare(f"{entry.name}: the pair", f"{where} {name}", lambda: clean, data, entry)
     contract.check()
 
 
@@ -596,14 +901,12 @@ def matrix(kind: Typed, cell: Any = None, place: int | None = None) -> Any:
 
 
 def test_types_of_matrices(contract):
-    for kind, entry in itertools.product(
-        KINDS["arrays"], [e for e in TUPLES if "ynth" not in e.name]
-    ):
+    for kind, entry in itertools.product(KINDS["arrays"], [e for e in TUPLES if "ynth" not in e.name]):
         if entry.dear and not ("float64" in kind.name or kind.name.startswith("masked")):
             continue
         for where, place, cell in each(kind, entry.name):
             key = f"{entry.name}: matrix of {kind.name}"
-            contract.compare(key, where, lambda kind=kind: matrix(kind), matrix(kind, cell, place), entry)  # fmt: skip
+            contract.compare(key, where, lambda kind=kind: matrix(kind), matrix(kind, cell, place), entry)
     contract.check()
 
 
@@ -618,7 +921,7 @@ def test_types_of_curves(contract):
             continue
         for where, place, cell in each(kind, entry.name):
             key = f"{entry.name}: matrix of {kind.name}"
-            contract.compare(key, where, lambda kind=kind: lines(kind), lines(kind, cell, place), entry)  # fmt: skip
+            contract.compare(key, where, lambda kind=kind: lines(kind), lines(kind, cell, place), entry)
     contract.check()
 
 
@@ -654,7 +957,10 @@ ALMOST = [*SEED, "--delta", "1e-6"]
 FEW = ["--size", "4", "--features", "random", "--bounds", "0", "1"]
 COMMANDS: dict[str, tuple[str, list[str]]] = {  # the column that gets the odd cell, and the words
     "density": ("x", ["-c", "x", "--bounds", "0", "1", "--bandwidth", "0.3", *ALMOST, "-o", "out.json"]),
-    "density ": ("who", ["-c", "x", "--bounds", "0", "1", "--bandwidth", "0.3", "--unit", "who", *ALMOST, "-o", "out.json"]),
+    "density ": (
+        "who",
+        ["-c", "x", "--bounds", "0", "1", "--bandwidth", "0.3", "--unit", "who", *ALMOST, "-o", "out.json"],
+    ),
     "quantiles": ("x", ["-c", "x", "--bounds", "0", "1", "--q", "0.5", *SEED]),
     "count": ("x", ["--where", "x>=0.2", *SEED]),
     "count ": ("g", ["--where", "g=a", "--proportion", *SEED]),
@@ -663,10 +969,61 @@ COMMANDS: dict[str, tuple[str, list[str]]] = {  # the column that gets the odd c
     "table": ("g", ["--domain", "domain.yaml", "--bins", "x=3", *SEED, "-o", "out.json"]),
     "classify": ("g", ["-c", "x", "--label", "g", "--classes", "a", "b", *FEW, *ALMOST, "-o", "out.json"]),
     "regress": ("y", ["-c", "x", "--label", "y", "--y-bounds", "0", "1", *FEW, *ALMOST, "-o", "out.json"]),
-    "curve": ("x", ["--columns", "y", "x", "spare", "--grid", "0", "1", "--bound", "2", "--scale", "0.3", *ALMOST, "-o", "out.json"]),
-    "curve ": ("y", ["--long", "who", "x", "y", "--bounds", "0", "1", "--bound", "2", "--scale", "0.3", *ALMOST, "-o", "out.json"]),
-    "synthesize": ("x", ["--domain", "domain.yaml", "--size", "4", "--scale", "0.5", "--weights", "uniform", *ALMOST, "-o", "out.json"]),
-}  # fmt: skip
+    "curve": (
+        "x",
+        [
+            "--columns",
+            "y",
+            "x",
+            "spare",
+            "--grid",
+            "0",
+            "1",
+            "--bound",
+            "2",
+            "--scale",
+            "0.3",
+            *ALMOST,
+            "-o",
+            "out.json",
+        ],
+    ),
+    "curve ": (
+        "y",
+        [
+            "--long",
+            "who",
+            "x",
+            "y",
+            "--bounds",
+            "0",
+            "1",
+            "--bound",
+            "2",
+            "--scale",
+            "0.3",
+            *ALMOST,
+            "-o",
+            "out.json",
+        ],
+    ),
+    "synthesize": (
+        "x",
+        [
+            "--domain",
+            "domain.yaml",
+            "--size",
+            "4",
+            "--scale",
+            "0.5",
+            "--weights",
+            "uniform",
+            *ALMOST,
+            "-o",
+            "out.json",
+        ],
+    ),
+}
 DEAR = {"synthesize": 4, "curve": 2, "curve ": 2}  # of how many odd cells one is tried
 
 
@@ -698,16 +1055,10 @@ def command(file: str, command: str) -> tuple[str, Any, Any]:
         said = without_numbers(said)
     written = json.loads(out.read_text()) if out.exists() else {}
     fields = str(shape(written))
-    return (
-        f"status {status}: {errors.getvalue()}",
-        str(said),
-        fields if exact else without_numbers(fields),
-    )
+    return (f"status {status}: {errors.getvalue()}", str(said), fields if exact else without_numbers(fields))
 
 
-def lines_of(
-    column: str, place: int | None = None, field: bytes = b"", line: bytes | None = None
-) -> bytes:
+def lines_of(column: str, place: int | None = None, field: bytes = b"", line: bytes | None = None) -> bytes:
     rows = []
     for i, row in enumerate(zip(*(CLEAN[name] for name in HEAD.split(",")), strict=True)):
         cells = [str(cell).encode() for cell in row]
@@ -783,9 +1134,13 @@ def test_files_in_python(folder, contract):
             exact = "persons" not in entry.name
             clean = lambda column=column: lines_of(column)  # noqa: E731
             contract.compare(
-                f"{entry.name} of a CSV file", f"{column} {where} {name}", clean,
-                lines_of(column, place, field), call, exact=exact,
-            )  # fmt: skip
+                f"{entry.name} of a CSV file",
+                f"{column} {where} {name}",
+                clean,
+                lines_of(column, place, field),
+                call,
+                exact=exact,
+            )
     contract.check()
 
 
@@ -832,12 +1187,21 @@ def test_service(tmp_path, contract):
                     "/api/owner/datasets",
                     json={"name": name, "epsilon": 2, "delta": 1e-5, "data": f"{name}.csv"},
                 ),
-                client.post("/api/owner/releases", json={
-                    "name": name, "data": f"{name}.csv", "dataset": name, "columns": ["x"],
-                    "bounds": [[0, 1]], "epsilon": 1, "delta": 1e-6, "kind": kind,
-                }),
+                client.post(
+                    "/api/owner/releases",
+                    json={
+                        "name": name,
+                        "data": f"{name}.csv",
+                        "dataset": name,
+                        "columns": ["x"],
+                        "bounds": [[0, 1]],
+                        "epsilon": 1,
+                        "delta": 1e-6,
+                        "kind": kind,
+                    },
+                ),
                 client.get(f"/api/datasets/{name}"),
-            ]  # fmt: skip
+            ]
             parts = [(a.status_code, shape(a.json())) for a in answers if a.content]
             return without_numbers(str(parts[0][0])), str(parts[0][0]), *map(str, parts[1:])
 
@@ -889,7 +1253,7 @@ def test_the_contract_sees_each_kind_of_difference():
 
 def test_the_count_of_combinations(request, capsys):
     """Last: how many were compared.  Only where all parts ran."""
-    parts = {item.name for item in request.session.items if "contract" in getattr(item, "fixturenames", ())}  # fmt: skip
+    parts = {item.name for item in request.session.items if "contract" in getattr(item, "fixturenames", ())}
     total = sum(ran.values())
     with capsys.disabled():
         print(f"\n{total} combinations of entry, container, place and odd cell in {len(ran)} tests")

@@ -28,12 +28,7 @@ from mercer.promise.composition import decimal, delta_of, gaussian_beside
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.choice import BandwidthRelease
-from mercer.sensitive.summaries.crossval import (
-    Criterion,
-    CrossValidation,
-    gap_scores,
-    gap_sensitivity,
-)
+from mercer.sensitive.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from mercer.sensitive.summaries.tally import Tally
 
 __all__ = ["Split", "cv_bandwidth", "private_bandwidth", "scott_bandwidth"]
@@ -80,15 +75,28 @@ class Split:
         return cls(method, first, alone, promise, (both[0], ApproximateEvent(rest, delta)))
 
     def spend(
-        self, mechanism: Mechanism, purse: Purse, *, n: int, unit: str, what: str,
-        chosen: str = "bandwidth", by: str = Choice.words,
-    ) -> Statement:  # fmt: skip
+        self,
+        mechanism: Mechanism,
+        purse: Purse,
+        *,
+        n: int,
+        unit: str,
+        what: str,
+        chosen: str = "bandwidth",
+        by: str = Choice.words,
+    ) -> Statement:
         """Charge both at once, before either is drawn."""
         words = f"{mechanism.words}; {chosen} by {by}, epsilon = {self.choice:g} of it"
         return spend(
-            self.events, purse, **self.whole, n=n, unit=unit, words=words,
-            calibration=mechanism.calibration, what=what,
-        )  # fmt: skip
+            self.events,
+            purse,
+            **self.whole,
+            n=n,
+            unit=unit,
+            words=words,
+            calibration=mechanism.calibration,
+            what=what,
+        )
 
     def extremes(self, domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The narrowest and the widest bandwidths that can be drawn, in the units of the data."""
@@ -98,14 +106,17 @@ class Split:
             tuple(float(_WIDEST * w) for w in domain.widths),
         )
 
-    def draw(
-        self, tally: Tally, domain: Domain, purse: Purse, *, n: int, boundary: str
-    ) -> tuple[float, ...]:
+    def draw(self, tally: Tally, domain: Domain, purse: Purse, *, n: int, boundary: str) -> tuple[float, ...]:
         """The bandwidth of each column, in the units of the data."""
         lengths, _ = private_bandwidth(
-            tally, domain, n=n, method=self.method, epsilon=self.choice, boundary=boundary,
+            tally,
+            domain,
+            n=n,
+            method=self.method,
+            epsilon=self.choice,
+            boundary=boundary,
             entropy=purse.entropy,
-        )  # fmt: skip
+        )
         least = _LEAST[domain.dimension]
         pairs = zip(lengths, domain.widths, strict=True)
         return tuple(float(max(h, least) * w) for h, w in pairs)
@@ -114,9 +125,7 @@ class Split:
 def _beside(first: float, *, epsilon: float, delta: float) -> float:
     """Epsilon at which a Gaussian alone has the noise that it needs beside a pure choice."""
     # the lattice costs up to delta/1000 at the Gaussian's own epsilon, and more at the whole one
-    lattice = (
-        0.0011 * (1 + math.exp(min(epsilon, 700.0))) / (1 + math.exp(min(epsilon - first, 700.0)))
-    )
+    lattice = 0.0011 * (1 + math.exp(min(epsilon, 700.0))) / (1 + math.exp(min(epsilon - first, 700.0)))
     if lattice > 0.3:
         return epsilon - first
     multiplier = gaussian_beside(first, epsilon=epsilon, delta=delta * (1 - lattice))
@@ -145,14 +154,7 @@ def cv_bandwidth(data: object, *, boundary: str = "reflect", **arguments: Any) -
 
 
 def private_bandwidth(
-    tally: Tally,
-    domain: Domain,
-    *,
-    n: int,
-    method: str,
-    epsilon: float,
-    boundary: str,
-    entropy: Entropy,
+    tally: Tally, domain: Domain, *, n: int, method: str, epsilon: float, boundary: str, entropy: Entropy
 ) -> tuple[tuple[float, ...], PureEvent]:
     """Bandwidths in the unit cube, one for each column, and what drawing them cost.
 
@@ -203,8 +205,7 @@ def _bandwidth(
     what = f"bandwidth of {', '.join(held.domain.names)}"
     statement = held.charge(epsilon, what)
     lengths, _ = private_bandwidth(
-        held.tally, held.domain, n=held.n, method=method, epsilon=epsilon, boundary=boundary,
-        entropy=source,
-    )  # fmt: skip
+        held.tally, held.domain, n=held.n, method=method, epsilon=epsilon, boundary=boundary, entropy=source
+    )
     values = tuple(float(h * w) for h, w in zip(lengths, held.domain.widths, strict=True))
     return BandwidthRelease(held.domain.names, values, method, statement)

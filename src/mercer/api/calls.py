@@ -91,6 +91,13 @@ def call(expected: Expected) -> Callable[[Callable[P, R]], Callable[P, R]]:
 def _told(found: Rehearsed, expected: Expected, arguments: Mapping[str, Any]) -> DryRun:
     made = found.statement
     return DryRun(
-        found.what, made.n, made.unit, made.epsilon, made.delta, made.short, made.mechanism,
-        found.expected or expected(arguments, made), found.charge,
-    )  # fmt: skip
+        found.what,
+        made.n,
+        made.unit,
+        made.epsilon,
+        made.delta,
+        made.short,
+        made.mechanism,
+        found.expected or expected(arguments, made),
+        found.charge,
+    )

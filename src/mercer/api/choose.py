@@ -26,14 +26,7 @@ from mercer.common.checks import (
     check_epsilon,
     check_positive,
 )
-from mercer.door.choose import (
-    Held,
-    draw_ends,
-    draw_quantiles,
-    draw_spread,
-    propose_test_release,
-    shares,
-)
+from mercer.door.choose import Held, draw_ends, draw_quantiles, draw_spread, propose_test_release, shares
 from mercer.door.publish import LedgerLike, Purse, spend
 from mercer.noise import entropy
 from mercer.noise.mechanisms.exponential import Choice, Exponential
@@ -117,10 +110,17 @@ def quantiles(
     found = draw_quantiles(ranks, levels, nodes, choice, source)
     ordered = np.empty(len(levels))
     ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
-    return tell(QuantileRelease(
-        held.name, held.domain.bounds[0], tuple(map(float, levels)), tuple(ordered.tolist()),
-        statement, ends, bool(held.domain.dates),
-    ))  # fmt: skip
+    return tell(
+        QuantileRelease(
+            held.name,
+            held.domain.bounds[0],
+            tuple(map(float, levels)),
+            tuple(ordered.tolist()),
+            statement,
+            ends,
+            bool(held.domain.dates),
+        )
+    )
 
 
 @call(of_spread)
@@ -228,17 +228,22 @@ def select(
     scores = [score(c) for c in candidates] if callable(score) else list(score)
     if len(scores) != len(candidates):
         raise ValueError(
-            f"score must have one number for each of the {len(candidates)} candidates, got "
-            f"{len(scores)}"
+            f"score must have one number for each of the {len(candidates)} candidates, got {len(scores)}"
         )
     choice = Exponential().calibrate(bound, epsilon=epsilon)
     choice.check(scores)
     purse = Purse.of(source, ledger, dataset, insist=insist, dry_run=dry_run)
     statement = spend(
-        (choice.event,), purse, epsilon=epsilon, delta=0.0, n=count,
-        unit="row", words=Choice.words, calibration=Exponential.calibration,
+        (choice.event,),
+        purse,
+        epsilon=epsilon,
+        delta=0.0,
+        n=count,
+        unit="row",
+        words=Choice.words,
+        calibration=Exponential.calibration,
         what=f"one of {len(candidates)} candidates",
-    )  # fmt: skip
+    )
     index = choice.choose(scores, source)
     return SelectionRelease(candidates[index], index, len(candidates), statement)
 

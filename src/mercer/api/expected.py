@@ -10,9 +10,16 @@ from collections.abc import Mapping
 from typing import Any
 
 __all__ = [
-    "of_bound", "of_count", "of_curve", "of_density", "of_histogram", "of_machine", "of_statistic",
-    "of_synthetic", "of_table",
-]  # fmt: skip
+    "of_bound",
+    "of_count",
+    "of_curve",
+    "of_density",
+    "of_histogram",
+    "of_machine",
+    "of_statistic",
+    "of_synthetic",
+    "of_table",
+]
 
 Arguments = Mapping[str, Any]
 
@@ -28,9 +35,13 @@ def of_density(given: Arguments, made: Any) -> str:
     width = given["bandwidth"]
     private = isinstance(width, str) and width.startswith("private")
     plan = density_plan(
-        n=made.n, bounds=plain, epsilon=made.epsilon, delta=made.delta or None,
-        boundary=given.get("boundary") or "reflect", bandwidth="rule" if private else width,
-    )  # fmt: skip
+        n=made.n,
+        bounds=plain,
+        epsilon=made.epsilon,
+        delta=made.delta or None,
+        boundary=given.get("boundary") or "reflect",
+        bandwidth="rule" if private else width,
+    )
     kernel = given.get("kernel", "gaussian")
     other = "" if kernel == "gaussian" else f" (with the Gaussian kernel; {kernel!r} is rougher)"
     return (
@@ -48,9 +59,8 @@ def of_count(given: Arguments, made: Any) -> str:
     if given.get("mechanism", "geometric") != "geometric":
         return "the least risk there is for this n: see mercer.optimal_count"
     noise = calibrate_counts(
-        Sensitivity(1.0, norm="l1"), Sensitivity(1.0, norm="l2"),
-        epsilon=made.epsilon, delta=made.delta,
-    )  # fmt: skip
+        Sensitivity(1.0, norm="l1"), Sensitivity(1.0, norm="l2"), epsilon=made.epsilon, delta=made.delta
+    )
     width = noise.law.half_width(1, 0.95)
     return (
         f"a count is off by {noise.law.mean_error:.3g} on average, and by at most {width:g} in 95 "
@@ -81,9 +91,11 @@ def of_table(given: Arguments, made: Any) -> str:
     sets = sets_of(given["margins"], axes)
     most = (given.get("rows_per_person") or 1) * 2.0 * len(sets)
     noise = calibrate_counts(
-        Sensitivity(most, norm="l1"), Sensitivity(math.sqrt(2 * len(sets)), norm="l2"),
-        epsilon=made.epsilon, delta=made.delta,
-    )  # fmt: skip
+        Sensitivity(most, norm="l1"),
+        Sensitivity(math.sqrt(2 * len(sets)), norm="l2"),
+        epsilon=made.epsilon,
+        delta=made.delta,
+    )
     return (
         f"each count of {len(sets)} margins is off by {noise.law.mean_error:.3g} on average, "
         "before they are made consistent, which makes it less"
@@ -94,9 +106,13 @@ def _of_cells(cells: int, given: Arguments, made: Any) -> str:
     from mercer.api.counts.plan import histogram_plan
 
     plan = histogram_plan(
-        made.n, cells, epsilon=made.epsilon, delta=made.delta or None,
-        occupied=given.get("occupied"), rows_per_person=given.get("rows_per_person") or 1,
-    )  # fmt: skip
+        made.n,
+        cells,
+        epsilon=made.epsilon,
+        delta=made.delta or None,
+        occupied=given.get("occupied"),
+        rows_per_person=given.get("rows_per_person") or 1,
+    )
     return (
         f"each of {cells} counts is off by {plan.law.mean_error:.3g} on average, and by at most "
         f"{plan.half_width:g} in 95 % of the cases, of n = {made.n}"
@@ -110,22 +126,11 @@ def of_synthetic(given: Arguments, made: Any) -> str:
 
     if isinstance(given["kernel"], OwnKernel):
         return "it depends on the kernel: see release.accuracy of a release with a seed"
-    names = (
-        "domain",
-        "method",
-        "kernel",
-        "scale",
-        "size",
-        "features",
-        "weights",
-        "bound",
-        "public",
-    )
+    names = ("domain", "method", "kernel", "scale", "size", "features", "weights", "bound", "public")
     chosen = {name: given[name] for name in (*names, "public")} | {"pure": not made.delta}
     plan = plan_table(
-        chosen, epsilon=made.epsilon, delta=made.delta or None,
-        choice_share=given["choice_share"],
-    )  # fmt: skip
+        chosen, epsilon=made.epsilon, delta=made.delta or None, choice_share=given["choice_share"]
+    )
     if not plan.coordinates:
         return "one of all tables is drawn; see docs/tables.md"
     return (
@@ -145,9 +150,12 @@ def of_curve(given: Arguments, made: Any) -> str:
     if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
         epsilon /= many if not made.delta else math.sqrt(many)
     plan = curve_plan(
-        n=max(made.n // many, 2), bound=given["bound"], epsilon=epsilon, delta=made.delta or None,
+        n=max(made.n // many, 2),
+        bound=given["bound"],
+        epsilon=epsilon,
+        delta=made.delta or None,
         penalty="rule" if isinstance(penalty, str) else penalty,
-    )  # fmt: skip
+    )
     return (
         f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
         "by sampling, in the units of the curves; smoothing that follows the result makes it less"

@@ -117,12 +117,25 @@ def live(
         if name in keeper.names():
             raise LiveError(taken(name, keeper.where))
         options: dict[str, Any] = {
-            "bounds": bounds, "epsilon": epsilon, "delta": delta, "bandwidth": bandwidth,
-            "kernel": kernel, "smoother": smoother, "columns": columns, "unit": unit,
-            "missing": missing, "na_values": na_values, "outside": outside, "formats": formats,
-            "insist": insist, "dry_run": dry_run, "rng": rng, "ledger": ledger, "dataset": dataset,
+            "bounds": bounds,
+            "epsilon": epsilon,
+            "delta": delta,
+            "bandwidth": bandwidth,
+            "kernel": kernel,
+            "smoother": smoother,
+            "columns": columns,
+            "unit": unit,
+            "missing": missing,
+            "na_values": na_values,
+            "outside": outside,
+            "formats": formats,
+            "insist": insist,
+            "dry_run": dry_run,
+            "rng": rng,
+            "ledger": ledger,
+            "dataset": dataset,
             "progress": progress,
-        }  # fmt: skip
+        }
         if way == "cholesky":
             if boundary not in (None, "open"):
                 raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
@@ -178,13 +191,10 @@ def _cholesky(
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     word = "rule" if isinstance(bandwidth, str) else bandwidth
     recipe = Recipe.of(
-        kernel, smoother, "open", "landmarks", None, word, "gaussian",
-        delta=delta, dimension=dimension,
-    )  # fmt: skip
-    promise = check_promise(recipe.mechanism, epsilon, delta)
-    rows = open_rows(
-        data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
+        kernel, smoother, "open", "landmarks", None, word, "gaussian", delta=delta, dimension=dimension
     )
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)
@@ -193,14 +203,27 @@ def _cholesky(
     values = PointValues.of(tally, shape, n=n)
     sensitivity = point_sensitivity(values, shape, basis.kernel, n)
     noise, statement = commit(
-        sensitivity, recipe.mechanism, LIMIT, purse, promise=promise, n=n,
-        unit=rows.unit or "row", what=f"live density of {' and '.join(domain.names)}",
-    )  # fmt: skip
+        sensitivity,
+        recipe.mechanism,
+        LIMIT,
+        purse,
+        promise=promise,
+        n=n,
+        unit=rows.unit or "row",
+        what=f"live density of {' and '.join(domain.names)}",
+    )
     assert isinstance(noise, GaussianNoise)
     return CholeskyLive.start(
-        store, name, domain=domain, kernel=basis.kernel, smoother=shape, values=values,
-        noise=noise, statement=statement, entropy=source,
-    )  # fmt: skip
+        store,
+        name,
+        domain=domain,
+        kernel=basis.kernel,
+        smoother=shape,
+        values=values,
+        noise=noise,
+        statement=statement,
+        entropy=source,
+    )
 
 
 def _default_name(store: object) -> str:

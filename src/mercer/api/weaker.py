@@ -170,7 +170,7 @@ def random_histogram(
     check_weaker(weaker_promise, "people whose values are rare, who may be seen exactly")
     share = check_gamma(gamma)
     name = name_of(values, columns)
-    axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)  # fmt: skip  # noqa: E501
+    axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
     axes = Axes((axis,))
     reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
     ask = _question(axes, epsilon, unit, counts, missing, insist, reading)
@@ -180,9 +180,7 @@ def random_histogram(
     check_unclaimed(values, source)
     empty = CellCounts(axes)
     noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon)
-    tally = count_cells(
-        ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(source)
-    )
+    tally = count_cells(ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(source))
     n = ask.n(tally)
     _check_gain(n, axes.cells, share, "mercer.histogram", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)
@@ -285,9 +283,16 @@ def _question(
     reading: Reading,
 ) -> Question:
     return Question.of(
-        axes, epsilon=epsilon, delta=None, unit=unit, rows_per_person=1, counts=counts,
-        missing=missing, insist=insist, reading=reading,
-    )  # fmt: skip
+        axes,
+        epsilon=epsilon,
+        delta=None,
+        unit=unit,
+        rows_per_person=1,
+        counts=counts,
+        missing=missing,
+        insist=insist,
+        reading=reading,
+    )
 
 
 def _check_gain(n: int, cells: int, gamma: Fraction, instead: str, *, insist: bool) -> None:

@@ -167,16 +167,12 @@ def audit(
     one, two = draw
     if statistic is None:
         one, two, statistic = _linear(one, two)
-    bound = epsilon_lower_bound(
-        statistic(one), statistic(two), delta=promise["delta"], confidence=confidence
-    )
+    bound = epsilon_lower_bound(statistic(one), statistic(two), delta=promise["delta"], confidence=confidence)
     seconds = time.perf_counter() - start
     return Audit(label, promise["epsilon"], promise["delta"], bound, runs, seconds, confidence)
 
 
-def epsilon_lower_bound(
-    under: Floats, other: Floats, *, delta: float, confidence: float = 1 - 1e-6
-) -> float:
+def epsilon_lower_bound(under: Floats, other: Floats, *, delta: float, confidence: float = 1 - 1e-6) -> float:
     """A lower bound on epsilon at `delta`, from a statistic observed on two neighbours.
 
     Half of each sample chooses the threshold at which "statistic above threshold" betrays most;
@@ -204,12 +200,7 @@ def _runs(samples: object, default: int) -> int:
 
 
 def _mechanism_draws(
-    mechanism: Mechanism,
-    pair: WorstPair,
-    runs: int,
-    promise: Any,
-    exact: bool,
-    rng: np.random.Generator,
+    mechanism: Mechanism, pair: WorstPair, runs: int, promise: Any, exact: bool, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Outputs on both of a pair of coordinate vectors one sensitivity apart."""
     noise = mechanism.calibrate(Sensitivity(1.0, mechanism.norm), pair.size, **promise)
@@ -267,9 +258,7 @@ def _linear(one: Floats, two: Floats) -> tuple[Floats, Floats, Callable[[Floats]
     return one[cut:], two[cut:], lambda rows: rows @ direction
 
 
-def _bounds(
-    samples: tuple[Floats, Floats], thresholds: Floats, risk: float, delta: float
-) -> Floats:
+def _bounds(samples: tuple[Floats, Floats], thresholds: Floats, risk: float, delta: float) -> Floats:
     """For each threshold: what both sorted samples, counted above it, say of epsilon."""
     runs, tries = (sample.size for sample in samples)
     hits, false = (s.size - np.searchsorted(s, thresholds, side="right") for s in samples)

@@ -82,15 +82,13 @@ class Replay:
         if not self.same_end and one == two:
             lines.append(f"both runs ended with {one}, with DIFFERENT texts: they follow the data")
         elif not self.same_end:
-            lines.append(f"one run ended with {one}, the other with {two}: an exception follows the data")  # fmt: skip  # noqa: E501
+            lines.append(f"one run ended with {one}, the other with {two}: an exception follows the data")
         elif one != "a release":
             lines.append(f"both runs ended with the same {one}")
         if not self.same_warnings:
             lines.append("the two runs gave DIFFERENT warnings: a warning follows the data")
         if not self.same_file:
-            lines.append(
-                "the two runs returned DIFFERENT fields: what is released follows the data"
-            )
+            lines.append("the two runs returned DIFFERENT fields: what is released follows the data")
         if not self.same_noise:
             lines.append("the two runs asked for DIFFERENT noise: a parameter follows the data")
         if not self.same_path:

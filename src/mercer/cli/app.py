@@ -149,9 +149,7 @@ def _command(argv: list[str]) -> str:
 
 
 @app.callback(invoke_without_command=True)
-def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
+def _top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     if version:
         print(f"mercer {__version__}")
         raise typer.Exit
@@ -168,13 +166,10 @@ def density(
     bandwidth: Annotated[
         list[str] | None,
         typer.Option(
-            help="auto, rule, private-scott, private-cv, one number, or one a column, in the "
-            "data's units."
+            help="auto, rule, private-scott, private-cv, one number, or one a column, in the data's units."
         ),
     ] = None,
-    choice_share: Annotated[
-        float, typer.Option(help="Share of epsilon for a private bandwidth.")
-    ] = 0.2,
+    choice_share: Annotated[float, typer.Option(help="Share of epsilon for a private bandwidth.")] = 0.2,
     boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
     kernel: Annotated[
         str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
@@ -206,19 +201,33 @@ def density(
 
     places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
     chosen = terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta, unit=unit,
-        outside=outside, missing=missing, insist=insist, dry_run=dry_run, ledger=ledger,
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        delta=delta,
+        unit=unit,
+        outside=outside,
+        missing=missing,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
         dataset=dataset,
-    )  # fmt: skip
-    release = ask(
-        release_density, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds),
-        columns=column or None, boundary=boundary, kernel=kernel, mechanism=mechanism,
-        bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
-        choice_share=choice_share, **chosen,
-    )  # fmt: skip
-    written = terminal_places.write(
-        release, places, ledger=ledger, as_json=as_json, plot=release.plot
     )
+    release = ask(
+        release_density,
+        file,
+        as_json=as_json,
+        bounds=terminal_bounds.pairs(bounds),
+        columns=column or None,
+        boundary=boundary,
+        kernel=kernel,
+        mechanism=mechanism,
+        bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+        choice_share=choice_share,
+        **chosen,
+    )
+    written = terminal_places.write(release, places, ledger=ledger, as_json=as_json, plot=release.plot)
     if as_json:
         terminal.print_json(terminal.summary(release) | written.told(), file)
     else:

@@ -19,9 +19,7 @@ def audit_command(
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Audit every mechanism.")] = False,
     epsilon: Annotated[float, typer.Option(help="The claim.")] = 1.0,
-    delta: Annotated[
-        float | None, typer.Option(help="The claim, where the mechanism needs one.")
-    ] = None,
+    delta: Annotated[float | None, typer.Option(help="The claim, where the mechanism needs one.")] = None,
     samples: Annotated[
         int | None, typer.Option(help="Runs on each neighbour; by default enough to come near.")
     ] = None,
@@ -67,10 +65,15 @@ def audit_command(
         )
         for result in found:
             table.add_row(
-                result.name, f"{result.epsilon:g}", f"{result.delta:g}", f"{result.audited:.3f}",
-                f"{result.reach:.0%}", f"{result.samples:,}", f"{result.seconds:.1f} s",
+                result.name,
+                f"{result.epsilon:g}",
+                f"{result.delta:g}",
+                f"{result.audited:.3f}",
+                f"{result.reach:.0%}",
+                f"{result.samples:,}",
+                f"{result.seconds:.1f} s",
                 result.verdict,
-            )  # fmt: skip
+            )
         terminal.console().print(table)
     if not all(result.kept for result in found):
         raise typer.Exit(1)

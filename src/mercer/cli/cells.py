@@ -15,18 +15,26 @@ from mercer.cli.terms import FINER, NOTHING_WRITTEN
 from mercer.show import terminal
 
 __all__ = [
-    "CELLS", "CellsOutside", "Counts", "Gamma", "Occupied", "RowsPerPerson", "WeakerPromise",
-    "bins_of", "cells_given", "margins_of", "promised", "tell",
-]  # fmt: skip
+    "CELLS",
+    "CellsOutside",
+    "Counts",
+    "Gamma",
+    "Occupied",
+    "RowsPerPerson",
+    "WeakerPromise",
+    "bins_of",
+    "cells_given",
+    "margins_of",
+    "promised",
+    "tell",
+]
 
 CELLS = "Which cells there are: public, never read from the data"
 _WEAKER = "A weaker promise"
 
 Occupied = Annotated[
     int | None,
-    typer.Option(
-        help="Sparse: so many cells are known in public to hold something.", rich_help_panel=FINER
-    ),
+    typer.Option(help="Sparse: so many cells are known in public to hold something.", rich_help_panel=FINER),
 ]
 CellsOutside = Annotated[
     str,
@@ -69,10 +77,14 @@ Gamma = Annotated[
 
 
 def cells_given(
-    column: str | None, bins: list[int] | None, bounds: list[str] | None,
-    edges: list[str] | None, whole: list[int] | None, categories: list[str] | None,
+    column: str | None,
+    bins: list[int] | None,
+    bounds: list[str] | None,
+    edges: list[str] | None,
+    whole: list[int] | None,
+    categories: list[str] | None,
     other: str | None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """`bins`, `bounds` or `categories` of `mercer.histogram`."""
     ways = {"--bins": bins, "--edges": edges, "--whole": whole, "--categories": categories}
     given = [name for name, value in ways.items() if value]
@@ -108,8 +120,7 @@ def cells_given(
         ends = ends.get(column) if len(ends) == 1 else None
     if not isinstance(ends, tuple):
         raise ValueError(
-            "bounds must be LO HI, public bounds that the bins of one column divide, such as "
-            "--bounds 0 100"
+            "bounds must be LO HI, public bounds that the bins of one column divide, such as --bounds 0 100"
         )
     return {"bins": bins[0], "bounds": ends}
 
@@ -141,7 +152,7 @@ def margins_of(word: str) -> Any:
         return text
     if re.fullmatch(r"\d+", text):
         return int(text)
-    sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";")]  # fmt: skip  # noqa: E501
+    sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";")]
     found = [names for names in sets if names]
     if not found:
         raise ValueError("margins must be all, a number of columns, or names such as 'a,b;b,c'")
@@ -175,15 +186,11 @@ def promised(
     return True
 
 
-def tell(
-    release: Any, places: dict[str, Path], file: Path, *, ledger: str | None, as_json: bool
-) -> None:
+def tell(release: Any, places: dict[str, Path], file: Path, *, ledger: str | None, as_json: bool) -> None:
     """Write the release first, then its picture; then say what was released."""
     from mercer.releases.counts import words
 
-    written = terminal_places.write(
-        release, places, ledger=ledger, as_json=as_json, plot=release.plot
-    )
+    written = terminal_places.write(release, places, ledger=ledger, as_json=as_json, plot=release.plot)
     if as_json:
         terminal.print_json(words.summary(release) | written.told(), file)
         written.leave()

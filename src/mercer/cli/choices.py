@@ -73,13 +73,27 @@ def quantiles(
 
     places = terminal_places.places(output, overwrite, needed=False)
     chosen = terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, unit=unit,
-        outside=outside, insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
-    )  # fmt: skip
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        unit=unit,
+        outside=outside,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
+        dataset=dataset,
+    )
     release = ask(
-        release_quantiles, file, q or (0.25, 0.5, 0.75), as_json=as_json, told=False,
-        bounds=terminal_bounds.pairs(bounds), columns=column, **chosen,
-    )  # fmt: skip
+        release_quantiles,
+        file,
+        q or (0.25, 0.5, 0.75),
+        as_json=as_json,
+        told=False,
+        bounds=terminal_bounds.pairs(bounds),
+        columns=column,
+        **chosen,
+    )
     written = terminal_places.write(release, places, ledger=ledger, as_json=as_json)
     if as_json:
         terminal.print_json(release.to_dict() | written.told(), file)

@@ -49,9 +49,7 @@ __all__ = ["count_command", "histogram_command", "table_command"]
 
 def histogram_command(
     file: File,
-    column: Annotated[
-        str | None, typer.Option("--column", "-c", help="Column to count. Required.")
-    ] = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="Column to count. Required.")] = None,
     bins: Annotated[
         list[int] | None,
         typer.Option(metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=CELLS),
@@ -65,26 +63,19 @@ def histogram_command(
         ),
     ] = None,
     edges: Annotated[
-        list[str] | None,
-        typer.Option(metavar="X…", help="Or the edges of the bins.", rich_help_panel=CELLS),
+        list[str] | None, typer.Option(metavar="X…", help="Or the edges of the bins.", rich_help_panel=CELLS)
     ] = None,
     whole: Annotated[
         list[int] | None,
-        typer.Option(
-            metavar="LO HI",
-            help="Or each whole number from LO to HI.",
-            rich_help_panel=CELLS,
-        ),
+        typer.Option(metavar="LO HI", help="Or each whole number from LO to HI.", rich_help_panel=CELLS),
     ] = None,
     categories: Annotated[
-        list[str] | None,
-        typer.Option(metavar="VALUE…", help="Or these values.", rich_help_panel=CELLS),
+        list[str] | None, typer.Option(metavar="VALUE…", help="Or these values.", rich_help_panel=CELLS)
     ] = None,
     other: Annotated[
         str | None,
         typer.Option(
-            help="Name of one more cell: whatever is not among the categories.",
-            rich_help_panel=CELLS,
+            help="Name of one more cell: whatever is not among the categories.", rich_help_panel=CELLS
         ),
     ] = None,
     outside: CellsOutside = "clip",
@@ -92,8 +83,7 @@ def histogram_command(
     delta: Delta = None,
     output: Output = None,
     sparse: Annotated[
-        bool,
-        typer.Option("--sparse", help="Keep cells above a public threshold: most are empty."),
+        bool, typer.Option("--sparse", help="Keep cells above a public threshold: most are empty.")
     ] = False,
     occupied: Occupied = None,
     unit: Unit = None,
@@ -126,10 +116,19 @@ def histogram_command(
     """
     places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
     chosen = terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column,
-        outside=outside, unit=unit, counts=counts, missing=missing, insist=insist, dry_run=dry_run,
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        columns=column,
+        outside=outside,
+        unit=unit,
+        counts=counts,
+        missing=missing,
+        insist=insist,
+        dry_run=dry_run,
         **cells_given(column, bins, bounds, edges, whole, categories, other),
-    )  # fmt: skip
+    )
     if promised(weaker_promise, gamma, ledger, dataset, delta):
         from mercer.api.weaker import random_histogram as make
 
@@ -143,9 +142,13 @@ def histogram_command(
         from mercer.api.counts.tables import histogram as make  # type: ignore[assignment]
 
         chosen |= {
-            "delta": delta, "sparse": sparse or occupied is not None, "occupied": occupied,
-            "rows_per_person": rows_per_person, "ledger": ledger, "dataset": dataset,
-        }  # fmt: skip
+            "delta": delta,
+            "sparse": sparse or occupied is not None,
+            "occupied": occupied,
+            "rows_per_person": rows_per_person,
+            "ledger": ledger,
+            "dataset": dataset,
+        }
     release = ask(make, file, as_json=as_json, **chosen)
     tell(release, places, file, ledger=ledger, as_json=as_json)
 
@@ -153,23 +156,14 @@ def histogram_command(
 def table_command(
     file: File,
     domain: Annotated[
-        Path | None,
-        typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required."),
+        Path | None, typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required.")
     ] = None,
     columns: Annotated[
         list[str] | None,
-        typer.Option(
-            "--columns",
-            "-c",
-            metavar="NAME…",
-            help="Which of them, in order. Unless given: all.",
-        ),
+        typer.Option("--columns", "-c", metavar="NAME…", help="Which of them, in order. Unless given: all."),
     ] = None,
     margins: Annotated[
-        str,
-        typer.Option(
-            help="all: the table itself. 2: all pairs of columns, and so on. 'a,b;b,c': these."
-        ),
+        str, typer.Option(help="all: the table itself. 2: all pairs of columns, and so on. 'a,b;b,c': these.")
     ] = "all",
     bins: Annotated[
         list[str] | None,
@@ -226,15 +220,33 @@ def table_command(
             f"from the data; start with mercer synthesize {file} --example-domain > domain.yaml"
         )
     chosen = terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta,
-        outside=outside, counts=counts, unit=unit, rows_per_person=rows_per_person,
-        missing=missing, insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
-    )  # fmt: skip
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        delta=delta,
+        outside=outside,
+        counts=counts,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        missing=missing,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
+        dataset=dataset,
+    )
     release = ask(
-        table, file, as_json=as_json, domain=TableDomain.read(domain), columns=columns or None,
-        margins=margins_of(margins), bins=bins_of(bins), occupied=occupied,
-        sparse="auto" if sparse is None else sparse, **chosen,
-    )  # fmt: skip
+        table,
+        file,
+        as_json=as_json,
+        domain=TableDomain.read(domain),
+        columns=columns or None,
+        margins=margins_of(margins),
+        bins=bins_of(bins),
+        occupied=occupied,
+        sparse="auto" if sparse is None else sparse,
+        **chosen,
+    )
     tell(release, places, file, ledger=ledger, as_json=as_json)
 
 
@@ -243,13 +255,11 @@ def count_command(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CONDITION…",
-            help="'age>=65', 'age<=17', age=20..40, sex=f, 'city=a|b'; all must hold.",
+            metavar="CONDITION…", help="'age>=65', 'age<=17', age=20..40, sex=f, 'city=a|b'; all must hold."
         ),
     ] = None,
     column: Annotated[
-        str | None,
-        typer.Option("--column", "-c", help="Instead: a column of true and false."),
+        str | None, typer.Option("--column", "-c", help="Instead: a column of true and false.")
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -257,8 +267,7 @@ def count_command(
         bool, typer.Option("--proportion", help="The share of all records, not their number.")
     ] = False,
     mechanism: Annotated[
-        str,
-        typer.Option(help="geometric; or optimal: of least risk for this number of records."),
+        str, typer.Option(help="geometric; or optimal: of least risk for this number of records.")
     ] = "geometric",
     output: OutputToo = None,
     unit: Unit = None,
@@ -293,10 +302,17 @@ def count_command(
             "say what to count, in one way: --where 'age>=65' …, or --column with true and false"
         )
     chosen = terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column,
-        where=conditions(where) if where else None, unit=unit, counts=counts, insist=insist,
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        columns=column,
+        where=conditions(where) if where else None,
+        unit=unit,
+        counts=counts,
+        insist=insist,
         dry_run=dry_run,
-    )  # fmt: skip
+    )
     if promised(weaker_promise, gamma, ledger, dataset, delta):
         from mercer.api.weaker import random_proportion as make
 
@@ -305,8 +321,6 @@ def count_command(
         chosen |= {"gamma": gamma, "weaker_promise": True}
     else:
         make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
-        chosen |= {
-            "delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset,
-        }  # fmt: skip
+        chosen |= {"delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset}
     release = ask(make, file, as_json=as_json, **chosen)
     tell(release, places, file, ledger=ledger, as_json=as_json)

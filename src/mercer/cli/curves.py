@@ -52,14 +52,11 @@ def curve_command(
     grid: Annotated[
         list[float] | None,
         typer.Option(
-            metavar="LO HI",
-            help="The columns are even points from LO to HI.",
-            rich_help_panel=_POINTS,
+            metavar="LO HI", help="The columns are even points from LO to HI.", rich_help_panel=_POINTS
         ),
     ] = None,
     grid_file: Annotated[
-        Path | None,
-        typer.Option(help="Or the points: a file, a number a line.", rich_help_panel=_POINTS),
+        Path | None, typer.Option(help="Or the points: a file, a number a line.", rich_help_panel=_POINTS)
     ] = None,
     grid_from_names: Annotated[
         bool,
@@ -86,16 +83,14 @@ def curve_command(
         ),
     ] = None,
     bound: Annotated[
-        float | None,
-        typer.Option(help="Public bound on a curve's root mean square. Required."),
+        float | None, typer.Option(help="Public bound on a curve's root mean square. Required.")
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     output: Output = None,
     unit: Unit = None,
     center: Annotated[
-        float | None,
-        typer.Option(help="A public level that curves are near: the bound is around it."),
+        float | None, typer.Option(help="A public level that curves are near: the bound is around it.")
     ] = None,
     by: Annotated[
         str | None,
@@ -122,8 +117,7 @@ def curve_command(
         ),
     ] = None,
     kernel: Annotated[
-        str,
-        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER),
+        str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER)
     ] = "gaussian",
     scale: Annotated[
         str,
@@ -133,8 +127,7 @@ def curve_command(
         ),
     ] = "auto",
     eta: Annotated[
-        str,
-        typer.Option(help="Power of the smoothing, 1 or more, or auto.", rich_help_panel=_FINER),
+        str, typer.Option(help="Power of the smoothing, 1 or more, or auto.", rich_help_panel=_FINER)
     ] = "auto",
     penalty: Annotated[
         list[str] | None,
@@ -195,20 +188,33 @@ def curve_command(
     places = _places(output, by, groups, disjoint, overwrite, needed=not dry_run)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)
     chosen: dict[str, Any] = {
-        "columns": names, "grid": points, "long": tuple(long) if long else None,
-        "bounds": terminal_bounds.pairs(bounds), "bound": bound,
-        "epsilon": one_epsilon(epsilon), "delta": delta, "unit": unit, "center": _level(center),
-        "kernel": kernel, "scale": terminal.number_or_word(scale), "missing": missing,
-        "eta": terminal.number_or_word(eta), "penalty": terminal.one_of("penalty", penalty, "auto"),
-        "order": order, "na_values": na_of(na_values, by_column=False), "outside": outside,
-        "insist": insist, "dry_run": dry_run, "rng": seed, "ledger": ledger, "dataset": dataset,
-    }  # fmt: skip
+        "columns": names,
+        "grid": points,
+        "long": tuple(long) if long else None,
+        "bounds": terminal_bounds.pairs(bounds),
+        "bound": bound,
+        "epsilon": one_epsilon(epsilon),
+        "delta": delta,
+        "unit": unit,
+        "center": _level(center),
+        "kernel": kernel,
+        "scale": terminal.number_or_word(scale),
+        "missing": missing,
+        "eta": terminal.number_or_word(eta),
+        "penalty": terminal.one_of("penalty", penalty, "auto"),
+        "order": order,
+        "na_values": na_of(na_values, by_column=False),
+        "outside": outside,
+        "insist": insist,
+        "dry_run": dry_run,
+        "rng": seed,
+        "ledger": ledger,
+        "dataset": dataset,
+    }
     if by is None:
         releases = {"": ask(mean_curve, file, as_json=as_json, **chosen)}
     else:
-        releases = ask(
-            mean_curves, file, as_json=as_json, by=by, groups=groups, disjoint=disjoint, **chosen
-        )
+        releases = ask(mean_curves, file, as_json=as_json, by=by, groups=groups, disjoint=disjoint, **chosen)
     written = {
         name: terminal_places.keep(release, places[name], ledger, as_json=as_json)
         for name, release in releases.items()
@@ -218,15 +224,18 @@ def curve_command(
 
 
 def _places(
-    output: Path | None, by: str | None, groups: list[str] | None, disjoint: bool | None,
-    overwrite: bool, *, needed: bool,
-) -> dict[str, Path]:  # fmt: skip
+    output: Path | None,
+    by: str | None,
+    groups: list[str] | None,
+    disjoint: bool | None,
+    overwrite: bool,
+    *,
+    needed: bool,
+) -> dict[str, Path]:
     """Where each release goes, checked before anything is spent."""
     if by is None:
         if groups or disjoint is not None:
-            raise ValueError(
-                "groups need --by: name the column that says which group a curve is in"
-            )
+            raise ValueError("groups need --by: name the column that says which group a curve is in")
         return {"": terminal_places.target(output, overwrite)} if needed or output else {}
     if not groups:
         raise ValueError(
@@ -254,9 +263,15 @@ def _places(
 
 
 def _points(
-    file: Path, columns: list[str] | None, grid: list[float] | None, grid_file: Path | None,
-    from_names: bool, long: list[str] | None, unit: str | None, by: str | None,
-) -> tuple[list[str] | None, Any]:  # fmt: skip
+    file: Path,
+    columns: list[str] | None,
+    grid: list[float] | None,
+    grid_file: Path | None,
+    from_names: bool,
+    long: list[str] | None,
+    unit: str | None,
+    by: str | None,
+) -> tuple[list[str] | None, Any]:
     """The columns of heights, and the public point of each."""
     from mercer.columns.grids import alike, grid_in_names
     from mercer.sensitive.curves.groups import columns_of_points
@@ -265,8 +280,7 @@ def _points(
     if long:
         if any(ways) or columns:
             raise ValueError(
-                "--long names all columns and points that are needed; leave out --columns and "
-                "--grid…"
+                "--long names all columns and points that are needed; leave out --columns and --grid…"
             )
         return None, None
     if sum(ways) != 1:
@@ -311,8 +325,7 @@ def _tell(
 
     if as_json:
         told = {
-            name: words.summary(release) | {"file": str(places[name])}
-            for name, release in releases.items()
+            name: words.summary(release) | {"file": str(places[name])} for name, release in releases.items()
         }
         terminal.print_json(told[""] if by is None else {"by": by, "groups": told}, file)
         return

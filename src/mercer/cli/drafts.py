@@ -41,14 +41,16 @@ def example_domain(path: Path | None) -> str:
         return _EXAMPLE
     schema, _ = file_batches(path)
     typed = keeps_places(path)
-    lines = [f"# {_quoted(field.name)}: {_form(field.type) if typed else 'ONE-OF-THESE'}" for field in schema]  # fmt: skip  # noqa: E501
+    lines = [f"# {_quoted(field.name)}: {_form(field.type) if typed else 'ONE-OF-THESE'}" for field in schema]
     return _HEAD.format(name=path.name, types=_PARQUET if typed else _CSV) + "\n".join(lines) + "\n"
 
 
 def _quoted(name: str) -> str:
     import json
 
-    return name if name.isidentifier() and name.lower() not in _WORDS else json.dumps(name, ensure_ascii=False)  # fmt: skip  # noqa: E501
+    return (
+        name if name.isidentifier() and name.lower() not in _WORDS else json.dumps(name, ensure_ascii=False)
+    )
 
 
 _WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")  # YAML reads them as others

@@ -16,16 +16,13 @@ __all__ = ["ledger_app"]
 ledger_app = typer.Typer(
     no_args_is_help=True, help="Budgets that last: totals of datasets, what is spent, what is left."
 )
-Place = Annotated[
-    str, typer.Argument(metavar="LEDGER", help="A ledger: a file, or a postgresql:// URL.")
-]
+Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A ledger: a file, or a postgresql:// URL.")]
 Name = Annotated[str | None, typer.Option("--dataset", help="Name of the dataset.")]
 Epsilon = Annotated[float | None, typer.Option(help="Total epsilon of all its releases. Required.")]
 Delta = Annotated[float, typer.Option(help="Total delta; 0 admits pure releases only.")]
 Unit = Annotated[str, typer.Option(help="row, or the column that names a person.")]
 Data = Annotated[
-    Path | None,
-    typer.Option(help="The records: a note beside them keeps other ledgers from counting them."),
+    Path | None, typer.Option(help="The records: a note beside them keeps other ledgers from counting them.")
 ]
 
 
@@ -156,9 +153,8 @@ def history(place: Place, dataset: Name = None, as_json: Json = False) -> None:
     rows = terminal.table("dataset", "no.", "time (UTC)", "epsilon", "delta", "what")
     for c in charges:
         rows.add_row(
-            c.dataset, str(c.number), c.time[:16].replace("T", " "), f"{c.epsilon:g}",
-            f"{c.delta:g}", c.what,
-        )  # fmt: skip
+            c.dataset, str(c.number), c.time[:16].replace("T", " "), f"{c.epsilon:g}", f"{c.delta:g}", c.what
+        )
     terminal.console().print(rows)
 
 
@@ -198,10 +194,7 @@ def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
     events = [event for charge in ledger.history(names[0]) for event in charge.events]
     curves: dict[str, Callable[[float], float]] = {"when all is spent": lambda a: power(total, a)}
     if events:
-        curves = {
-            "with all releases so far": lambda a: min(power(events, a), power(total, a)),
-            **curves,
-        }
+        curves = {"with all releases so far": lambda a: min(power(events, a), power(total, a)), **curves}
     promise = f"{names[0]}: epsilon = {one.epsilon:g}, delta = {one.delta:g}, one {one.unit}"
     draw_attack(curves, "What an attacker can do", promise, output)
 

@@ -48,10 +48,7 @@ Penalty = Annotated[
     ),
 ]
 Kernel = Annotated[
-    str,
-    typer.Option(
-        help="gaussian, exponential, matern32, matern52 or linear.", rich_help_panel=FINER
-    ),
+    str, typer.Option(help="gaussian, exponential, matern32, matern52 or linear.", rich_help_panel=FINER)
 ]
 Bandwidth = Annotated[
     list[str] | None,
@@ -64,23 +61,16 @@ Bandwidth = Annotated[
 Features = Annotated[
     str | None,
     typer.Option(
-        help="eigenfunctions, landmarks (up to three columns), random or taylor.",
-        rich_help_panel=FINER,
+        help="eigenfunctions, landmarks (up to three columns), random or taylor.", rich_help_panel=FINER
     ),
 ]
-Size = Annotated[
-    int | None, typer.Option(help="Number of features.", rich_help_panel=FINER)
-]  # fmt: skip
+Size = Annotated[int | None, typer.Option(help="Number of features.", rich_help_panel=FINER)]
 Constant = Annotated[
-    float | None,
-    typer.Option(help="The kernel is K + constant^2: an intercept.", rich_help_panel=FINER),
+    float | None, typer.Option(help="The kernel is K + constant^2: an intercept.", rich_help_panel=FINER)
 ]
 Method = Annotated[
     str | None,
-    typer.Option(
-        help="Where the noise is: objective (where it is proved) or output.",
-        rich_help_panel=FINER,
-    ),
+    typer.Option(help="Where the noise is: objective (where it is proved) or output.", rich_help_panel=FINER),
 ]
 
 
@@ -90,15 +80,13 @@ def classify_command(
     bounds: Bounds = None,
     label: Label = None,
     classes: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CLASS…", help="All classes: they are public. Required."),
+        list[str] | None, typer.Option(metavar="CLASS…", help="All classes: they are public. Required.")
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     output: Output = None,
     loss: Annotated[
-        str,
-        typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER),
+        str, typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER)
     ] = "hinge",
     penalty: Penalty = None,
     kernel: Kernel = "gaussian",
@@ -139,12 +127,28 @@ def classify_command(
             "data; declare them, for example --classes healthy ill"
         )
     chosen = _terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column or None,
-        bounds=terminal_bounds.pairs(bounds), delta=delta, penalty=penalty, kernel=kernel,
-        bandwidth=bandwidth, features=features, size=size, constant=constant, method=method,
-        unit=unit, missing=missing, outside=outside, insist=insist, dry_run=dry_run, ledger=ledger,
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        columns=column or None,
+        bounds=terminal_bounds.pairs(bounds),
+        delta=delta,
+        penalty=penalty,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        features=features,
+        size=size,
+        constant=constant,
+        method=method,
+        unit=unit,
+        missing=missing,
+        outside=outside,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
         dataset=dataset,
-    ) | {"loss": loss, "classes": _classes(classes)}  # fmt: skip
+    ) | {"loss": loss, "classes": _classes(classes)}
     _release(classifier, file, terminal.required("label", label), chosen, places, as_json)
 
 
@@ -155,9 +159,7 @@ def regress_command(
     label: Label = None,
     y_bounds: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LO HI", help="Public bounds of what is predicted: numbers or dates. Required."
-        ),
+        typer.Option(metavar="LO HI", help="Public bounds of what is predicted: numbers or dates. Required."),
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
@@ -165,28 +167,22 @@ def regress_command(
     loss: Annotated[
         str,
         typer.Option(
-            help="huber (a robust mean), squared (the mean), pinball (quantiles) or "
-            "epsilon-insensitive.",
+            help="huber (a robust mean), squared (the mean), pinball (quantiles) or epsilon-insensitive.",
             rich_help_panel=FINER,
         ),
     ] = "huber",
     quantiles: Annotated[
         list[float] | None,
-        typer.Option(
-            metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=FINER
-        ),
+        typer.Option(metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=FINER),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(
-            help="With --loss huber: from where a residual is large.", rich_help_panel=FINER
-        ),
+        typer.Option(help="With --loss huber: from where a residual is large.", rich_help_panel=FINER),
     ] = None,
     tube: Annotated[
         float | None,
         typer.Option(
-            help="With --loss epsilon-insensitive: residuals that do not count.",
-            rich_help_panel=FINER,
+            help="With --loss epsilon-insensitive: residuals that do not count.", rich_help_panel=FINER
         ),
     ] = None,
     penalty: Penalty = None,
@@ -223,27 +219,44 @@ def regress_command(
 
     places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
     chosen = _terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, columns=column or None,
-        bounds=terminal_bounds.pairs(bounds), delta=delta, penalty=penalty, kernel=kernel,
-        bandwidth=bandwidth, features=features, size=size, constant=constant, method=method,
-        unit=unit, missing=missing, outside=outside, insist=insist, dry_run=dry_run, ledger=ledger,
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        columns=column or None,
+        bounds=terminal_bounds.pairs(bounds),
+        delta=delta,
+        penalty=penalty,
+        kernel=kernel,
+        bandwidth=bandwidth,
+        features=features,
+        size=size,
+        constant=constant,
+        method=method,
+        unit=unit,
+        missing=missing,
+        outside=outside,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
         dataset=dataset,
     ) | {
-        "loss": loss, "y_bounds": terminal_bounds.pairs(y_bounds, "y_bounds"),
-        "quantiles": quantiles or None, "threshold": threshold, "tube": tube,
-    }  # fmt: skip
+        "loss": loss,
+        "y_bounds": terminal_bounds.pairs(y_bounds, "y_bounds"),
+        "quantiles": quantiles or None,
+        "threshold": threshold,
+        "tube": tube,
+    }
     _release(regression, file, terminal.required("label", label), chosen, places, as_json)
 
 
-def _terms(
-    penalty: list[str] | None, bandwidth: list[str] | None, **others: Any
-) -> dict[str, Any]:  # fmt: skip
+def _terms(penalty: list[str] | None, bandwidth: list[str] | None, **others: Any) -> dict[str, Any]:
     """What both commands hand on."""
     lengths = _numbers("bandwidth", bandwidth)
     return terms(**others) | {
         "penalty": _numbers("penalty", penalty),
         "bandwidth": None if lengths == "rule" else lengths,
-    }  # fmt: skip
+    }
 
 
 def _numbers(name: str, words: list[str] | None) -> Any:
@@ -269,9 +282,8 @@ def _classes(words: list[str]) -> list[Any]:
 
 
 def _release(
-    make: Any, file: Path, label: str, chosen: dict[str, Any], places: dict[str, Path],
-    as_json: bool,
-) -> None:  # fmt: skip
+    make: Any, file: Path, label: str, chosen: dict[str, Any], places: dict[str, Path], as_json: bool
+) -> None:
     from mercer.releases.machine import words
 
     release = ask(make, file, label, as_json=as_json, **chosen)
@@ -289,8 +301,5 @@ def _release(
             "missing: check the spelling of columns and classes."
         )
     first = written.files["file"]
-    print(
-        f"Written to {written.words()}. Use it: mercer predict {first} NEW.csv, or "
-        f"mercer plot {first}"
-    )
+    print(f"Written to {written.words()}. Use it: mercer predict {first} NEW.csv, or mercer plot {first}")
     written.leave()

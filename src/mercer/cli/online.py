@@ -34,20 +34,17 @@ __all__ = ["ask_command", "live_command"]
 
 def live_command(
     file: Annotated[
-        Path,
-        typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json."),
+        Path, typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json.")
     ],
     column: Column = None,
     bounds: Bounds = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     store: Annotated[
-        str | None,
-        typer.Option(help="Where answers are kept: a file or a postgresql:// URL. Required."),
+        str | None, typer.Option(help="Where answers are kept: a file or a postgresql:// URL. Required.")
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Option(help="Name of this live release; that of the file where it is left out."),
+        str | None, typer.Option(help="Name of this live release; that of the file where it is left out.")
     ] = None,
     bandwidth: Annotated[
         list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
@@ -90,17 +87,34 @@ def live_command(
         _machine(file, terminal.required("store", store), name, as_json)
         return
     chosen = terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=None, delta=delta, unit=unit,
-        outside=outside, missing=missing, insist=insist, dry_run=dry_run, ledger=ledger,
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=None,
+        delta=delta,
+        unit=unit,
+        outside=outside,
+        missing=missing,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
         dataset=dataset,
-    )  # fmt: skip
+    )
     try:
         made = ask(
-            live, file, as_json=as_json, bounds=terminal_bounds.pairs(bounds),
-            columns=column or None, kernel=kernel, route=route, boundary=boundary, store=place,
+            live,
+            file,
+            as_json=as_json,
+            bounds=terminal_bounds.pairs(bounds),
+            columns=column or None,
+            kernel=kernel,
+            route=route,
+            boundary=boundary,
+            store=place,
             bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
-            name=name, **chosen,
-        )  # fmt: skip
+            name=name,
+            **chosen,
+        )
     except LiveUnkept as error:
         where = Path("live.db" if place is None or "://" in place else place)
         found = where.with_suffix(".json")
@@ -133,9 +147,7 @@ def ask_command(
         list[float] | None,
         typer.Option(metavar="X…", help="Points: X for one column, X Y for two, and so on."),
     ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="Which live release, where the store has several.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Which live release, where the store has several.")] = None,
     level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     as_json: Json = False,
 ) -> None:

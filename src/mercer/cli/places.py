@@ -18,17 +18,7 @@ from typing import Any
 
 import typer
 
-__all__ = [
-    "NOT_AS_ASKED",
-    "PICTURES",
-    "Written",
-    "keep",
-    "place",
-    "places",
-    "rescue",
-    "target",
-    "write",
-]
+__all__ = ["NOT_AS_ASKED", "PICTURES", "Written", "keep", "place", "places", "rescue", "target", "write"]
 
 NOT_AS_ASKED = 3  # exit status: released and paid for, but a file is not where it was to be
 PICTURES = (".png", ".svg", ".pdf")
@@ -65,9 +55,7 @@ def place(name: str, path: Path, endings: tuple[str, ...], overwrite: bool) -> P
         raise ValueError(f"{name} {str(path)!r} is a folder; choose another name")
     if path.exists() and not overwrite:
         lost = " that release (what it cost stays spent)" if endings == (".json",) else " it"
-        raise ValueError(
-            f"{name} {str(path)!r} exists; choose another name, or --overwrite to replace{lost}"
-        )
+        raise ValueError(f"{name} {str(path)!r} exists; choose another name, or --overwrite to replace{lost}")
     try:
         handle, draft = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.")
         try:
@@ -107,9 +95,13 @@ class Written:
 
 
 def write(
-    release: Any, places: Mapping[str, Path], *, ledger: str | None, as_json: bool,
+    release: Any,
+    places: Mapping[str, Path],
+    *,
+    ledger: str | None,
+    as_json: bool,
     **others: Callable[[Path], object],
-) -> Written:  # fmt: skip
+) -> Written:
     """The release first, then what is made of it; what fails there takes nothing from it."""
     written = Written()
     if "file" in places:
@@ -127,8 +119,9 @@ def write(
             safe = f"the release is in {there}" if there else "the release is what is printed here"
             _say(
                 f"{name}: {path} could not be written ({_reason(error)}); {safe}, and what is made "
-                "of it costs nothing", as_json,
-            )  # fmt: skip
+                "of it costs nothing",
+                as_json,
+            )
             written.as_asked = False
     return written
 
@@ -146,9 +139,7 @@ def keep(release: Any, path: Path, ledger: str | None, *, as_json: bool = False)
         return rescue(release, path, ledger, _reason(error), as_json=as_json)
 
 
-def rescue(
-    release: Any, path: Path, ledger: str | None, reason: str, *, as_json: bool = False
-) -> Path:
+def rescue(release: Any, path: Path, ledger: str | None, reason: str, *, as_json: bool = False) -> Path:
     """Write what could not be written where it was to go to the first other place that works."""
     for folder in _havens(ledger):
         found = _free(folder, path)
@@ -156,15 +147,17 @@ def rescue(
             release.save(found)
             _say(
                 f"the release was made and paid for, but {path} could not be written ({reason}); "
-                f"it was kept as {found}", as_json,
-            )  # fmt: skip
+                f"it was kept as {found}",
+                as_json,
+            )
             return found
     from mercer.releases.file import text_of
 
     _say(
         f"the release was made and paid for, but {path} could not be written ({reason}), nor any "
-        "other place; it follows on standard output: keep it as a .json file", as_json,
-    )  # fmt: skip
+        "other place; it follows on standard output: keep it as a .json file",
+        as_json,
+    )
     print(text_of(release.to_dict()))
     raise typer.Exit(NOT_AS_ASKED)
 

@@ -59,9 +59,7 @@ def plan_density(
     if as_json:
         terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
         return
-    rows_out = terminal.table(
-        "epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth"
-    )
+    rows_out = terminal.table("epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth")
     for p in plans:
         rows_out.add_row(
             f"{p.epsilon:g}",
@@ -94,9 +92,7 @@ def plan_curve(
     bounds: Annotated[
         list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")
     ] = None,
-    kernel: Annotated[
-        str, typer.Option(help="gaussian, matern52, matern32 or exponential.")
-    ] = "gaussian",
+    kernel: Annotated[str, typer.Option(help="gaussian, matern52, matern32 or exponential.")] = "gaussian",
     scale: Annotated[
         str, typer.Option(help="Length of the kernel, in the argument's units, or auto.")
     ] = "auto",
@@ -140,9 +136,13 @@ def plan_curve(
     rows_out = terminal.table("epsilon", "noise", "sampling", "scale", "eta", "penalty")
     for p in plans:
         rows_out.add_row(
-            f"{p.epsilon:g}", f"{p.privacy_error:.3g}", f"{p.sampling_error:.3g}",
-            f"{p.scale:.3g}", f"{p.eta:g}", f"{p.penalty:.2g}",
-        )  # fmt: skip
+            f"{p.epsilon:g}",
+            f"{p.privacy_error:.3g}",
+            f"{p.sampling_error:.3g}",
+            f"{p.scale:.3g}",
+            f"{p.eta:g}",
+            f"{p.penalty:.2g}",
+        )
     terminal.console().print(rows_out)
     print(
         "noise: root mean square error due to privacy. sampling: at most, without it. The penalty "
@@ -154,9 +154,7 @@ def plan_curve(
 
 @plan_app.command("histogram", no_args_is_help=True)
 def plan_histogram(
-    n: Annotated[
-        int | None, typer.Option("--n", help="Number of records, or of persons. Required.")
-    ] = None,
+    n: Annotated[int | None, typer.Option("--n", help="Number of records, or of persons. Required.")] = None,
     cells: Annotated[
         int | None, typer.Option(help="Number of bins, categories or combinations. Required.")
     ] = None,
@@ -165,8 +163,7 @@ def plan_histogram(
     ] = None,
     delta: Delta = None,
     occupied: Annotated[
-        int | None,
-        typer.Option(help="Cells known in public to hold something: for the threshold."),
+        int | None, typer.Option(help="Cells known in public to hold something: for the threshold.")
     ] = None,
     rows_per_person: Annotated[int, typer.Option(help="Rows of a person that count.")] = 1,
     output: Annotated[
@@ -185,21 +182,27 @@ def plan_histogram(
     many = terminal.required("cells", cells)
     plans = [
         histogram_plan(
-            terminal.required("n", n), many, epsilon=value, delta=delta, occupied=occupied,
+            terminal.required("n", n),
+            many,
+            epsilon=value,
+            delta=delta,
+            occupied=occupied,
             rows_per_person=rows_per_person,
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
-    ]  # fmt: skip
+    ]
     _draw(plans, f"{many} counts of {n} records", output, quantity="error of all counts together")
     most = min(many, plans[0].n * rows_per_person)
     few = [occupied] if occupied else sorted({-(-most // 100), -(-most // 10)})
     if as_json:
-        terminal.print_json({
-            "plans": [
-                plan.to_dict() | {"sparse_error": {str(q): plan.sparse_error(q) for q in few}}
-                for plan in plans
-            ]
-        })  # fmt: skip
+        terminal.print_json(
+            {
+                "plans": [
+                    plan.to_dict() | {"sparse_error": {str(q): plan.sparse_error(q) for q in few}}
+                    for plan in plans
+                ]
+            }
+        )
         return
     _show_histograms(plans, few)
     if output is not None:
@@ -212,10 +215,14 @@ def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
     table = terminal.table("epsilon", "one sd", "95% ±", "threshold", "dense", *heads)
     for p in plans:
         table.add_row(
-            f"{p.epsilon:g}", f"{p.deviation:.3g}", f"{p.half_width:g}", f"{p.threshold}",
-            f"{p.privacy_error:.4g}", *(f"{p.sparse_error(q):.4g}" for q in occupied),
+            f"{p.epsilon:g}",
+            f"{p.deviation:.3g}",
+            f"{p.half_width:g}",
+            f"{p.threshold}",
+            f"{p.privacy_error:.4g}",
+            *(f"{p.sparse_error(q):.4g}" for q in occupied),
             *([f"{p.best():.4g}"] if pure else []),
-        )  # fmt: skip
+        )
     terminal.console().print(table)
     one = plans[0]
     print(

@@ -32,18 +32,14 @@ _ENDINGS = (".csv", ".parquet")
 def predict_command(
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")],
     file: Annotated[
-        Path | None,
-        typer.Argument(help="New rows: a CSV or Parquet file with the release's columns."),
+        Path | None, typer.Argument(help="New rows: a CSV or Parquet file with the release's columns.")
     ] = None,
     at: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="X…", help="Points instead: X for one column, X Y for two, and so on."
-        ),
+        typer.Option(metavar="X…", help="Points instead: X for one column, X Y for two, and so on."),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Predictions to write: .csv or .parquet."),
+        Path | None, typer.Option("--output", "-o", help="Predictions to write: .csv or .parquet.")
     ] = None,
     keep: Annotated[
         list[str] | None,
@@ -102,11 +98,7 @@ def predict_command(
             for part in parts:
                 shown += part if as_json else part[: _SHOWN - len(shown)]
     if as_json:
-        about: dict[str, Any] = {
-            "kind": machine.kind,
-            "label": name_of(machine),
-            "rows": seen.count,
-        }
+        about: dict[str, Any] = {"kind": machine.kind, "label": name_of(machine), "rows": seen.count}
         about |= {"missing": seen.missing, "outside": seen.outside}
         about |= {"level": level} if band else {}
         about |= {"predictions": shown} if output is None else {"file": str(output)}
@@ -141,9 +133,7 @@ class _Seen:
     missing: int = field(default=0)
     outside: int = field(default=0)
 
-    def rows(
-        self, rows: Floats, names: Sequence[str], kept: Sequence[Sequence[Any]]
-    ) -> list[dict[str, Any]]:
+    def rows(self, rows: Floats, names: Sequence[str], kept: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
         """Of a part of a file: each row with its number, from 1, and what is kept of it."""
         first, found = self.count + 1, []
         for k, answer in enumerate(self._found(rows)):
@@ -174,9 +164,7 @@ class _Seen:
         self.count += len(rows)
         self.missing += int(np.sum(~whole))
         self.outside += int(np.sum(whole & ~inside))
-        named = answers(
-            self.machine, rows, probability=self.probability, level=self.level
-        )  # fmt: skip
+        named = answers(self.machine, rows, probability=self.probability, level=self.level)
         return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
 
     def notes(self) -> Iterator[str]:

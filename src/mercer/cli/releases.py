@@ -16,9 +16,7 @@ __all__ = ["eval_command", "inspect_command", "plot_command"]
 _COUNTS = ("count", "histogram", "margins", "statistic")
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
-Derivative = Annotated[
-    list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")
-]
+Derivative = Annotated[list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")]
 
 
 def eval_command(
@@ -26,8 +24,7 @@ def eval_command(
     at: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="X…",
-            help="Points: X for one column, X Y for two, and so on; dates as 2024-12-31.",
+            metavar="X…", help="Points: X for one column, X Y for two, and so on; dates as 2024-12-31."
         ),
     ] = None,
     grid: Annotated[
@@ -40,8 +37,7 @@ def eval_command(
     raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
     derivative: Derivative = None,
     expect: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN…", help="Synthetic tables: means of columns."),
+        list[str] | None, typer.Option(metavar="COLUMN…", help="Synthetic tables: means of columns.")
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -56,8 +52,7 @@ def eval_command(
         typer.Option(metavar="COLUMN…", help="Tables of counts: the counts of these columns."),
     ] = None,
     smooth: Annotated[
-        bool,
-        typer.Option("--smooth", help="Histograms: a nearer count, from smoothed ones: free."),
+        bool, typer.Option("--smooth", help="Histograms: a nearer count, from smoothed ones: free.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -81,15 +76,18 @@ def eval_command(
         from mercer.releases.counts import words as terminal_counts
 
         terminal_counts.show_values(
-            loaded, at=list(map(terminal.number_at, at or [])), where=where or [],
-            margin=margin or [], level=level, smooth=smooth, as_json=as_json,
-        )  # fmt: skip
+            loaded,
+            at=list(map(terminal.number_at, at or [])),
+            where=where or [],
+            margin=margin or [],
+            level=level,
+            smooth=smooth,
+            as_json=as_json,
+        )
         return
     if margin or smooth:
         option = "--margin" if margin else "--smooth"
-        raise ValueError(
-            f"{option} is for histograms and tables of counts; this is a {loaded.kind}"
-        )
+        raise ValueError(f"{option} is for histograms and tables of counts; this is a {loaded.kind}")
     if loaded.kind.startswith("synthetic"):
         if at or grid is not None or raw or derivative:
             raise ValueError(
@@ -103,9 +101,7 @@ def eval_command(
         terminal_tables.show_values(loaded, expect or [], where or [], level, as_json=as_json)
         return
     if expect or where:
-        raise ValueError(
-            f"--expect and --where are for synthetic tables and counts; this is a {loaded.kind}"
-        )
+        raise ValueError(f"--expect and --where are for synthetic tables and counts; this is a {loaded.kind}")
     d, order = loaded.domain.dimension, terminal.order_of(loaded, derivative)
     if (at is None) == (grid is None):
         raise ValueError("give the points either with --at X… or with --grid N, not both or none")
@@ -130,9 +126,7 @@ def eval_command(
     value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
     rows: list[dict[str, Any]] = [
         {
-            "at": [
-                x if isinstance(x, float) else str(x) for x in loaded.domain.shown(point.tolist())
-            ],
+            "at": [x if isinstance(x, float) else str(x) for x in loaded.domain.shown(point.tolist())],
             "density": float(v),
             "lower": float(low),
             "upper": float(high),
@@ -160,16 +154,12 @@ def plot_command(
         Path | None, typer.Option("--output", "-o", help="Picture: .png, .svg or .pdf.")
     ] = None,
     level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
-    bandwidth: Annotated[
-        list[float] | None, typer.Option(help="Smooth more before drawing: free.")
-    ] = None,
+    bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before drawing: free.")] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the picture.")] = None,
     column: Columns = None,
     at: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."
-        ),
+        typer.Option(metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."),
     ] = None,
     derivative: Derivative = None,
     as_json: Json = False,
@@ -198,8 +188,7 @@ def plot_command(
 def inspect_command(
     release: ReleaseFile,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Draw what an attacker can do: .png, .svg or .pdf."),
+        Path | None, typer.Option("--output", "-o", help="Draw what an attacker can do: .png, .svg or .pdf.")
     ] = None,
     as_json: Json = False,
 ) -> None:

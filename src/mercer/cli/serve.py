@@ -19,9 +19,7 @@ _BACKLOG = 512
 
 
 def serve_command(
-    place: Annotated[
-        str, typer.Argument(metavar="FOLDER", help="A folder of releases, or a live store.")
-    ],
+    place: Annotated[str, typer.Argument(metavar="FOLDER", help="A folder of releases, or a live store.")],
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8000,
     store: Annotated[
@@ -37,8 +35,7 @@ def serve_command(
         str | None, typer.Option(help="Budgets: a file or a postgresql:// URL. [FOLDER/ledger.db]")
     ] = None,
     allow_remote_owner: Annotated[
-        bool,
-        typer.Option("--allow-remote-owner", help="Let other machines reach the owner side."),
+        bool, typer.Option("--allow-remote-owner", help="Let other machines reach the owner side.")
     ] = False,
     points: Annotated[int, typer.Option(help="Most points of one request.", min=1)] = 10_000,
     workers: Annotated[int, typer.Option(help="Threads for numerics.", min=1)] = 2,
@@ -73,9 +70,14 @@ def serve_command(
     if first is not None and store is not None:
         raise ValueError("store is given twice; name the folder first, and the store with --store")
     settings = Settings(
-        folder=folder, store=first or store, ledger=ledger, token=token, data=data,
-        points=points, workers=workers,
-    )  # fmt: skip
+        folder=folder,
+        store=first or store,
+        ledger=ledger,
+        token=token,
+        data=data,
+        points=points,
+        workers=workers,
+    )
     _log_to_stderr(log)
     app = create_app(settings)
     listener = _listen(host, port)
@@ -106,9 +108,7 @@ def _say(app: Any, listener: socket.socket, host: str, owner: bool) -> None:
         )
     print("Stop with Ctrl+C; requests under way are finished.", flush=True)
     if not count:
-        print(
-            "Nothing to show yet: put release files (*.json) or live stores (*.db) into the folder."
-        )
+        print("Nothing to show yet: put release files (*.json) or live stores (*.db) into the folder.")
 
 
 def _place(place: str) -> tuple[Path | None, str | None]:

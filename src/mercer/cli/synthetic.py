@@ -37,20 +37,16 @@ _FILES = "More files"
 
 
 def synthesize_command(
-    file: Annotated[
-        Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")
-    ] = None,
+    file: Annotated[Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")] = None,
     domain: Annotated[
-        Path | None,
-        typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required."),
+        Path | None, typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required.")
     ] = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     output: Output = None,
     unit: Unit = None,
     example_domain: Annotated[
-        bool,
-        typer.Option("--example-domain", help="Print a domain file to fill in, and stop."),
+        bool, typer.Option("--example-domain", help="Print a domain file to fill in, and stop.")
     ] = False,
     na_values: NaValues = None,
     outside: Outside = "clip",
@@ -58,12 +54,10 @@ def synthesize_command(
     insist: Insist = False,
     dry_run: DryRun = False,
     csv: Annotated[
-        Path | None,
-        typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES),
+        Path | None, typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES)
     ] = None,
     parquet: Annotated[
-        Path | None,
-        typer.Option(help="Also the records with weights, as .parquet.", rich_help_panel=_FILES),
+        Path | None, typer.Option(help="Also the records with weights, as .parquet.", rich_help_panel=_FILES)
     ] = None,
     sample: Annotated[
         int | None,
@@ -74,8 +68,7 @@ def synthesize_command(
         ),
     ] = None,
     plot: Annotated[
-        Path | None,
-        typer.Option(help="Also a picture: .png, .svg or .pdf.", rich_help_panel=_FILES),
+        Path | None, typer.Option(help="Also a picture: .png, .svg or .pdf.", rich_help_panel=_FILES)
     ] = None,
     method: Annotated[
         str,
@@ -87,8 +80,7 @@ def synthesize_command(
     public: Annotated[
         Path | None,
         typer.Option(
-            help="Public rows like those of the table: a CSV or Parquet file.",
-            rich_help_panel=FINER,
+            help="Public rows like those of the table: a CSV or Parquet file.", rich_help_panel=FINER
         ),
     ] = None,
     size: Annotated[
@@ -101,8 +93,7 @@ def synthesize_command(
         float, typer.Option(help="Of the sum of absolute weights: l1.", rich_help_panel=FINER)
     ] = 1.0,
     kernel: Annotated[
-        str,
-        typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER),
+        str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER)
     ] = "gaussian",
     scale: Annotated[
         list[str] | None,
@@ -115,15 +106,12 @@ def synthesize_command(
         ),
     ] = None,
     choice_share: Annotated[
-        float,
-        typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=FINER),
+        float, typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=FINER)
     ] = 0.2,
     features: Annotated[
         int | None, typer.Option(help="Number of random features.", rich_help_panel=FINER)
     ] = None,
-    restarts: Annotated[
-        int, typer.Option(help="How often the search starts.", rich_help_panel=FINER)
-    ] = 1,
+    restarts: Annotated[int, typer.Option(help="How often the search starts.", rich_help_panel=FINER)] = 1,
     device: Annotated[
         str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=FINER)
     ] = "numpy",
@@ -162,19 +150,36 @@ def synthesize_command(
     )
     columns = _domain(domain, source)
     chosen: dict[str, Any] = {
-        "domain": columns, "method": method, "kernel": kernel, "scale": _scale(scale),
-        "size": size, "features": features, "weights": weights, "bound": bound,
+        "domain": columns,
+        "method": method,
+        "kernel": kernel,
+        "scale": _scale(scale),
+        "size": size,
+        "features": features,
+        "weights": weights,
+        "bound": bound,
         "public": None if public is None else _public(public, columns, size),
-    }  # fmt: skip
+    }
     plan = plan_table(
         chosen | {"pure": no_delta(delta)}, epsilon=number, delta=delta, choice_share=choice_share
     )
     open_records(source, domain=columns, unit=unit)  # names and types of its columns
     chosen |= terms(
-        epsilon=epsilon, na_values=na_values, formats=formats, seed=seed, delta=delta, unit=unit,
-        outside=outside, restarts=restarts, device=device, choice_share=choice_share,
-        insist=insist, dry_run=dry_run, ledger=ledger, dataset=dataset,
-    )  # fmt: skip
+        epsilon=epsilon,
+        na_values=na_values,
+        formats=formats,
+        seed=seed,
+        delta=delta,
+        unit=unit,
+        outside=outside,
+        restarts=restarts,
+        device=device,
+        choice_share=choice_share,
+        insist=insist,
+        dry_run=dry_run,
+        ledger=ledger,
+        dataset=dataset,
+    )
     if not as_json:
         words.show_plan(plan)
     with words.progress(not as_json) as (tick, search), noted(as_json):
@@ -264,9 +269,13 @@ def _check_sample(sample: int | None, csv: Path | None, parquet: Path | None) ->
 
 
 def _write(
-    release: Any, places: dict[str, Path], sample: int | None, seed: int | None,
-    ledger: str | None, as_json: bool,
-) -> terminal_places.Written:  # fmt: skip
+    release: Any,
+    places: dict[str, Path],
+    sample: int | None,
+    seed: int | None,
+    ledger: str | None,
+    as_json: bool,
+) -> terminal_places.Written:
     """The release first; all else can be made again from it."""
     from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
 
@@ -274,8 +283,11 @@ def _write(
         return with_weights(release) if sample is None else release.sample(sample, rng=seed)
 
     return terminal_places.write(
-        release, places, ledger=ledger, as_json=as_json,
+        release,
+        places,
+        ledger=ledger,
+        as_json=as_json,
         csv=lambda path: write_csv(rows(), path),
         parquet=lambda path: write_parquet(rows(), path, release.privacy),
         plot=release.plot,
-    )  # fmt: skip
+    )

@@ -16,20 +16,45 @@ import typer
 from mercer.show import terminal
 
 __all__ = [
-    "FINER", "NOTHING_WRITTEN", "Bounds", "Column", "Columns", "Dataset", "Delta", "DryRun",
-    "Epsilon", "File", "Formats", "Insist", "Json", "LedgerName", "MechanismName", "Missing",
-    "NaValues", "Output", "OutputToo", "Outside", "Overwrite", "Picture", "Seed", "Unit", "ask",
-    "na_of", "noted", "one_epsilon", "rehearsed", "terms", "worded",
-]  # fmt: skip
+    "FINER",
+    "NOTHING_WRITTEN",
+    "Bounds",
+    "Column",
+    "Columns",
+    "Dataset",
+    "Delta",
+    "DryRun",
+    "Epsilon",
+    "File",
+    "Formats",
+    "Insist",
+    "Json",
+    "LedgerName",
+    "MechanismName",
+    "Missing",
+    "NaValues",
+    "Output",
+    "OutputToo",
+    "Outside",
+    "Overwrite",
+    "Picture",
+    "Seed",
+    "Unit",
+    "ask",
+    "na_of",
+    "noted",
+    "one_epsilon",
+    "rehearsed",
+    "terms",
+    "worded",
+]
 
 FINER = "Finer choices, all public"
 _CELLS = "How cells are read"
 NOTHING_WRITTEN = "Nothing was written: keep these numbers, or name a file with -o next time."
 
 File = Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")]
-Column = Annotated[
-    list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")
-]
+Column = Annotated[list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")]
 Columns = Annotated[
     list[str] | None,
     typer.Option("--column", "-c", "--columns", metavar="NAME…", help="Columns to learn from."),
@@ -43,29 +68,22 @@ Bounds = Annotated[
     ),
 ]
 Epsilon = Annotated[
-    list[float] | None,
-    typer.Option(metavar="E", help="The epsilon of the promise. Required."),
+    list[float] | None, typer.Option(metavar="E", help="The epsilon of the promise. Required.")
 ]
 Delta = Annotated[
     float | None, typer.Option(help="The delta of the promise. Left out: pure, which is stronger.")
 ]
 MechanismName = Annotated[
-    str | None,
-    typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta)."),
+    str | None, typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta).")
 ]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Release file to write. Required.")
-]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="Release file to write. Required.")]
 OutputToo = Annotated[Path | None, typer.Option("--output", "-o", help="Release file to write.")]
 Picture = Annotated[Path | None, typer.Option(help="Also a picture: .png, .svg or .pdf.")]
-Unit = Annotated[
-    str | None, typer.Option(help="Column that names the person: protects persons, not rows.")
-]
+Unit = Annotated[str | None, typer.Option(help="Column that names the person: protects persons, not rows.")]
 Missing = Annotated[
     str,
     typer.Option(
-        help="zero: rows without values still count in n. drop: the number of the others is "
-        "public.",
+        help="zero: rows without values still count in n. drop: the number of the others is public.",
         rich_help_panel=_CELLS,
     ),
 ]
@@ -100,21 +118,17 @@ Insist = Annotated[
     bool,
     typer.Option(
         "--insist",
-        help="Release even with an epsilon above 20 or a delta above 1/n, or counts that noise "
-        "drowns.",
+        help="Release even with an epsilon above 20 or a delta above 1/n, or counts that noise drowns.",
     ),
 ]
 DryRun = Annotated[
     bool,
     typer.Option(
         "--dry-run",
-        help="Say what would be counted, how accurately, at what charge; nothing is spent or "
-        "written.",
+        help="Say what would be counted, how accurately, at what charge; nothing is spent or written.",
     ),
 ]
-Seed = Annotated[
-    int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")
-]
+Seed = Annotated[int | None, typer.Option(help="Reproducible noise. The release is then NOT PRIVATE.")]
 LedgerName = Annotated[
     str | None, typer.Option("--ledger", help="Ledger to charge: a file or a postgresql:// URL.")
 ]
@@ -124,22 +138,26 @@ Json = Annotated[bool, typer.Option("--json", help="Print exact JSON for machine
 
 
 def terms(
-    *, epsilon: list[float] | None, na_values: list[str] | None, formats: list[str] | None,
-    seed: int | None, **others: Any,
-) -> dict[str, Any]:  # fmt: skip
+    *,
+    epsilon: list[float] | None,
+    na_values: list[str] | None,
+    formats: list[str] | None,
+    seed: int | None,
+    **others: Any,
+) -> dict[str, Any]:
     """The arguments of a call, from the options that are typed otherwise than in Python."""
     return others | {
-        "epsilon": one_epsilon(epsilon), "na_values": na_of(na_values),
-        "formats": _formats(formats), "rng": seed,
-    }  # fmt: skip
+        "epsilon": one_epsilon(epsilon),
+        "na_values": na_of(na_values),
+        "formats": _formats(formats),
+        "rng": seed,
+    }
 
 
 def one_epsilon(epsilon: list[float] | None) -> float | None:
     """The one epsilon."""
     if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(
-            f"epsilon must be one number, got {len(epsilon)}; mercer plan compares several"
-        )
+        raise ValueError(f"epsilon must be one number, got {len(epsilon)}; mercer plan compares several")
     return None if epsilon is None else epsilon[0]
 
 
@@ -230,21 +248,33 @@ def _formats(words: list[str] | None) -> dict[str, str] | None:
 
 
 _OPTIONS = {
-    "columns": "--column", "na_values": "--na", "formats": "--format",
-    "rows_per_person": "--rows-per-person", "rng": "--seed", "where": "--where",
-}  # fmt: skip
+    "columns": "--column",
+    "na_values": "--na",
+    "formats": "--format",
+    "rows_per_person": "--rows-per-person",
+    "rng": "--seed",
+    "where": "--where",
+}
 _SPELT = {
-    "sparse=True": "--sparse", "margins=2": "--margins 2",
+    "sparse=True": "--sparse",
+    "margins=2": "--margins 2",
     "weaker_promise=True": "--weaker-promise",
-    "bounds=(low, high)": "--bounds LO HI", "(lower, upper)": "LO HI", "(low, high)": "LO HI",
-    "with columns=…": "with --column", "with where=… (mercer.count)": "with mercer count --where …",
-    "ledger= and dataset=": "--ledger and --dataset", ", or Ledger.register in Python": "",
+    "bounds=(low, high)": "--bounds LO HI",
+    "(lower, upper)": "LO HI",
+    "(low, high)": "LO HI",
+    "with columns=…": "with --column",
+    "with where=… (mercer.count)": "with mercer count --where …",
+    "ledger= and dataset=": "--ledger and --dataset",
+    ", or Ledger.register in Python": "",
     "ledger and dataset go together": "--ledger and --dataset go together",
-    "mercer.proportion": "mercer count --proportion", "mercer.histogram": "mercer histogram",
-    "mercer.Ledger or mercer ledger": "mercer ledger", "mechanism='optimal'": "--mechanism optimal",
-    "missing='drop'": "--missing drop", "outside='drop'": "--outside drop",
+    "mercer.proportion": "mercer count --proportion",
+    "mercer.histogram": "mercer histogram",
+    "mercer.Ledger or mercer ledger": "mercer ledger",
+    "mechanism='optimal'": "--mechanism optimal",
+    "missing='drop'": "--missing drop",
+    "outside='drop'": "--outside drop",
     "method='output'": "--method output",
-}  # fmt: skip
+}
 
 
 def worded(said: str) -> str:
@@ -259,8 +289,9 @@ def worded(said: str) -> str:
     said = re.sub(r"^(formats|where)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
     said = re.sub(
         r"\b(columns|unit|ledger|dataset|where|formats|na_values|rows_per_person|rng)=(?=[\s,;)]|$)",
-        lambda found: _OPTIONS.get(found[1], f"--{found[1]}"), said,
-    )  # fmt: skip
+        lambda found: _OPTIONS.get(found[1], f"--{found[1]}"),
+        said,
+    )
     if "everything would be noise" in said and "mercer plan" not in said:
         said += "; mercer plan histogram --n N --cells P --epsilon E… says what to expect"
     return said

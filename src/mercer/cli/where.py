@@ -21,9 +21,7 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
 
 
-def conditions(
-    words: Sequence[str], column_of: Callable[[str], Column] | None = None
-) -> dict[str, Any]:
+def conditions(words: Sequence[str], column_of: Callable[[str], Column] | None = None) -> dict[str, Any]:
     """Conditions by column: a value, a list of values, or (least, most) with None for open ends.
 
     `age=60..80`, `age=60..`, `age>=60`, `sex=f`, `ward=a|b`; also `age=60:80` and `ward=a,b`.

@@ -21,9 +21,7 @@ FEW = 100  # values of a column that are a cell each unless bins are given
 USUAL = 10  # bins of a column with more
 
 
-def axis_of(
-    name: str, *, bins: Any, bounds: Any, categories: Any, other: Any, outside: str
-) -> Axis:
+def axis_of(name: str, *, bins: Any, bounds: Any, categories: Any, other: Any, outside: str) -> Axis:
     """The one column of a histogram."""
     if (bins is None) == (categories is None):
         raise ValueError(
@@ -45,9 +43,7 @@ def axis_of(
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         count = check_count("bins", bins, least=1, most=MOST_PLACES, hint="how many there are")
         if bounds is None:
-            raise ValueError(
-                "bounds is missing: a number of bins needs public bounds=(low, high) to divide"
-            )
+            raise ValueError("bounds is missing: a number of bins needs public bounds=(low, high) to divide")
         return _divided(_between(name, bounds), count, outside)
     if bounds is not None:
         raise ValueError("bounds go with a number of bins; edges say where the bins end already")
@@ -145,8 +141,7 @@ def _cut(name: str, bins: Any, outside: str) -> Axis:
     items = list(bins) if isinstance(bins, (list, tuple)) else None
     if items is None:
         raise TypeError(
-            f"bins must be a number, a list of edges or a range of whole numbers; got "
-            f"{type(bins).__name__}"
+            f"bins must be a number, a list of edges or a range of whole numbers; got {type(bins).__name__}"
         )
     if items and all(isinstance(item, (list, tuple)) and len(item) == 2 for item in items):
         items = _joined(name, items)

@@ -68,9 +68,7 @@ def _axis(name: str, rule: Any) -> Axis:
         return _between(name, (plain[0], plain[0]))
     levels = [int(v) if isinstance(v, float) and v.is_integer() else v for v in plain]
     if not all(isinstance(v, (str, int, bool)) for v in levels):
-        raise ValueError(
-            f"where: {name!r} must be a value, a list of values, or (least, most) for a range"
-        )
+        raise ValueError(f"where: {name!r} must be a value, a list of values, or (least, most) for a range")
     return Axis(Categorical(name, tuple(levels)))
 
 
@@ -114,7 +112,7 @@ def _between(name: str, rule: tuple[Any, ...]) -> Axis:
         plain = end.item() if isinstance(end, np.generic) else end
         if plain is None:
             ends.append(far)
-        elif isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) < FAR:  # fmt: skip  # noqa: E501
+        elif isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) < FAR:
             raise ValueError(f"where: {name!r} must have finite numbers or dates as ends")
         else:
             ends.append(float(plain))

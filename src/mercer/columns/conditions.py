@@ -76,8 +76,7 @@ def _code(column: Column, value: Any) -> float:
         found = float(plain)
     if found is None:
         raise ValueError(
-            f"condition on {column.name!r}: {value!r} is no value of it; there is "
-            f"{column.describe()}"
+            f"condition on {column.name!r}: {value!r} is no value of it; there is {column.describe()}"
         )
     return found
 

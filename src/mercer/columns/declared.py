@@ -140,8 +140,7 @@ def read_declarations(path: str | Path) -> Sequence[Column]:
 def _columns(written: object) -> Sequence[Column]:
     if not isinstance(written, Mapping):
         raise ValueError(
-            f"a domain must be columns by their names, each {_FILE_FORMS}; got "
-            f"{type(written).__name__}"
+            f"a domain must be columns by their names, each {_FILE_FORMS}; got {type(written).__name__}"
         )
     columns = written.get("columns")
     whole = isinstance(columns, list) and all(isinstance(c, Mapping) for c in columns)

@@ -53,7 +53,10 @@ class Domain:
         pairs = _pairs_of(given, dimension)
         dates = tuple(name for name, pair in zip(names, pairs, strict=False) if _is_dates(pair))
         if dates:
-            found = [_day_ends(name, pair) if name in dates else pair for name, pair in zip(names, pairs, strict=True)]  # fmt: skip  # noqa: E501
+            found = [
+                _day_ends(name, pair) if name in dates else pair
+                for name, pair in zip(names, pairs, strict=True)
+            ]
             given = found
         try:
             array = np.asarray(given, dtype=float)
@@ -222,9 +225,7 @@ def bounds_by_name(bounds: object, names: Sequence[str]) -> object:
     gone = [name for name in names if name not in bounds]
     if odd or gone:
         what = f"{odd[0]!r} is not among them" if odd else f"those of {gone[0]!r} are missing"
-        raise ValueError(
-            f"bounds must be by the names of the columns to release, {', '.join(names)}; {what}"
-        )
+        raise ValueError(f"bounds must be by the names of the columns to release, {', '.join(names)}; {what}")
     return [bounds[name] for name in names]
 
 

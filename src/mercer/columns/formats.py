@@ -13,8 +13,16 @@ from dataclasses import dataclass
 __all__ = ["DateFormat", "NumberFormat", "format_of"]
 
 _SPACES = " \u00a0\u202f'"  # between thousands, besides a comma or a point
-_LETTERS = {"d": "day", "dd": "day", "m": "month", "mm": "month", "yyyy": "year",
-            "%d": "day", "%m": "month", "%Y": "year"}  # fmt: skip
+_LETTERS = {
+    "d": "day",
+    "dd": "day",
+    "m": "month",
+    "mm": "month",
+    "yyyy": "year",
+    "%d": "day",
+    "%m": "month",
+    "%Y": "year",
+}
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,7 @@ class DateFormat:
 
     def pattern(self) -> str:
         """A text's parts, in named groups; a time of day after it is left out."""
-        parts = {"day": "(?P<day>[0-9]{1,2})", "month": "(?P<month>[0-9]{1,2})",
-                 "year": "(?P<year>[0-9]{4})"}  # fmt: skip
+        parts = {"day": "(?P<day>[0-9]{1,2})", "month": "(?P<month>[0-9]{1,2})", "year": "(?P<year>[0-9]{4})"}
         return rf"^{re.escape(self.between).join(parts[part] for part in self.order)}(?:[T ].*)?$"
 
 
@@ -69,9 +76,7 @@ def format_of(name: object, example: object) -> NumberFormat | DateFormat:
 def _date(name: object, text: str) -> DateFormat | None:
     words = re.fullmatch(r"([a-zA-Z%]+)([^a-zA-Z0-9%])([a-zA-Z%]+)\2([a-zA-Z%]+)", text)
     if words is not None:
-        order = [
-            _LETTERS.get(part if "%" in part else part.lower(), "") for part in words.group(1, 3, 4)
-        ]
+        order = [_LETTERS.get(part if "%" in part else part.lower(), "") for part in words.group(1, 3, 4)]
         if sorted(order) != ["day", "month", "year"]:
             raise ValueError(
                 f"formats: {text!r} of {name!r} must have day, month and year, such as "

@@ -12,15 +12,7 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
 from mercer.sources.headers import looks_like_a_record
 
-__all__ = [
-    "alike",
-    "axes_of",
-    "check_names",
-    "grid_in_names",
-    "is_twofold",
-    "on_grid",
-    "own_domain",
-]
+__all__ = ["alike", "axes_of", "check_names", "grid_in_names", "is_twofold", "on_grid", "own_domain"]
 
 _LONGEST = 100_000  # points of an axis
 _NEAREST = 1e-9  # of the width, between two points

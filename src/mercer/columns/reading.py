@@ -47,9 +47,13 @@ class Reading:
 
     @classmethod
     def of(
-        cls, *, na_values: object = None, outside: object = "clip", formats: object = None,
+        cls,
+        *,
+        na_values: object = None,
+        outside: object = "clip",
+        formats: object = None,
         dry_run: object = False,
-    ) -> Reading:  # fmt: skip
+    ) -> Reading:
         """Check what a caller gave.
 
         >>> Reading.of(na_values=[999, "unknown"]).of_column("age").numbers
@@ -63,7 +67,7 @@ class Reading:
                 'formats must be examples by column, such as {"income": "$1,234.50", "day": '
                 f'"31/12/2023"}}; got {type(formats).__name__}'
             )
-        written = {_name("formats", name): format_of(name, how) for name, how in (formats or {}).items()}  # fmt: skip  # noqa: E501
+        written = {_name("formats", name): format_of(name, how) for name, how in (formats or {}).items()}
         missing: dict[str | None, OfColumn]
         if isinstance(na_values, Mapping):
             missing = {_name("na_values", name): _missing(v) for name, v in na_values.items()}

@@ -49,9 +49,7 @@ def check_order(name: str, low: Any, high: Any, *, one: bool = False) -> None:
     """Bounds in their order; `one`: they may be one and the same."""
     if not (low <= high if one else low < high):
         rule = "lower <= upper" if one else "lower < upper"
-        raise ValueError(
-            f"column {name!r}: bounds must have {rule}, got [{low}, {high}]; exchange the two"
-        )
+        raise ValueError(f"column {name!r}: bounds must have {rule}, got [{low}, {high}]; exchange the two")
     if not one and high - low < 1e-12 * max(abs(low), abs(high)) + 1e-100:
         raise ValueError(
             f"column {name!r}: bounds must be further apart than rounding, got [{low}, {high}]; "
@@ -69,9 +67,7 @@ def check_bound(name: str, value: object) -> float:
     except OverflowError:
         number = math.inf
     if not abs(number) <= FAR:
-        raise ValueError(
-            f"column {name!r}: bounds must be finite, got {value!r}; choose a public range"
-        )
+        raise ValueError(f"column {name!r}: bounds must be finite, got {value!r}; choose a public range")
     return number
 
 
@@ -80,8 +76,7 @@ def check_whole(name: str, value: object) -> int:
     number = check_bound(name, value)
     if number != math.floor(number) or abs(number) > _MOST_WHOLE:
         raise ValueError(
-            f"column {name!r}: bounds must be whole numbers below 2^53, got {value!r}; or declare "
-            "it numeric"
+            f"column {name!r}: bounds must be whole numbers below 2^53, got {value!r}; or declare it numeric"
         )
     return int(number)
 
@@ -96,8 +91,7 @@ def check_day(name: str, value: object) -> date:
         return date.fromisoformat(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ValueError(
-            f"column {name!r}: bounds of dates must be dates or text like '2020-12-31', got "
-            f"{value!r}"
+            f"column {name!r}: bounds of dates must be dates or text like '2020-12-31', got {value!r}"
         ) from None
 
 
@@ -134,9 +128,7 @@ def check_levels(name: str, levels: object) -> tuple[Level, ...]:
             "reads a boolean"
         )
     if len({str(level) for level in plain}) < len(plain):
-        raise ValueError(
-            f"column {name!r}: levels must be different, got {show_levels(plain, ', ')}"
-        )
+        raise ValueError(f"column {name!r}: levels must be different, got {show_levels(plain, ', ')}")
     return tuple(plain)
 
 

@@ -149,9 +149,7 @@ class TableDomain:
         """Column by column."""
         codes = np.asarray(codes, dtype=np.float64)
         if codes.ndim != 2 or codes.shape[1] != self.dimension:
-            raise ValueError(
-                f"codes must have shape (records, {self.dimension}), got {codes.shape}"
-            )
+            raise ValueError(f"codes must have shape (records, {self.dimension}), got {codes.shape}")
         return codes.T
 
 

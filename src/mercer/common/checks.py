@@ -148,8 +148,6 @@ def check_level(level: object) -> None:
 
 
 def _number(name: str, value: Any, rule: str) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise TypeError(f"{name} must be a number {rule}; got {type(value).__name__}")
     return float(value)

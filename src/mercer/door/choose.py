@@ -46,9 +46,16 @@ class Held(Sensitive):
     """Records counted on the fine grid, with what is public of them."""
 
     def __init__(
-        self, data: object, bounds: object, columns: object, unit: str | None, purse: Purse,
-        reading: Reading = PLAIN, *, one: bool,
-    ) -> None:  # fmt: skip
+        self,
+        data: object,
+        bounds: object,
+        columns: object,
+        unit: str | None,
+        purse: Purse,
+        reading: Reading = PLAIN,
+        *,
+        one: bool,
+    ) -> None:
         self.purse = purse
         dimension = 1 if one else dimension_of(bounds)
         rows = open_rows(
@@ -64,16 +71,20 @@ class Held(Sensitive):
             raise ValueError(f"data must have at least 2 records, got {self.n}; nothing was spent")
         self.name = rows.names[0]
 
-    def charge(
-        self, epsilon: float, what: str, delta: float = 0.0, *, counted: bool = False
-    ) -> Statement:
+    def charge(self, epsilon: float, what: str, delta: float = 0.0, *, counted: bool = False) -> Statement:
         """Through the door: charge, then the statement; `counted`: for `draw_ends` too."""
         event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
         return spend(
-            (event,), self.purse, epsilon=epsilon, delta=delta, n=self.n, unit=self.unit,
+            (event,),
+            self.purse,
+            epsilon=epsilon,
+            delta=delta,
+            n=self.n,
+            unit=self.unit,
             words=(_TESTED if delta else Choice.words) + (_COUNTED if counted else ""),
-            calibration="propose-test-release" if delta else Exponential.calibration, what=what,
-        )  # fmt: skip
+            calibration="propose-test-release" if delta else Exponential.calibration,
+            what=what,
+        )
 
 
 def shares(epsilon: float, choices: int) -> tuple[float, float]:
@@ -99,9 +110,7 @@ def draw_ends(ranks: Ranks, epsilon: float, entropy: Entropy) -> EndCounts | Non
     bound = Sensitivity(2.0 * ranks.weight, norm="l1")
     entropy.witness("ends", counts, bound)
     noise = entropy.discrete_laplace(scale, 3)
-    fits, lower, upper = (
-        (int(a) + int(b)) / ranks.weight for a, b in zip(counts, noise, strict=True)
-    )
+    fits, lower, upper = ((int(a) + int(b)) / ranks.weight for a, b in zip(counts, noise, strict=True))
     steps = 0.0 if scale < 1e-3 else 1 / (math.sqrt(2.0) * math.sinh(0.5 / scale))
     deviation = steps / ranks.weight
     return EndCounts(fits, lower, upper, deviation, ENDS)
@@ -128,9 +137,7 @@ def draw_spread(tally: Tally, axis: int, n: int, epsilon: float, entropy: Entrop
     return max(high - low, 0) / ranks.cells
 
 
-def propose_test_release(
-    ranks: Ranks, epsilon: float, delta: float, entropy: Entropy
-) -> float | None:
+def propose_test_release(ranks: Ranks, epsilon: float, delta: float, entropy: Entropy) -> float | None:
     """The interquartile range as a share of the bounds, or None: (2 epsilon, delta)-DP.
 
     The distance A(D) moves by at most 1: discrete Laplace noise of scale 1/epsilon makes the test

@@ -49,71 +49,125 @@ def check_worth(
 
 
 def publish_cells(
-    counts: CellCounts, noise: CountNoise, purse: Purse, *, n: int, unit: str, epsilon: float,
-    delta: float, threshold: int | None, complete: bool, what: str,
-) -> HistogramRelease:  # fmt: skip
+    counts: CellCounts,
+    noise: CountNoise,
+    purse: Purse,
+    *,
+    n: int,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    threshold: int | None,
+    complete: bool,
+    what: str,
+) -> HistogramRelease:
     """Charge, add noise to all cells or to the occupied ones, and hand out what is public."""
     statement = _paid(
-        noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=threshold,
+        noise,
+        purse,
+        n=n,
+        unit=unit,
+        epsilon=epsilon,
+        delta=delta,
+        what=what,
+        threshold=threshold,
         rows=rows_words(unit, counts.most),
-    )  # fmt: skip
+    )
     _show(counts.axes, counts, noise, threshold, purse)
     keys: Ints | None = None
     if threshold is None:
         values = noise.add(counts.dense(), purse.entropy)
     else:
         keys, values = noise.sparse(*counts.occupied(), counts.axes.cells, threshold, purse.entropy)
-    return tell(HistogramRelease(
-        counts.axes, statement, noise.law, keys, values, threshold, complete,
-        rows_each=counts.most,
-    ))  # fmt: skip
+    return tell(
+        HistogramRelease(
+            counts.axes, statement, noise.law, keys, values, threshold, complete, rows_each=counts.most
+        )
+    )
 
 
 def publish_count(
-    count: int, noise: CountNoise, purse: Purse, *, n: int, unit: str, epsilon: float, delta: float,
-    sensitivity: Any, what: str, build: Callable[[int, Statement], Any],
-) -> Any:  # fmt: skip
+    count: int,
+    noise: CountNoise,
+    purse: Purse,
+    *,
+    n: int,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    sensitivity: Any,
+    what: str,
+    build: Callable[[int, Statement], Any],
+) -> Any:
     """Charge and add noise to one count."""
-    statement = _paid(noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None)  # fmt: skip  # noqa: E501
+    statement = _paid(noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None)
     purse.entropy.witness("count", np.array([count]), sensitivity)
     return tell(build(count + int(noise.draw(1, purse.entropy)[0]), statement))
 
 
 def _paid(
-    noise: CountNoise, purse: Purse, *, n: int, unit: str, epsilon: float, delta: float, what: str,
-    threshold: int | None, rows: str = "",
-) -> Statement:  # fmt: skip
+    noise: CountNoise,
+    purse: Purse,
+    *,
+    n: int,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    what: str,
+    threshold: int | None,
+    rows: str = "",
+) -> Statement:
     kept = "" if threshold is None else f"; cells above the public threshold {threshold} are kept"
     return spend(
-        (noise.event,), purse, epsilon=epsilon, delta=delta, n=n, unit=unit,
-        words=noise.words + kept + (f"; {rows}" if rows else ""), calibration="exact", what=what,
-    )  # fmt: skip
+        (noise.event,),
+        purse,
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        unit=unit,
+        words=noise.words + kept + (f"; {rows}" if rows else ""),
+        calibration="exact",
+        what=what,
+    )
 
 
-def _show(
-    axes: Axes, counts: CellCounts, noise: CountNoise, threshold: int | None, purse: Purse
-) -> None:
+def _show(axes: Axes, counts: CellCounts, noise: CountNoise, threshold: int | None, purse: Purse) -> None:
     sensitivity = counts.l1() if isinstance(noise.event, PureEvent) else counts.l2()
     purse.entropy.parameters(axes.cells, noise.law.scale, threshold)
     purse.entropy.witness("counts", counts.shown, sensitivity)
 
 
 def publish_margins(
-    counts: MarginCounts, single: tuple[bool, ...], noise: CountNoise, purse: Purse, *, n: int,
-    unit: str, epsilon: float, delta: float, bounds: tuple[Sensitivity, Sensitivity], what: str,
-) -> tuple[list[Ints], Statement]:  # fmt: skip
+    counts: MarginCounts,
+    single: tuple[bool, ...],
+    noise: CountNoise,
+    purse: Purse,
+    *,
+    n: int,
+    unit: str,
+    epsilon: float,
+    delta: float,
+    bounds: tuple[Sensitivity, Sensitivity],
+    what: str,
+) -> tuple[list[Ints], Statement]:
     """Charge and add noise to every cell of every margin.
 
     Of a margin marked single, which has two cells, the second alone gets noise; the first is what
     it leaves of n.
     """
     statement = _paid(
-        noise, purse, n=n, unit=unit, epsilon=epsilon, delta=delta, what=what, threshold=None,
+        noise,
+        purse,
+        n=n,
+        unit=unit,
+        epsilon=epsilon,
+        delta=delta,
+        what=what,
+        threshold=None,
         rows=rows_words(unit, counts.most),
-    )  # fmt: skip
+    )
     parts = [
-        part.dense()[1:] if alone else part.dense()
-        for part, alone in zip(counts.parts, single, strict=True)
+        part.dense()[1:] if alone else part.dense() for part, alone in zip(counts.parts, single, strict=True)
     ]
     sensitivity = bounds[0] if isinstance(noise.event, PureEvent) else bounds[1]
     purse.entropy.parameters(single, noise.law.scale)

@@ -40,18 +40,31 @@ def mechanism_for(chosen: OptimalCount | str, n: int, epsilon: float) -> Optimal
 
 
 def publish_optimal(
-    chosen: OptimalCount | str, count: int, purse: Purse, epsilon: float, *, n: int, unit: str,
-    what: str, share: bool, words: str,
-) -> CountRelease:  # fmt: skip
+    chosen: OptimalCount | str,
+    count: int,
+    purse: Purse,
+    epsilon: float,
+    *,
+    n: int,
+    unit: str,
+    what: str,
+    share: bool,
+    words: str,
+) -> CountRelease:
     """Charge what the mechanism costs, then draw the answer by its exact probabilities."""
     mechanism = mechanism_for(chosen, n, epsilon)
     how = "minimax" if mechanism.prior is None else "Bayes-optimal"
     statement = spend(
-        (PureEvent(mechanism.epsilon),), purse, epsilon=mechanism.epsilon, delta=0.0, n=n,
+        (PureEvent(mechanism.epsilon),),
+        purse,
+        epsilon=mechanism.epsilon,
+        delta=0.0,
+        n=n,
         unit=unit,
         words=f"{how} matrix for the {mechanism.loss} loss, drawn exactly",
-        calibration="exact", what=what,
-    )  # fmt: skip
+        calibration="exact",
+        what=what,
+    )
     purse.entropy.witness("count", np.array([count]), Sensitivity(1.0, norm="l1"))
     drawn = mechanism.draw(count, purse.entropy)
     return tell(CountRelease(Condition(words), statement, mechanism, drawn, share))

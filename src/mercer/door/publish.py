@@ -19,14 +19,7 @@ from mercer.noise.entropy import Entropy
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Noise, Promise
-from mercer.noise.mechanisms.objective import (
-    FINISH,
-    Slopes,
-    Tilt,
-    TiltedNoise,
-    calibrate_tilt,
-    reach,
-)
+from mercer.noise.mechanisms.objective import FINISH, Slopes, Tilt, TiltedNoise, calibrate_tilt, reach
 from mercer.promise.composition import delta_of
 from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
 from mercer.promise.statement import Statement
@@ -135,9 +128,14 @@ def spend(
         raise Rehearsed(statement, what, _would_charge(purse, statement))
     if purse.ledger is not None and purse.dataset is not None:
         purse.ledger.charge(
-            purse.dataset, statement.events, epsilon=epsilon, delta=delta, what=what, unit=unit,
+            purse.dataset,
+            statement.events,
+            epsilon=epsilon,
+            delta=delta,
+            what=what,
+            unit=unit,
             secure=statement.secure,
-        )  # fmt: skip
+        )
     return statement
 
 
@@ -155,9 +153,15 @@ def commit(
     """Calibrate and charge for `size` coordinates that will come one at a time (M7)."""
     noise = mechanism.calibrate(sensitivity, size, **promise)
     statement = spend(
-        (noise.event,), purse, **promise, n=n, unit=unit, words=mechanism.words,
-        calibration=mechanism.calibration, what=what,
-    )  # fmt: skip
+        (noise.event,),
+        purse,
+        **promise,
+        n=n,
+        unit=unit,
+        words=mechanism.words,
+        calibration=mechanism.calibration,
+        what=what,
+    )
     return noise, statement
 
 
@@ -184,9 +188,15 @@ def publish(
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     coordinates = summary.coordinates()
     statement = paid or spend(
-        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
-        words=mechanism.words + summary.note, calibration=mechanism.calibration, what=what,
-    )  # fmt: skip
+        (noise.event,),
+        purse,
+        **promise,
+        n=summary.n,
+        unit=summary.unit,
+        words=mechanism.words + summary.note,
+        calibration=mechanism.calibration,
+        what=what,
+    )
     purse.entropy.parameters(*summary.parameters)
     purse.entropy.witness("coordinates", coordinates, sensitivity)
     noisy = noise.add(coordinates, purse.entropy)
@@ -213,9 +223,15 @@ def perturb(
     if paid is not None and not _covered(noise.event, paid, summary):
         raise ValueError("what was paid does not cover this noise; nothing was drawn")
     statement = paid or spend(
-        (noise.event,), purse, **promise, n=summary.n, unit=summary.unit,
-        words=TiltedNoise.words + summary.note, calibration="exact", what=what,
-    )  # fmt: skip
+        (noise.event,),
+        purse,
+        **promise,
+        n=summary.n,
+        unit=summary.unit,
+        words=TiltedNoise.words + summary.note,
+        calibration="exact",
+        what=what,
+    )
     moved = Sensitivity(reach(_slopes(summary.bounds)), norm="l2")
     purse.entropy.witness("gradient", summary.gradient, moved)
     weights = summary.tilted(noise.tilt.draw(summary.size, purse.entropy))

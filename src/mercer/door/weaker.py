@@ -21,13 +21,7 @@ from mercer.noise.entropy import MAX_SCALE, Entropy, simulation
 from mercer.noise.mechanisms.counts import CountNoise
 from mercer.promise.statement import rows_words
 from mercer.promise.weaker import RandomStatement
-from mercer.promise.weaker_rules import (
-    asymptotic_delta,
-    asymptotic_rank,
-    pair_rank,
-    pairs_of,
-    rarest,
-)
+from mercer.promise.weaker_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.number import Condition, CountRelease
 from mercer.releases.counts.statistic import StatisticRelease
@@ -63,10 +57,17 @@ class Weaker:
         """In words; a promise that protects next to nobody is refused before anything is drawn."""
         check_worthwhile(self.epsilon, delta, self.n, insist=self.insist)
         made = RandomStatement(
-            epsilon=self.epsilon, delta=delta, gamma=float(self.gamma), asymptotic=asymptotic,
-            unit=self.unit, n=self.n, mechanism=mechanism, unprotected=unprotected,
-            secure=self.entropy.secure, version=__version__,
-        )  # fmt: skip
+            epsilon=self.epsilon,
+            delta=delta,
+            gamma=float(self.gamma),
+            asymptotic=asymptotic,
+            unit=self.unit,
+            n=self.n,
+            mechanism=mechanism,
+            unprotected=unprotected,
+            secure=self.entropy.secure,
+            version=__version__,
+        )
         if self.dry:
             raise Rehearsed(made, self.what, "no ledger can count a weaker promise")
         return made
@@ -90,7 +91,7 @@ def publish_random_cells(
     """Rare cells as they are, noise in all others, and which is which (thesis, (5.3))."""
     cells, n = counts.axes.cells, weaker.n
     most = rarest(n, cells, weaker.gamma)
-    told = f"cells with at most {most} of the {n} records as they are" if most >= 0 else "no cell as it is"  # fmt: skip  # noqa: E501
+    told = f"cells with at most {most} of the {n} records as they are" if most >= 0 else "no cell as it is"
     who = (
         f"whoever is in one of the cells with at most {most} of the {n} records, which are told "
         "exactly; that is, people whose values are rare"
@@ -103,14 +104,10 @@ def publish_random_cells(
     noisy = noise.add(plain, weaker.entropy)
     exact = plain <= most
     values = np.where(exact, plain, noisy)
-    return tell(
-        HistogramRelease(counts.axes, statement, noise.law, None, values, None, complete, exact)
-    )
+    return tell(HistogramRelease(counts.axes, statement, noise.law, None, values, None, complete, exact))
 
 
-def publish_random_count(
-    count: int, noise: CountNoise, weaker: Weaker, *, words: str
-) -> CountRelease:
+def publish_random_count(count: int, noise: CountNoise, weaker: Weaker, *, words: str) -> CountRelease:
     """A rare count as it is, any other with noise, and which of the two (thesis, (5.1))."""
     most, n = rarest(weaker.n, 1, weaker.gamma), weaker.n
     told = f"a count of at most {most} of {n} as it is" if most >= 0 else "no count as it is"
@@ -136,7 +133,11 @@ def publish_random_statistic(
     rank = asymptotic_rank(n, pairs, weaker.gamma) if asymptotic else pair_rank(pairs, weaker.gamma)
     if rank is None or delta is None:
         gamma = float(weaker.gamma)
-        least = math.ceil(max(4 * math.log(4 / gamma) / gamma**2, 4 / weaker.epsilon**2, 3)) if asymptotic else 2 * math.ceil(3 / weaker.gamma)  # fmt: skip  # noqa: E501
+        least = (
+            math.ceil(max(4 * math.log(4 / gamma) / gamma**2, 4 / weaker.epsilon**2, 3))
+            if asymptotic
+            else 2 * math.ceil(3 / weaker.gamma)
+        )
         raise ValueError(
             f"gamma = {gamma:g} needs at least {least} records, there are {n}; nothing was "
             "released; use a larger gamma, or mercer.density with public bounds"
@@ -151,9 +152,7 @@ def publish_random_statistic(
     spread = values.spread(pairs_of(n, simulation(n)), rank)
     factor = 2 if asymptotic else 1
     if spread == 0.0:  # so many pairs change nothing
-        return StatisticRelease(
-            Condition(words), statement, values.exact(), None if asymptotic else 0.0
-        )
+        return StatisticRelease(Condition(words), statement, values.exact(), None if asymptotic else 0.0)
     step, scale = _lattice(spread, n, weaker.epsilon / factor)
     noisy = values.steps(step) + int(weaker.entropy.discrete_laplace(scale, 1)[0])
     value = float(Fraction(noisy) * Fraction(step) / n)

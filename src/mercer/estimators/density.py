@@ -148,9 +148,14 @@ def numeric_rows(
     rows = matrix_of(X, width, hint)
     few, narrow = least or (1, 1)
     check_array(
-        rows, dtype=np.float64, ensure_all_finite=finite and least is None, ensure_min_samples=few,
-        ensure_min_features=narrow, estimator=estimator, input_name="X",
-    )  # fmt: skip
+        rows,
+        dtype=np.float64,
+        ensure_all_finite=finite and least is None,
+        ensure_min_samples=few,
+        ensure_min_features=narrow,
+        estimator=estimator,
+        input_name="X",
+    )
     named = X if is_frame(X) else rows
     validate_data(estimator, named, reset=least is not None, skip_check_array=True)
     return rows

@@ -24,9 +24,23 @@ from mercer.sources.targets import Classes
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
 
 _SHARED = (
-    "epsilon", "delta", "bounds", "loss", "penalty", "kernel", "bandwidth", "features", "size",
-    "constant", "method", "width", "missing", "ledger", "dataset", "insist",
-)  # fmt: skip
+    "epsilon",
+    "delta",
+    "bounds",
+    "loss",
+    "penalty",
+    "kernel",
+    "bandwidth",
+    "features",
+    "size",
+    "constant",
+    "method",
+    "width",
+    "missing",
+    "ledger",
+    "dataset",
+    "insist",
+)
 
 
 class _Named(np.ndarray):
@@ -61,8 +75,7 @@ class _Machine(BaseEstimator):  # type: ignore[misc]
         """One answer for each row, with the name of a series; messages show axes and types only."""
         if y is None:
             raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None."
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
             )
         answers = labels_of(y, numeric=self._numeric)
         if answers.ndim == 2 and answers.shape[1] == 1:
@@ -294,9 +307,14 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> PrivateKernelRegressor:
         """Release a regression of y on the rows of X; y outside its bounds is clipped."""
         return self._learn(
-            regression, X, y, y_bounds=self.y_bounds, quantiles=self.quantiles,
-            threshold=self.threshold, tube=self.tube,
-        )  # fmt: skip
+            regression,
+            X,
+            y,
+            y_bounds=self.y_bounds,
+            quantiles=self.quantiles,
+            threshold=self.threshold,
+            tube=self.tube,
+        )
 
     def predict(self, X: Any) -> Floats:
         """The response at each row; with several quantiles, one column for each."""

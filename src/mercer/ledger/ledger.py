@@ -33,9 +33,16 @@ from mercer.promise.events import Event, event_to_dict
 from mercer.promise.filter import Cost, Filter
 
 __all__ = [
-    "BudgetExceeded", "Charge", "Dataset", "Ledger", "LedgerError", "Receipt", "account",
-    "check_total", "make_with",
-]  # fmt: skip
+    "BudgetExceeded",
+    "Charge",
+    "Dataset",
+    "Ledger",
+    "LedgerError",
+    "Receipt",
+    "account",
+    "check_total",
+    "make_with",
+]
 
 _BACK = timedelta(days=1)  # how far the clock may go back between two charges
 
@@ -82,8 +89,7 @@ class Ledger:
         store = store_of(place)
         if not store.exists():
             raise LedgerError(
-                f"there is no ledger {store.where!r}; make one with mercer.Ledger or "
-                "mercer ledger register"
+                f"there is no ledger {store.where!r}; make one with mercer.Ledger or mercer ledger register"
             )
         return cls(place)
 
@@ -122,8 +128,7 @@ class Ledger:
             if place is not None:
                 write_claim(place, Claim(self.id, name, self._store.address))
             row = (name, repr(total), repr(part), unit, place and str(place), _now())
-            run("INSERT INTO mercer_datasets VALUES (?, ?, ?, ?, ?, ?, ?)",
-                *row, digest_of(self.id, *row))  # fmt: skip
+            run("INSERT INTO mercer_datasets VALUES (?, ?, ?, ?, ?, ?, ?)", *row, digest_of(self.id, *row))
 
     @property
     def datasets(self) -> dict[str, Dataset]:
@@ -140,9 +145,7 @@ class Ledger:
         with self._store.transaction() as run:
             known = datasets_in(run, self.id, self.where)
             chosen = known.values() if name is None else [find(known, name, self.where)]
-            return [
-                charge for one in chosen for charge in charges_in(run, self.id, one, self.where)
-            ]
+            return [charge for one in chosen for charge in charges_in(run, self.id, one, self.where)]
 
     def remaining(self, name: str, *, delta: float | None = None) -> Remaining:
         """What remains, what is spent, what would be accepted; Gaussian releases at this delta."""
@@ -163,9 +166,11 @@ class Ledger:
 
     def holds(self, receipt: Receipt) -> bool:
         """Whether this ledger has the charge of a receipt: a lost or restored file may not."""
-        return receipt.ledger == self.id and receipt.dataset in self.datasets and any(
-            charge.receipt == receipt for charge in self.history(receipt.dataset)
-        )  # fmt: skip
+        return (
+            receipt.ledger == self.id
+            and receipt.dataset in self.datasets
+            and any(charge.receipt == receipt for charge in self.history(receipt.dataset))
+        )
 
     def check(self) -> None:
         """LedgerError if a page, a row or the chain of digests is damaged."""
@@ -201,16 +206,19 @@ class Ledger:
             last = past[-1] if past else None
             text = json.dumps([event_to_dict(event) for event in cost.events])
             row = (
-                name, len(past) + 1, _time_after(last, self.where), text, repr(cost.epsilon),
-                repr(cost.delta), what,
-            )  # fmt: skip
+                name,
+                len(past) + 1,
+                _time_after(last, self.where),
+                text,
+                repr(cost.epsilon),
+                repr(cost.delta),
+                what,
+            )
             digest = digest_of(last.receipt.digest if last else dataset.digest, *row)
             run("INSERT INTO mercer_charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *row, digest)
         return Receipt(self.id, name, row[1], row[2], digest)
 
-    def rehearse(
-        self, name: str, events: Iterable[Event], *, epsilon: float, delta: float
-    ) -> Remaining:
+    def rehearse(self, name: str, events: Iterable[Event], *, epsilon: float, delta: float) -> Remaining:
         """What is left of a dataset, if it would accept this charge: else BudgetExceeded."""
         cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
         cost.check()
@@ -249,13 +257,7 @@ class Ledger:
 
 
 def make_with(
-    place: str | os.PathLike[str],
-    name: str,
-    *,
-    epsilon: object,
-    delta: object,
-    unit: str,
-    data: Path | None,
+    place: str | os.PathLike[str], name: str, *, epsilon: object, delta: object, unit: str, data: Path | None
 ) -> Ledger:
     """A new ledger with its first dataset; no file is made where that cannot be registered."""
     check_total(name, epsilon=epsilon, delta=delta, unit=unit)
@@ -266,9 +268,7 @@ def make_with(
     return ledger
 
 
-def check_total(
-    name: object, *, epsilon: object, delta: object, unit: object
-) -> tuple[float, float]:
+def check_total(name: object, *, epsilon: object, delta: object, unit: object) -> tuple[float, float]:
     """The total that `Ledger.register` would set; ValueError says what is wrong with it."""
     _check_words("name", name)
     _check_words("unit", unit)

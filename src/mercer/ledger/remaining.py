@@ -37,9 +37,7 @@ class Remaining:
     at_delta: float
 
     @classmethod
-    def of(
-        cls, name: str, total: Filter, costs: Sequence[Cost], at_delta: float | None = None
-    ) -> Remaining:
+    def of(cls, name: str, total: Filter, costs: Sequence[Cost], at_delta: float | None = None) -> Remaining:
         """Of a filter and the releases so far.
 
         Without `at_delta`: that of the total, or a smaller one where only that leaves room for a
@@ -128,8 +126,10 @@ class BudgetExceeded(LedgerError):  # noqa: N818
             f"release costs epsilon = {cost.epsilon:g}, delta = {cost.delta:g}; dataset {name!r} "
             f"has not that much left of epsilon = {total.epsilon:g}, delta = {total.delta:g}: "
             f"{words}. Nothing was charged, no noise was drawn; {way}",
-            epsilon=cost.epsilon, delta=cost.delta, left=left,
-        )  # fmt: skip
+            epsilon=cost.epsilon,
+            delta=cost.delta,
+            left=left,
+        )
 
 
 def _down(value: float) -> str:

@@ -65,11 +65,15 @@ class Charge:
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "number": self.number, "dataset": self.dataset, "time": self.time,
-            "what": self.what, "epsilon": self.epsilon, "delta": self.delta,
+            "number": self.number,
+            "dataset": self.dataset,
+            "time": self.time,
+            "what": self.what,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
             "events": [event_to_dict(event) for event in self.events],
             "digest": self.receipt.digest,
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,9 @@ def charges_in(run: Run, identity: str, dataset: Dataset, where: str) -> list[Ch
     """All charges of a dataset; LedgerError where the chain of digests is broken."""
     rows = run(
         "SELECT dataset, number, time, events, epsilon, delta, what, digest "
-        "FROM mercer_charges WHERE dataset = ? ORDER BY number", dataset.name,
-    )  # fmt: skip
+        "FROM mercer_charges WHERE dataset = ? ORDER BY number",
+        dataset.name,
+    )
     charges, previous = [], dataset.digest
     for place, (*row, digest) in enumerate(rows, start=1):
         if row[1] != place or digest != digest_of(previous, *row):
@@ -146,9 +151,7 @@ def charges_in(run: Run, identity: str, dataset: Dataset, where: str) -> list[Ch
         name, number, time, events, epsilon, delta, what = row
         receipt = Receipt(identity, name, number, time, digest)
         parts = tuple(event_from_dict(fields) for fields in json.loads(events))
-        charges.append(
-            Charge(number, name, time, parts, float(epsilon), float(delta), what, receipt)
-        )
+        charges.append(Charge(number, name, time, parts, float(epsilon), float(delta), what, receipt))
         previous = digest
     return charges
 

@@ -237,9 +237,7 @@ def store_of(place: str | os.PathLike[str]) -> Store:
         return PostgreSQL(text)
     if "://" in text:
         kind = text.split("://")[0]
-        raise LedgerError(
-            f"ledger must be the path of a file or a postgresql:// URL, got a {kind}:// URL"
-        )
+        raise LedgerError(f"ledger must be the path of a file or a postgresql:// URL, got a {kind}:// URL")
     if not text:
         raise LedgerError("ledger must be the path of a file or a postgresql:// URL, got ''")
     return SQLite(Path(text))

@@ -15,14 +15,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 
 from mercer.common.checks import Floats, Ints
 
-__all__ = [
-    "COUNT_LAWS",
-    "MOST_SCALE",
-    "CountLaw",
-    "GeometricLaw",
-    "RoundedNormalLaw",
-    "count_law_from_dict",
-]
+__all__ = ["COUNT_LAWS", "MOST_SCALE", "CountLaw", "GeometricLaw", "RoundedNormalLaw", "count_law_from_dict"]
 
 MOST_SCALE = 1e15  # counts with more noise would not stay within 64 bits
 
@@ -95,9 +88,8 @@ class CountLaw(ABC):
         budget = _log_choices(among, terms) + number - math.log(1 - level)
         top = min(self.reach * (1 - 1e-6), 50.0)
         found = minimize_scalar(
-            lambda t: (budget + terms * self.log_moment(t)) / t, bounds=(top * 1e-6, top),
-            method="bounded",
-        )  # fmt: skip
+            lambda t: (budget + terms * self.log_moment(t)) / t, bounds=(top * 1e-6, top), method="bounded"
+        )
         return float(found.fun)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,7 +135,11 @@ class GeometricLaw(CountLaw):
 
     def log_moment(self, t: float) -> float:
         one = math.expm1(-1 / self.scale)
-        return 2 * math.log(-one) - math.log1p(-math.exp(t - 1 / self.scale)) - math.log1p(-math.exp(-t - 1 / self.scale))  # fmt: skip  # noqa: E501
+        return (
+            2 * math.log(-one)
+            - math.log1p(-math.exp(t - 1 / self.scale))
+            - math.log1p(-math.exp(-t - 1 / self.scale))
+        )
 
     @property
     def reach(self) -> float:

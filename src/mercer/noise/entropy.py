@@ -24,17 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = [
-    "MAX_SCALE",
-    "Entropy",
-    "Lots",
-    "Secure",
-    "Seeded",
-    "Uniforms",
-    "fresh",
-    "resolve",
-    "simulation",
-]
+__all__ = ["MAX_SCALE", "Entropy", "Lots", "Secure", "Seeded", "Uniforms", "fresh", "resolve", "simulation"]
 
 MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
 
@@ -114,9 +104,7 @@ class Lots:
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
     @staticmethod
-    def tickets(
-        seeds: npt.NDArray[np.uint64], places: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.uint64]:
+    def tickets(seeds: npt.NDArray[np.uint64], places: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
         """The lot of each row: SplitMix64, which gives no two rows of a person the same.
 
         [Steele, Lea, Flood, OOPSLA 2014], Figure 19.

@@ -208,11 +208,7 @@ def law_from_dict(fields: dict[str, Any]) -> Law:
     scale = fields.get("scale", fields.get("sd"))  # format 1 called it sd
     numbers: dict[str, Any] = {"scale": scale, "step": fields.get("step")}
     for key, value in numbers.items():
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not 1e-100 < value < 1e15
-        ):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-100 < value < 1e15:
             raise ValueError(f"{key} of the noise must be a number above 0")
     if name == OrbitopeLaw.name:
         if not isinstance(fields.get("real"), bool):

@@ -81,9 +81,7 @@ def above_normal(sigma: float, threshold: int, size: int, entropy: Entropy) -> I
     return _normal_tail(sigma, threshold, size, entropy)
 
 
-def passing(
-    cells: int, most: int, chance: float, exact: Callable[[], Any], entropy: Entropy
-) -> list[int]:
+def passing(cells: int, most: int, chance: float, exact: Callable[[], Any], entropy: Entropy) -> list[int]:
     """Which of `cells` independent trials succeed, in rising order: gaps are geometric.
 
     `chance` is the probability in doubles, `exact` computes it as a ball; `most` >= cells is
@@ -117,9 +115,7 @@ def _one_sided(scale: float, size: int, entropy: Entropy) -> Ints:
     heads = _heads(size, entropy)
     value = -scale * np.log(_middles(heads))
     margin = scale * (1 / (heads + 1.0) + 2.0**-48) + value * 2.0**-44
-    return np.array(
-        _floors(value, margin, heads, entropy, lambda u: -u.log() * scale - 0.5), dtype=np.int64
-    )
+    return np.array(_floors(value, margin, heads, entropy, lambda u: -u.log() * scale - 0.5), dtype=np.int64)
 
 
 def _normal_tail(sigma: float, threshold: int | None, size: int, entropy: Entropy) -> Ints:
@@ -154,9 +150,7 @@ def _normal_tail(sigma: float, threshold: int | None, size: int, entropy: Entrop
     return out
 
 
-def _search(
-    start: int, least: int, uniform: _Endless, beyond: Callable[[Any, int], bool | None]
-) -> int:
+def _search(start: int, least: int, uniform: _Endless, beyond: Callable[[Any, int], bool | None]) -> int:
     """The largest k >= least at which `beyond` holds, from a guess; more bits until certain."""
     bits, k = 192, max(start, least)
     while True:

@@ -181,8 +181,9 @@ class Standing(LiveRelease):
         except (LiveError, OSError) as error:
             raise LiveUnkept(
                 f"{error}; the release that was made and paid for is not lost: it is the "
-                "`release` of this error, to be saved", release,
-            ) from error  # fmt: skip
+                "`release` of this error, to be saved",
+                release,
+            ) from error
         return cls.resume(store, record)
 
     @classmethod

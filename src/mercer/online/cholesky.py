@@ -91,12 +91,16 @@ class CholeskyLive(LiveRelease):
     ) -> CholeskyLive:
         """Keep f_D and the noise that was paid for."""
         fields: dict[str, Any] = {
-            "columns": list(domain.names), "bounds": [list(pair) for pair in domain.bounds],
-            "kernel": kernel_to_dict(kernel), "smoother": kernel_to_dict(smoother),
-            "shape": list(values.shape), "weight": values.weight,
+            "columns": list(domain.names),
+            "bounds": [list(pair) for pair in domain.bounds],
+            "kernel": kernel_to_dict(kernel),
+            "smoother": kernel_to_dict(smoother),
+            "shape": list(values.shape),
+            "weight": values.weight,
             "noise": {"law": noise.law.to_dict(), "scale": noise.scale},
-            "event": event_to_dict(noise.event), "privacy": statement.to_dict(),
-        }  # fmt: skip
+            "event": event_to_dict(noise.event),
+            "privacy": statement.to_dict(),
+        }
         record = Record(name, cls.route, fields, values.to_bytes())
         store.create(record)
         return cls(store, record, kernel=kernel, values=values, noise=noise, entropy=entropy)
@@ -117,9 +121,12 @@ class CholeskyLive(LiveRelease):
     def accuracy(self) -> Accuracy:
         spread = float(self.standard_error(self.domain.lower[None]).reshape(-1)[0])
         return Accuracy(
-            integrated=spread**2 * self.domain.volume, pointwise=spread, coordinates=LIMIT,
-            truncation=0.0, resolution=float(self._kernel.lengths.min()),
-        )  # fmt: skip
+            integrated=spread**2 * self.domain.volume,
+            pointwise=spread,
+            coordinates=LIMIT,
+            truncation=0.0,
+            resolution=float(self._kernel.lengths.min()),
+        )
 
     def standard_error(self, points: object) -> Floats:
         spread = self._noise.law.scale * math.sqrt(1 + JITTER) / self.domain.volume

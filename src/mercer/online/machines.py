@@ -27,9 +27,7 @@ class MachineLive(LiveRelease):
     route = "machine"
     sensitive = False
 
-    def __init__(
-        self, store: Store, record: Record, release: ClassifierRelease | RegressionRelease
-    ) -> None:
+    def __init__(self, store: Store, record: Record, release: ClassifierRelease | RegressionRelease) -> None:
         super().__init__(store, record)
         self.release, self.domain, self.privacy = release, release.domain, release.privacy
 

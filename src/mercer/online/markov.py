@@ -64,11 +64,12 @@ class MarkovLive(Standing):
     def accuracy(self) -> Accuracy:
         spread = self._sigma * self._scale
         return Accuracy(
-            integrated=spread**2 * self.domain.volume, pointwise=spread,
+            integrated=spread**2 * self.domain.volume,
+            pointwise=spread,
             coordinates=self.release.basis.size,
             truncation=self._error**2 * self.domain.volume,
             resolution=self.release.basis.resolution,
-        )  # fmt: skip
+        )
 
     def standard_error(self, points: object) -> Floats:
         return np.full(self.domain.shape(points), self._sigma * self._scale)
@@ -121,9 +122,13 @@ class MarkovLive(Standing):
             right = known[1]
         width, p = self._width, self._kernel.states
         state, variance = bridge_point(
-            self._kernel, (x - left[0]) / width, (right[0] - x) / width, left[1][:p], right[1][:p],
+            self._kernel,
+            (x - left[0]) / width,
+            (right[0] - x) / width,
+            left[1][:p],
+            right[1][:p],
             self._normals.one(),
-        )  # fmt: skip
+        )
         return state, variance > DETERMINED
 
     def _between(self, pen: Pen, x: Floats) -> tuple[Floats, Bools]:
@@ -142,9 +147,8 @@ class MarkovLive(Standing):
         width, low = self._width, float(self.domain.lower[0])
         unit = [np.maximum((end - low) / width, 0.0) for end in ends]
         return fill(
-            self._kernel, (x - low) / width, (unit[0], unit[1]), (states[0], states[1]),
-            self._normals,
-        )  # fmt: skip
+            self._kernel, (x - low) / width, (unit[0], unit[1]), (states[0], states[1]), self._normals
+        )
 
 
 class _Normals:

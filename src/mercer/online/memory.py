@@ -212,9 +212,7 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
             block = self._blocks[b] + new[i:end]
             block.sort()  # two increasing parts: in linear time
             size = self._BLOCK if len(block) > 2 * self._BLOCK else len(block)
-            self._blocks[b : b + 1] = parts = [
-                block[k : k + size] for k in range(0, len(block), size)
-            ]
+            self._blocks[b : b + 1] = parts = [block[k : k + size] for k in range(0, len(block), size)]
             self._starts[b : b + 1] = [part[0] for part in parts]
             i = end
 

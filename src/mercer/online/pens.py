@@ -16,7 +16,8 @@ __all__ = ["ANSWERS", "AXES", "FACTORS", "LIVE", "METADATA", "Dialect", "SqlPen"
 AXES = ("x", "y", "z")
 METADATA = sa.MetaData()
 LIVE = sa.Table(
-    "mercer_live", METADATA,
+    "mercer_live",
+    METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.Text, nullable=False, unique=True),
     sa.Column("version", sa.Integer, nullable=False),
@@ -25,28 +26,33 @@ LIVE = sa.Table(
     sa.Column("secret", sa.LargeBinary),
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("time", sa.Text, nullable=False),
-)  # fmt: skip
+)
 ANSWERS = sa.Table(
-    "mercer_answers", METADATA,
+    "mercer_answers",
+    METADATA,
     sa.Column("live", sa.Integer, sa.ForeignKey("mercer_live.id"), primary_key=True),
     *(sa.Column(axis, sa.Double, primary_key=True) for axis in AXES),
     *(sa.Column(f"s{i}", sa.Double, nullable=False) for i in range(STATES)),
     sa.Column("knot", sa.Integer, nullable=False),
     sqlite_with_rowid=False,
-)  # fmt: skip
+)
 _KNOTS = sa.Index(
-    "mercer_knots", ANSWERS.c.live, ANSWERS.c.x,
-    sqlite_where=ANSWERS.c.knot == 1, postgresql_where=ANSWERS.c.knot == 1,
-)  # fmt: skip
+    "mercer_knots",
+    ANSWERS.c.live,
+    ANSWERS.c.x,
+    sqlite_where=ANSWERS.c.knot == 1,
+    postgresql_where=ANSWERS.c.knot == 1,
+)
 FACTORS = sa.Table(
-    "mercer_factors", METADATA,
+    "mercer_factors",
+    METADATA,
     sa.Column("live", sa.Integer, sa.ForeignKey("mercer_live.id"), primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
     *(sa.Column(axis, sa.Double, nullable=False) for axis in AXES),
     sa.Column("row", sa.LargeBinary, nullable=False),
     sa.Column("noisy", sa.Double, nullable=False),
     sa.Column("exact", sa.Text, nullable=False),
-)  # fmt: skip
+)
 _STATES = ", ".join(f"s{i}" for i in range(STATES))
 
 
@@ -106,16 +112,12 @@ class SqlPen(Pen):
         full = np.zeros((len(states), STATES))
         full[:, : states.shape[1]] = states
         table = np.column_stack([padded(points), full]).tolist()
-        rows = [
-            (self._live, *row, int(knot)) for row, knot in zip(table, knots.tolist(), strict=True)
-        ]
+        rows = [(self._live, *row, int(knot)) for row, knot in zip(table, knots.tolist(), strict=True)]
         self._cursor.executemany(self._marked(_INSERT), rows)
 
     def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
         rest = (0.0,) * (STATES - len(state))
-        self._cursor.execute(
-            self._marked(_INSERT), (self._live, x, 0.0, 0.0, *state, *rest, int(knot))
-        )
+        self._cursor.execute(self._marked(_INSERT), (self._live, x, 0.0, 0.0, *state, *rest, int(knot)))
 
     def factors(self, after: int) -> list[Factor]:
         statement = (
@@ -146,12 +148,10 @@ class SqlPen(Pen):
 _INSERT = "INSERT INTO mercer_answers VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _FIND_ONE = "SELECT s0 FROM mercer_answers WHERE live = ? AND x = ? AND y = ? AND z = ?"
 _LEFT_ONE = (
-    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x <= ? "
-    "ORDER BY x DESC LIMIT 1"
+    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x <= ? ORDER BY x DESC LIMIT 1"
 )
 _RIGHT_ONE = (
-    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x >= ? "
-    "ORDER BY x LIMIT 1"
+    f"SELECT x, {_STATES} FROM mercer_answers WHERE live = ? AND knot = 1 AND x >= ? ORDER BY x LIMIT 1"
 )
 
 

@@ -52,14 +52,15 @@ class PostgreSQL(Tables):
             settings = f"{address.query.get('options', '')} -c lock_timeout={WAIT}s"
             settings += " -c synchronous_commit=on"
             self.engine = sa.create_engine(
-                address, pool_pre_ping=True, pool_size=8, max_overflow=64,
+                address,
+                pool_pre_ping=True,
+                pool_size=8,
+                max_overflow=64,
                 isolation_level="READ COMMITTED",
                 connect_args={"connect_timeout": WAIT, "options": settings},
-            )  # fmt: skip
+            )
         except ImportError:
-            raise LiveError(
-                "a store on PostgreSQL needs psycopg: pip install 'mercer[postgres]'"
-            ) from None
+            raise LiveError("a store on PostgreSQL needs psycopg: pip install 'mercer[postgres]'") from None
         except (sa.exc.ArgumentError, ValueError):
             raise LiveError("store must be postgresql://user@host/database") from None
         port = f":{address.port}" if address.port else ""
@@ -68,9 +69,7 @@ class PostgreSQL(Tables):
     def prepare(self) -> None:
         with self.connected(write=True) as connection:
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:n)"), {"n": 0x6D65_7263_6C76})
-            self._check_sync(
-                connection.execute(sa.text("SELECT current_setting('fsync')")).scalar()
-            )
+            self._check_sync(connection.execute(sa.text("SELECT current_setting('fsync')")).scalar())
             METADATA.create_all(connection)
             for statement in _postgres_triggers():
                 connection.execute(sa.text(statement))
@@ -88,8 +87,7 @@ class PostgreSQL(Tables):
         # what is read after this statement includes all that the last holder wrote
         cursor = connection.connection.cursor()
         cursor.execute(
-            "SELECT digest, time, current_setting('fsync') FROM mercer_live WHERE id = %s "
-            "FOR UPDATE",
+            "SELECT digest, time, current_setting('fsync') FROM mercer_live WHERE id = %s FOR UPDATE",
             (number,),
         )
         row = cursor.fetchone()

@@ -46,14 +46,20 @@ class SQLite(Tables):
 
     def _connect(self) -> _Connection:
         connection = sqlite3.connect(
-            f"{self._path.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=WAIT,
-            check_same_thread=False, factory=_Connection,
-        )  # fmt: skip
+            f"{self._path.as_uri()}?mode=rw",
+            uri=True,
+            isolation_level=None,
+            timeout=WAIT,
+            check_same_thread=False,
+            factory=_Connection,
+        )
         try:
             for setting in (
-                "synchronous = FULL", "foreign_keys = ON", "temp_store = MEMORY",
+                "synchronous = FULL",
+                "foreign_keys = ON",
+                "temp_store = MEMORY",
                 "recursive_triggers = ON",
-            ):  # fmt: skip
+            ):
                 connection.execute(f"PRAGMA {setting}")
             connection.execute(
                 "CREATE TEMP TABLE mercer_asked (x DOUBLE, y DOUBLE, z DOUBLE, "
@@ -68,9 +74,7 @@ class SQLite(Tables):
 
     def prepare(self) -> None:
         if not self._path.parent.is_dir():
-            raise LiveError(
-                f"store: there is no folder {str(self._path.parent)!r}; create it first"
-            )
+            raise LiveError(f"store: there is no folder {str(self._path.parent)!r}; create it first")
         if self._path.is_dir():
             raise LiveError(f"store {self.where!r} is a folder; name a file in it")
         try:
@@ -166,9 +170,7 @@ class SQLite(Tables):
 
     def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
         cursor.execute("DELETE FROM temp.mercer_asked")
-        cursor.executemany(
-            "INSERT INTO temp.mercer_asked VALUES (?, ?, ?)", padded(points).tolist()
-        )
+        cursor.executemany("INSERT INTO temp.mercer_asked VALUES (?, ?, ?)", padded(points).tolist())
         return ()
 
     def words(self, error: BaseException) -> str:

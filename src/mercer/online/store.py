@@ -177,9 +177,7 @@ def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
     try:
         from mercer.online.postgres import tables_of
     except ImportError:
-        raise LiveError(
-            "a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'"
-        ) from None
+        raise LiveError("a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'") from None
     return tables_of(place)
 
 

@@ -81,10 +81,14 @@ class Tables(Store):
     def create(self, record: Record) -> None:
         self.prepare()
         values = {
-            "name": record.name, "version": VERSION, "route": record.route,
-            "fields": json.dumps(record.fields, allow_nan=False), "secret": record.secret,
-            "digest": record.digest, "time": datetime.now(UTC).isoformat(),
-        }  # fmt: skip
+            "name": record.name,
+            "version": VERSION,
+            "route": record.route,
+            "fields": json.dumps(record.fields, allow_nan=False),
+            "secret": record.secret,
+            "digest": record.digest,
+            "time": datetime.now(UTC).isoformat(),
+        }
         try:
             with self.connected(write=True) as connection:
                 connection.execute(sa.insert(LIVE), values)
@@ -179,9 +183,7 @@ class Tables(Store):
         except (DBAPIError, self.driver_error) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             words = self.words(cause) if cause is not None else "the database failed"
-            raise LiveUnavailable(
-                f"store {self.where!r}: {words}; nothing new was answered"
-            ) from error
+            raise LiveUnavailable(f"store {self.where!r}: {words}; nothing new was answered") from error
         except SQLAlchemyError as error:
             raise LiveUnavailable(
                 f"store {self.where!r} cannot be reached now; nothing new was answered"

@@ -204,8 +204,7 @@ class _Profile:
 
     def _summed(self, epsilon: float) -> float:
         terms = (
-            chance * math.exp(gaussian_above(self.mu, epsilon=epsilon - loss))
-            for loss, chance in self.atoms
+            chance * math.exp(gaussian_above(self.mu, epsilon=epsilon - loss)) for loss, chance in self.atoms
         )
         rounding = 1e-15 * (1 + abs(epsilon)) if self.mu == 0 else 0.0
         return min(1.0, math.fsum(terms) * (1 + 1e-11) + rounding)

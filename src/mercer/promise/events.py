@@ -117,8 +117,10 @@ def event_from_dict(fields: object) -> Event:
     names = kind.__dataclass_fields__
     values = {name: fields.get(name) for name in names}
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not (
-            0 <= value <= 1e300 and (value > 0 or name not in ("epsilon", "mu"))
-        ):  # fmt: skip
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not (0 <= value <= 1e300 and (value > 0 or name not in ("epsilon", "mu")))
+        ):
             raise ValueError(f"{name} of a {kind.kind} event must be a finite number >= 0")
     return kind(**{name: float(value) for name, value in values.items()})  # type: ignore[arg-type]

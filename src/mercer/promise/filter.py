@@ -110,9 +110,8 @@ class Spent:
                 case ApproximateEvent() | RandomEvent():
                     smooth = False
         return Spent(
-            self.epsilon + decimal(cost.epsilon), self.delta + decimal(cost.delta),
-            square, distance, smooth,
-        )  # fmt: skip
+            self.epsilon + decimal(cost.epsilon), self.delta + decimal(cost.delta), square, distance, smooth
+        )
 
     @property
     def mu(self) -> float:
@@ -212,8 +211,9 @@ class Filter:
 
         return self._largest(costs, candidates, cost)
 
-    def _largest(self, costs: Sequence[Cost], candidates: list[float],
-                 make: Callable[[float], Cost]) -> float:  # fmt: skip
+    def _largest(
+        self, costs: Sequence[Cost], candidates: list[float], make: Callable[[float], Cost]
+    ) -> float:
         best = 0.0
         for candidate in candidates:
             for spare in (0.0, 1e-15, 1e-12, 1e-9, 1e-6):

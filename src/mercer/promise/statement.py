@@ -60,10 +60,7 @@ class Statement:
         """
         if not self.secure:
             return 1.0  # whoever knows the seed subtracts the noise
-        return min(
-            power(self.events, alpha),
-            power((ApproximateEvent(self.epsilon, self.delta),), alpha),
-        )
+        return min(power(self.events, alpha), power((ApproximateEvent(self.epsilon, self.delta),), alpha))
 
     @property
     def attack(self) -> str:

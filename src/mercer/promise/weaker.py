@@ -135,15 +135,18 @@ def random_statement_from(fields: Fields) -> RandomStatement:
     n = fields.get("n", int)
     if not (0 <= delta < 1 and 0 < gamma < 1 and n >= 1):
         raise ValueError("delta must be in [0, 1), gamma in (0, 1), n at least 1")
-    words = {
-        name: fields.get(name, str) for name in ("unit", "mechanism", "unprotected", "version")
-    }
+    words = {name: fields.get(name, str) for name in ("unit", "mechanism", "unprotected", "version")}
     if any(len(word) > _LONGEST for word in words.values()):
         raise ValueError(f"words of a statement must be at most {_LONGEST} characters")
     return RandomStatement(
-        epsilon=fields.positive("epsilon"), delta=delta, gamma=gamma,
-        asymptotic=fields.get("asymptotic", bool), n=n, secure=fields.get("secure", bool), **words,
-    )  # fmt: skip
+        epsilon=fields.positive("epsilon"),
+        delta=delta,
+        gamma=gamma,
+        asymptotic=fields.get("asymptotic", bool),
+        n=n,
+        secure=fields.get("secure", bool),
+        **words,
+    )
 
 
 def together(statements: Iterable[RandomStatement]) -> tuple[float, float, float]:
@@ -164,7 +167,6 @@ def together(statements: Iterable[RandomStatement]) -> tuple[float, float, float
     if any(one.asymptotic for one in listed):
         raise ValueError("an asymptotic statement has no numbers at this n to add up")
     epsilon, delta, gamma = (
-        float(sum(decimal(getattr(one, name)) for one in listed))
-        for name in ("epsilon", "delta", "gamma")
+        float(sum(decimal(getattr(one, name)) for one in listed)) for name in ("epsilon", "delta", "gamma")
     )
     return epsilon, delta, gamma

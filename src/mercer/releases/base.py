@@ -133,10 +133,7 @@ class FunctionRelease(Release):
         """The released function itself, before any repair, or a derivative of it."""
         rows = self.domain.to_unit(self.domain.points(x))
         orders = self._orders(order)
-        if any(orders):
-            value = self.basis.evaluate(rows, self._filtered, orders)
-        else:
-            value = self._function(rows)
+        value = self.basis.evaluate(rows, self._filtered, orders) if any(orders) else self._function(rows)
         chain = math.prod(w**o for w, o in zip(self.domain.widths, orders, strict=True))
         out: Floats = (value * (self.scale / chain)).reshape(self.domain.shape(x))
         return out
@@ -162,9 +159,14 @@ class FunctionRelease(Release):
         """Expected error due to privacy."""
         if "accuracy" not in self._memory:
             self._memory["accuracy"] = noise_accuracy(
-                self.basis, self._noisy, self.noise, scale=self.scale, finest=self._finest,
-                volume=self.domain.volume, tail=self._tail,
-            )  # fmt: skip
+                self.basis,
+                self._noisy,
+                self.noise,
+                scale=self.scale,
+                finest=self._finest,
+                volume=self.domain.volume,
+                tail=self._tail,
+            )
         return self._memory["accuracy"]
 
     @property
@@ -245,9 +247,8 @@ class FunctionRelease(Release):
 
 
 def noise_accuracy(
-    basis: Basis, factors: Floats, law: Law, *, scale: float, finest: float, volume: float,
-    tail: float,
-) -> Accuracy:  # fmt: skip
+    basis: Basis, factors: Floats, law: Law, *, scale: float, finest: float, volume: float, tail: float
+) -> Accuracy:
     """Error of noise of this law in coordinates multiplied by `factors`, times `scale`."""
     d = basis.dimension
     mesh = _mesh(d, finest)

@@ -35,14 +35,14 @@ class EndCounts:
         far = reach(normal=False) * self.deviation / n
         found = list(
             fit_finding(
-                self.fits / n, far, f"hold a number in {column}",
+                self.fits / n,
+                far,
+                f"hold a number in {column}",
                 "is the column text, or in another format?",
                 otherwise="the others were left out",
             )
-        )  # fmt: skip
-        for name, bound, count in zip(
-            ("lower", "upper"), bounds, (self.lower, self.upper), strict=True
-        ):
+        )
+        for name, bound, count in zip(("lower", "upper"), bounds, (self.lower, self.upper), strict=True):
             if count / n - far >= _PILE / 2 and count / n >= _PILE:
                 words = (
                     f"{about(count / n, far)} are at the {name} bound of {column}, {bound:g}, or "
@@ -60,9 +60,12 @@ class EndCounts:
     def to_dict(self) -> dict[str, float]:
         """For a file."""
         return {
-            "fits": self.fits, "lower": self.lower, "upper": self.upper,
-            "deviation": self.deviation, "share": self.share,
-        }  # fmt: skip
+            "fits": self.fits,
+            "lower": self.lower,
+            "upper": self.upper,
+            "deviation": self.deviation,
+            "share": self.share,
+        }
 
 
 @dataclass(frozen=True)
@@ -203,10 +206,7 @@ class SelectionRelease:
 def _ends(release: QuantileRelease | SpreadRelease) -> dict[str, Any]:
     if release.ends is None:
         return {}
-    return {
-        "ends": release.ends.to_dict(),
-        "findings": [found.to_dict() for found in release.findings()],
-    }
+    return {"ends": release.ends.to_dict(), "findings": [found.to_dict() for found in release.findings()]}
 
 
 def _said(ends: EndCounts | None, privacy: Statement) -> str:

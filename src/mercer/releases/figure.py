@@ -14,13 +14,7 @@ import numpy as np
 
 from mercer.releases.base import Release
 from mercer.releases.counts.figure import AnyCounts, CountPage, draw_counts
-from mercer.releases.curve.figure import (
-    check_overlay,
-    curve_heading,
-    curve_promise,
-    draw_curve,
-    draw_overlay,
-)
+from mercer.releases.curve.figure import check_overlay, curve_heading, curve_promise, draw_curve, draw_overlay
 from mercer.releases.curve.noisy import NoisyCurve
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.machine.figure import draw_machine, heading
@@ -35,8 +29,15 @@ _INK, _BAND, _MAP = "#1b3a5c", "#b9cde0", "cividis"
 _KINDS = (".png", ".svg", ".pdf")
 
 
-def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.95,
-         title: str | None = None, band: bool = True, **options: Any) -> Any:  # fmt: skip
+def draw(
+    release: Release | NoisyCurve,
+    path: Path | None,
+    *,
+    level: float = 0.95,
+    title: str | None = None,
+    band: bool = True,
+    **options: Any,
+) -> Any:
     """A figure of the release; written to `path` if one is given.
 
     A machine's picture can be cut: `columns=` one or two to show, `at=` where the others stand.
@@ -71,16 +72,18 @@ def draw(release: Release | NoisyCurve, path: Path | None, *, level: float = 0.9
     else:
         for place, pair in enumerate(((0, 1), (0, 2), (1, 2))):
             _map(release, figure, figure.add_subplot(1, 3, place + 1), pair)
-    _entitle(
-        figure, _promise(release), title or f"Private density of {' and '.join(names)}", d == 1
-    )
+    _entitle(figure, _promise(release), title or f"Private density of {' and '.join(names)}", d == 1)
     return _finish(figure, path)
 
 
 def _table(
-    release: TableRelease, path: Path | None, level: float | None, title: str | None,
-    columns: Sequence[str] | str | None = None, **others: Any,
-) -> Any:  # fmt: skip
+    release: TableRelease,
+    path: Path | None,
+    level: float | None,
+    title: str | None,
+    columns: Sequence[str] | str | None = None,
+    **others: Any,
+) -> Any:
     if others:
         raise TypeError(f"a picture of a synthetic table has no option {next(iter(others))!r}")
     sheet = Sheet.of(release, columns)
@@ -90,9 +93,13 @@ def _table(
 
 
 def _counts(
-    release: AnyCounts, path: Path | None, level: float | None, title: str | None,
-    columns: Sequence[str] | str | None = None, **others: Any,
-) -> Any:  # fmt: skip
+    release: AnyCounts,
+    path: Path | None,
+    level: float | None,
+    title: str | None,
+    columns: Sequence[str] | str | None = None,
+    **others: Any,
+) -> Any:
     if others:
         raise TypeError(f"a picture of counts has no option {next(iter(others))!r}")
     page = CountPage.of(release, columns)
@@ -117,9 +124,13 @@ def _machine(
 
 
 def _mean_curve(
-    curve: NoisyCurve, path: Path | None, level: float | None, title: str | None,
-    derivative: int | tuple[int, ...] = 0, **others: Any,
-) -> Any:  # fmt: skip
+    curve: NoisyCurve,
+    path: Path | None,
+    level: float | None,
+    title: str | None,
+    derivative: int | tuple[int, ...] = 0,
+    **others: Any,
+) -> Any:
     if others:
         raise TypeError(f"a picture of a mean curve has no option {next(iter(others))!r}")
     one = curve.domain.dimension == 1
@@ -236,12 +247,17 @@ def _curve(release: DensityRelease, axes: Any, level: float | None) -> None:
     x = np.linspace(low, high, 801)
     if level is not None:
         band = release.band(x, level)
-        axes.fill_between(x, band.lower, band.upper, color=_BAND, linewidth=0,
-                          label=f"{level:.0%} band for the noise, whole curve")  # fmt: skip
+        axes.fill_between(
+            x,
+            band.lower,
+            band.upper,
+            color=_BAND,
+            linewidth=0,
+            label=f"{level:.0%} band for the noise, whole curve",
+        )
     axes.plot(x, release(x), color=_INK, linewidth=1.8, label="released density")
     dated = name in release.domain.dates
-    axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}",
-             xlim=(low, high))  # fmt: skip
+    axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}", xlim=(low, high))
     if dated:
         axes.xaxis_date()  # whose numbers are days since 1970-01-01 too
     axes.set_ylim(bottom=0)
@@ -257,8 +273,9 @@ def _map(release: DensityRelease, figure: Any, axes: Any, pair: tuple[int, int])
             low, high = bounds[axis]
             values = values.mean(axis=axis) * (high - low)
     i, j = pair
-    image = axes.imshow(values.T, origin="lower", aspect="auto", cmap=_MAP, vmin=0,
-                        extent=(*bounds[i], *bounds[j]))  # fmt: skip
+    image = axes.imshow(
+        values.T, origin="lower", aspect="auto", cmap=_MAP, vmin=0, extent=(*bounds[i], *bounds[j])
+    )
     axes.set(xlabel=names[i], ylabel=names[j])
     if names[i] in release.domain.dates:
         axes.xaxis_date()
@@ -282,9 +299,7 @@ def _figure(size: tuple[float, float]) -> Any:
 
 def _check_path(path: Path | None) -> None:
     if path is not None and path.suffix.lower() not in _KINDS:
-        raise ValueError(
-            f"path must end in {', '.join(_KINDS)}, got {path.name!r}; name the picture so"
-        )
+        raise ValueError(f"path must end in {', '.join(_KINDS)}, got {path.name!r}; name the picture so")
 
 
 def _finish(figure: Any, path: Path | None) -> Any:

@@ -51,9 +51,10 @@ def write(fields: dict[str, Any], path: Path) -> Path:
         missing = not path.resolve().parent.is_dir()
         reason = f"there is no folder {str(path.parent)!r}" if missing else error.strerror
         raise OSError(
-            error.errno, f"{reason}; the release is not lost: save it again to another place, at "
-            "no cost", str(path),
-        ) from None  # fmt: skip
+            error.errno,
+            f"{reason}; the release is not lost: save it again to another place, at no cost",
+            str(path),
+        ) from None
     return path
 
 
@@ -74,9 +75,7 @@ def load(path: str | Path) -> Release:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise ValueError(
-            f"{path.name} is not a release file: it is truncated, damaged or not JSON"
-        ) from None
+        raise ValueError(f"{path.name} is not a release file: it is truncated, damaged or not JSON") from None
     try:
         return from_dict(fields)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -186,18 +185,13 @@ def _regression(top: Fields) -> Release:
     fields = _machine(top)
     if len(pair) != 2 or any(loss.classes for loss in fields["losses"]):
         raise ValueError("y_bounds or losses are not a regression's")
-    return RegressionRelease(
-        **fields, response=top.get("response", str), y_bounds=(pair[0], pair[1])
-    )
+    return RegressionRelease(**fields, response=top.get("response", str), y_bounds=(pair[0], pair[1]))
 
 
 def _curve(top: Fields) -> Release:
     smoothing = top.part("filter")
     frame = top.get("frame", list | None)
-    lists = {
-        name: numbers(top.get(name, list), name)
-        for name in ("coordinates", "center", "coefficients")
-    }
+    lists = {name: numbers(top.get(name, list), name) for name in ("coordinates", "center", "coefficients")}
     return CurveRelease(
         domain=_domain(top, most=2),
         privacy=_statement(top.part("privacy")),

@@ -22,9 +22,17 @@ from scipy.special import ndtri
 from mercer.common.checks import FindingWarning, Floats
 
 __all__ = [
-    "ALPHA", "FIT", "Finding", "HasFindings", "about", "fit_finding", "hidden", "reach", "share",
+    "ALPHA",
+    "FIT",
+    "Finding",
+    "HasFindings",
+    "about",
+    "fit_finding",
+    "hidden",
+    "reach",
+    "share",
     "tell",
-]  # fmt: skip
+]
 
 ALPHA = 1e-3  # how often noise alone may make a finding of a release, all rules together
 FIT = 0.95  # of a share of rows above this, nothing is said

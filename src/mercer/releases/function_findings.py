@@ -47,9 +47,7 @@ def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:
     if hidden(release.raw / sd):
         if sd <= _NOISE:
             return ()
-        return (
-            Finding("flat", f"the mean of {release.value} cannot be told from {around}: {_DRY}"),
-        )
+        return (Finding("flat", f"the mean of {release.value} cannot be told from {around}: {_DRY}"),)
     square, noise = _squared_norm(release.raw, sd)
     least = square - reach(normal=isinstance(release.law, Normal)) * noise
     if least < _FULL**2 or square > 1.5:
@@ -91,8 +89,7 @@ def _even(ratios: Floats) -> bool:
     noise = float(np.mean(ratios[half:] ** 2))
     sizes = sorted({min(4, half), min(16, half)})
     alike = all(
-        float(np.mean(ratios[:size] ** 2)) <= noise * f.ppf(0.99, size, ratios.size - half)
-        for size in sizes
+        float(np.mean(ratios[:size] ** 2)) <= noise * f.ppf(0.99, size, ratios.size - half) for size in sizes
     )
     return alike and noise > _QUIET
 
@@ -135,10 +132,12 @@ def _fit(release: TableRelease, embedding: LandmarkEmbedding) -> tuple[Finding, 
     value, far, least = best  # records that fit have this height or more, the others none
     width = (value + far) / least - value
     return fit_finding(
-        value, width, "fit the domain",
+        value,
+        width,
+        "fit the domain",
         "are the columns in the domain's format and unit, and their levels written as in the data?",
         otherwise="the others miss a value, or hold one that is not in the domain",
-    )  # fmt: skip
+    )
 
 
 def _places(release: TableRelease) -> Floats:

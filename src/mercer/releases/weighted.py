@@ -154,13 +154,15 @@ class Pushed(Weighted):
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
         """Draws of g(X)."""
         places = self.chosen(n, rng)
-        return self.points[places] if isinstance(self.points, np.ndarray) else [self.points[i] for i in places]  # fmt: skip  # noqa: E501
+        return (
+            self.points[places] if isinstance(self.points, np.ndarray) else [self.points[i] for i in places]
+        )
 
     def mmd(self, other: Pushed, kernel: Callable[[Any, Any], Any]) -> float:
         """Distance of two embeddings under a kernel on the values: kernel(x, y) is a matrix."""
         square = 0.0
         for one, two, sign in ((self, self, 1), (self, other, -2), (other, other, 1)):
-            square += sign * float(one.weights @ np.asarray(kernel(one.points, two.points)) @ two.weights)  # fmt: skip  # noqa: E501
+            square += sign * float(one.weights @ np.asarray(kernel(one.points, two.points)) @ two.weights)
         return max(square, 0.0) ** 0.5
 
 

@@ -48,9 +48,7 @@ def frame_of(polynomials: Polynomials, size: int) -> Floats:
     return np.ascontiguousarray(found.vectors[:, :size].T)
 
 
-def cameron_martin(
-    smoothing: Filter, noise_kernel: str, polynomials: Polynomials
-) -> tuple[Floats, Floats]:
+def cameron_martin(smoothing: Filter, noise_kernel: str, polynomials: Polynomials) -> tuple[Floats, Floats]:
     """Mirshani's estimator in coordinates of the noise's space: (encode, decode) (M9).
 
     encode takes the mean's coordinates to those of the penalised mean that are orthonormal in the

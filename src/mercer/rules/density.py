@@ -66,9 +66,7 @@ def expected_error(
         noise = wall**dimension * (multiplier / n) ** 2
         odd = 2 * keep0 / wall * 2  # squared unit vectors of the walls, both parities
         zero = 1 + 2 / wall
-        noise *= float(zero + np.sum(keep**2 / keep0 * (1 + odd))) ** dimension * 2.0 ** (
-            1 - dimension
-        )
+        noise *= float(zero + np.sum(keep**2 / keep0 * (1 + odd))) ** dimension * 2.0 ** (1 - dimension)
         return ExpectedError(h, bias, total(keep**2) / n, noise)
     kappa = ((1 + 2 * float(np.sum(keep0))) / length) ** dimension
     away = 0.5 if boundary == "periodic" else 1.0  # where the kernel is least
@@ -86,9 +84,7 @@ def rule_bandwidth(*, n: int, multiplier: float, dimension: int, boundary: str) 
     """The bandwidth of least expected error, noise added at the same bandwidth."""
     grid = np.geomspace(_FINEST[dimension], 1.5, 60)
     errors = [
-        expected_error(
-            float(h), float(h), n=n, multiplier=multiplier, dimension=dimension, boundary=boundary
-        )
+        expected_error(float(h), float(h), n=n, multiplier=multiplier, dimension=dimension, boundary=boundary)
         for h in grid
     ]
     return min(errors, key=lambda error: error.total)
@@ -106,9 +102,8 @@ def noise_bandwidth(*, n: int, multiplier: float, dimension: int, boundary: str)
     for _ in range(12):  # the error falls as h0 grows towards the rule's bandwidth
         middle = (high * low) ** 0.5
         error = expected_error(
-            best.bandwidth, middle, n=n, multiplier=multiplier, dimension=dimension,
-            boundary=boundary,
-        )  # fmt: skip
+            best.bandwidth, middle, n=n, multiplier=multiplier, dimension=dimension, boundary=boundary
+        )
         if error.total <= (1 + _PRICE) * best.total:
             high = middle
         else:

@@ -54,14 +54,7 @@ def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple
 
 
 def penalty_rule(
-    loss: Loss,
-    *,
-    n: int,
-    multiplier: float,
-    kappa: float,
-    epsilon: float,
-    pure: bool,
-    inside: bool,
+    loss: Loss, *, n: int, multiplier: float, kappa: float, epsilon: float, pure: bool, inside: bool
 ) -> float:
     """Penalty that balances noise and fit; `inside`: the noise is in the objective.
 

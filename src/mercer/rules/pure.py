@@ -18,14 +18,7 @@ import numpy as np
 from mercer.common.checks import Floats, Ints
 from mercer.rules.density import CIRCLES, ExpectedError, reference_power
 
-__all__ = [
-    "BallRule",
-    "Variance",
-    "ball_rule",
-    "moment_degree",
-    "moment_rule",
-    "orbitope_variance",
-]
+__all__ = ["BallRule", "Variance", "ball_rule", "moment_degree", "moment_rule", "orbitope_variance"]
 
 _PRICE = (0.15, 0.35)  # what keeping finer detail may add to the expected error: where the best
 _FEW = 6  # degree is below this, and else

@@ -38,8 +38,7 @@ def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
     shape = values.shape if isinstance(values, np.ndarray) else (_length(values, rows),)
     if shape != (rows,):
         raise ValueError(
-            f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of "
-            "a column"
+            f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of a column"
         )
     return answer.target.finish(codes_of(values, answer.target.reader("y", reading)))
 

@@ -26,14 +26,7 @@ from mercer.sensitive.rows import CHUNK, ArrayRows, Batches, Rows
 from mercer.sources.arrow import names_of
 from mercer.sources.cells import Reader
 from mercer.sources.folders import paths_of
-from mercer.sources.frames import (
-    check_unit,
-    codes_of,
-    in_rows,
-    nothing_of,
-    read_already,
-    table_read,
-)
+from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
 from mercer.sources.headers import listed
 from mercer.sources.levels import reader_of
 
@@ -75,9 +68,14 @@ class _Asked:
     """Public arguments of `open_rows`."""
 
     def __init__(
-        self, columns: object, unit: str | None, dimension: int | None, bounds: object,
-        answer: Answer | None, reading: Reading,
-    ) -> None:  # fmt: skip
+        self,
+        columns: object,
+        unit: str | None,
+        dimension: int | None,
+        bounds: object,
+        answer: Answer | None,
+        reading: Reading,
+    ) -> None:
         if columns is None and isinstance(bounds, Mapping):
             columns = list(bounds)  # bounds by name name the columns
         self.columns, self.unit, self.dimension = columns, unit, dimension
@@ -107,13 +105,7 @@ class _Asked:
         """How an Arrow column of each name becomes numbers."""
         found: dict[str, Callable[[Any], Floats]] = {}
         for name, reader in readers.items():
-            codes = (
-                nothing_of
-                if self.reading.blank
-                else read_already
-                if name in ready
-                else reader.codes
-            )
+            codes = nothing_of if self.reading.blank else read_already if name in ready else reader.codes
             finish = name == self.label and self.answer is not None
             found[name] = partial(_finished, self.answer.target, codes) if finish else codes  # type: ignore[union-attr]
         return found
@@ -192,7 +184,7 @@ def _from_list(data: Sequence[Any], ask: _Asked) -> Rows:
             "data frame, an Arrow table or a file, or y as an array"
         )
     cells = in_rows(data, [*names, *label], ask.unit)
-    columns = {name: pa.array(readers[name].objects(c)) for name, c in zip(readers, cells, strict=False)}  # fmt: skip  # noqa: E501
+    columns = {name: pa.array(readers[name].objects(c)) for name, c in zip(readers, cells, strict=False)}
     ways = ask.ways(readers, set(readers))
     if ask.unit is not None:
         from mercer.sources.arrow import person_name
@@ -219,8 +211,7 @@ def _from_array(data: object, ask: _Asked) -> Rows:
         names = ["x"] if width == 1 else [f"x{i + 1}" for i in range(width)]
     if len(names) != rows.shape[1]:
         raise ValueError(
-            f"columns must be {rows.shape[1]} name(s) for the columns of the array, got "
-            f"{len(names)}"
+            f"columns must be {rows.shape[1]} name(s) for the columns of the array, got {len(names)}"
         )
     if ask.label is not None:
         raise ValueError(
@@ -230,7 +221,7 @@ def _from_array(data: object, ask: _Asked) -> Rows:
     readers = list(ask.readers(names).values())
     if ask.reading.blank:
         rows = np.broadcast_to(np.nan, rows.shape)
-        return ArrayRows(rows if ask.answer is None else np.full((len(rows), len(names) + 1), np.nan), names)  # fmt: skip  # noqa: E501
+        return ArrayRows(rows if ask.answer is None else np.full((len(rows), len(names) + 1), np.nan), names)
     plain = array.dtype.kind in "iufb" and not isinstance(array, np.ma.MaskedArray)
     if not plain:
         read = [codes_of(column, reader) for column, reader in zip(rows.T, readers, strict=True)]
@@ -273,9 +264,7 @@ def _names_given(columns: object) -> list[str]:
         if not names or len(set(names)) < len(names):
             raise ValueError(f"columns must be one or more different names, got {listed(names)}")
         return names
-    raise TypeError(
-        f"columns must be a column's name or a list of names, got {type(columns).__name__}"
-    )
+    raise TypeError(f"columns must be a column's name or a list of names, got {type(columns).__name__}")
 
 
 def _chosen(present: list[str], ask: _Asked) -> list[str]:
@@ -292,9 +281,7 @@ def _chosen(present: list[str], ask: _Asked) -> list[str]:
                 f"have {listed(present)}; name the ones to release with columns=…"
             )
     if ask.label in names:
-        raise ValueError(
-            f"y names the column {ask.label!r}, which is among the columns to learn from"
-        )
+        raise ValueError(f"y names the column {ask.label!r}, which is among the columns to learn from")
     for name in names:
         _check_there("columns", name, present)
     if ask.unit in names:
@@ -310,6 +297,4 @@ def _check_there(what: str, name: str | None, present: list[str]) -> None:
 
 
 def _unit_released(unit: object) -> ValueError:
-    return ValueError(
-        f"unit must name a column that is not released, got {unit!r}; it names the person"
-    )
+    return ValueError(f"unit must name a column that is not released, got {unit!r}; it names the person")

@@ -41,7 +41,11 @@ def person_weights(rows: Named, scale: int) -> tuple[int, Callable[[], Iterator[
 
     total: Any = None
     for part in rows.persons():
-        counted = pa.table({"id": identities(part)}).group_by("id").aggregate([("id", "count", pc.CountOptions(mode="all"))])  # fmt: skip  # noqa: E501
+        counted = (
+            pa.table({"id": identities(part)})
+            .group_by("id")
+            .aggregate([("id", "count", pc.CountOptions(mode="all"))])
+        )
         counted = counted.rename_columns(["id", "rows"])
         if total is not None:
             joined = pa.concat_tables([total, counted]).group_by("id").aggregate([("rows", "sum")])
@@ -148,9 +152,7 @@ class DrawnRows(Sensitive):
         return within
 
     def _gather(self) -> None:
-        person, tickets, places = (
-            np.concatenate(parts, axis=-1) for parts in zip(*self._kept, strict=True)
-        )
+        person, tickets, places = (np.concatenate(parts, axis=-1) for parts in zip(*self._kept, strict=True))
         order = np.lexsort((tickets, person))
         rank = _ranks(person[order])
         last = order[rank == self._most - 1]

@@ -22,14 +22,7 @@ from mercer.sources.arrow import names_of, person_name
 from mercer.sources.cells import Reader
 from mercer.sources.files import Task, file_batches, keeps_places
 from mercer.sources.folders import paths_of
-from mercer.sources.frames import (
-    check_unit,
-    codes_of,
-    in_rows,
-    nothing_of,
-    read_already,
-    table_read,
-)
+from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
 from mercer.sources.headers import listed
 from mercer.sources.levels import reader_of
 
@@ -97,9 +90,13 @@ class Asked:
 
 
 def open_records(
-    data: object, *, domain: TableDomain, unit: str | None, reading: Reading = PLAIN,
+    data: object,
+    *,
+    domain: TableDomain,
+    unit: str | None,
+    reading: Reading = PLAIN,
     counts: str | None = None,
-) -> Records:  # fmt: skip
+) -> Records:
     """Records of whatever the caller handed in; errors name columns and types, never values.
 
     A data frame, an Arrow table, a CSV or Parquet file, a folder or a list of them, with the

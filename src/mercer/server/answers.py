@@ -115,9 +115,8 @@ class Answers:
                 return Values(values)
             with entry.lock:
                 band = release.band(
-                    question.rows, question.band, simultaneous=question.simultaneous,
-                    raw=question.raw,
-                )  # fmt: skip
+                    question.rows, question.band, simultaneous=question.simultaneous, raw=question.raw
+                )
         return Values(values, band.lower, band.upper)
 
     def smoothed(self, entry: StoredEntry, bandwidth: tuple[float, ...] | None) -> DensityRelease:
@@ -140,9 +139,11 @@ class Answers:
     async def _live(self, entry: LiveEntry, question: Question) -> Values:
         if question.bandwidth is not None or question.raw:
             raise Refusal(
-                422, "live", "'bandwidth' and 'raw' cannot be given for a live release: its "
+                422,
+                "live",
+                "'bandwidth' and 'raw' cannot be given for a live release: its "
                 "answers are drawn one by one and cannot be smoothed; leave them out",
-            )  # fmt: skip
+            )
         with mercer_errors():
             values = await self._queue(entry).ask(question.rows)
             if question.band is None:

@@ -30,9 +30,7 @@ def is_light(release: DensityRelease, points: int, most: int) -> bool:
     batch, so other bases are left to threads, one question at a time.
     """
     return (
-        isinstance(release.basis, SpectralBasis)
-        and points <= most
-        and points * release.basis.size <= _LIGHT
+        isinstance(release.basis, SpectralBasis) and points <= most and points * release.basis.size <= _LIGHT
     )
 
 

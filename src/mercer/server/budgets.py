@@ -56,17 +56,14 @@ class Budgets:
             "words": str(left),
         }
 
-    def register(
-        self, name: str, *, epsilon: float, delta: float, unit: str, data: Path | None
-    ) -> None:
+    def register(self, name: str, *, epsilon: float, delta: float, unit: str, data: Path | None) -> None:
         """A new dataset; the ledger is made if there is none."""
         assert self._place is not None
         ledger = Ledger(self._place)
         if name in ledger.datasets:
             raise Refusal(
-                409, "taken", f"dataset {name!r} exists; totals are never changed, choose another "
-                "name",
-            )  # fmt: skip
+                409, "taken", f"dataset {name!r} exists; totals are never changed, choose another name"
+            )
         _check_claim(data, ledger, name)
         ledger.register(name, epsilon=epsilon, delta=delta, unit=unit, data=data)
 
@@ -79,9 +76,11 @@ class Budgets:
         own = known[dataset].unit
         if own != (unit or "row"):
             raise Refusal(
-                422, "unit", f"'unit' must be {own!r}, as dataset {dataset!r} was registered: "
+                422,
+                "unit",
+                f"'unit' must be {own!r}, as dataset {dataset!r} was registered: "
                 "promises about different things do not add up",
-            )  # fmt: skip
+            )
         _check_claim(data, ledger, dataset)
         return ledger
 
@@ -108,6 +107,4 @@ def _check_claim(data: Path | None, ledger: Ledger, dataset: str) -> None:
 
 
 def _unknown(name: str) -> Refusal:
-    return Refusal(
-        404, "no_dataset", f"there is no dataset {name[:80]!r} in the ledger of this service"
-    )
+    return Refusal(404, "no_dataset", f"there is no dataset {name[:80]!r} in the ledger of this service")

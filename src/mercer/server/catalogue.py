@@ -143,9 +143,7 @@ class Catalogue:
             if not is_name(name):
                 raise ValueError(f"{path.name}: its name is no name for a release; rename it")
             if mark[1] == 0:
-                raise ValueError(
-                    f"{path.name} is empty: a release is being made, or its making was cut off"
-                )
+                raise ValueError(f"{path.name} is empty: a release is being made, or its making was cut off")
             release = load(path)
             if not isinstance(release, DensityRelease):
                 raise ValueError(

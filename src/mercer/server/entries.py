@@ -15,9 +15,7 @@ from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import SpectralBasis
 
-__all__ = [
-    "Entry", "LiveEntry", "Signature", "StoredEntry", "accuracy_of", "stored_entry", "summary_of",
-]  # fmt: skip
+__all__ = ["Entry", "LiveEntry", "Signature", "StoredEntry", "accuracy_of", "stored_entry", "summary_of"]
 
 Signature: TypeAlias = tuple[int, int, int]  # inode, size, time of the last change
 
@@ -133,8 +131,7 @@ def accuracy_of(accuracy: Any) -> dict[str, Any]:
     names = ("pointwise", "integrated", "coordinates", "resolution")
     numbers = {name: getattr(accuracy, name, None) for name in names}
     return {"words": str(accuracy)} | {
-        name: value if value is None or math.isfinite(value) else None
-        for name, value in numbers.items()
+        name: value if value is None or math.isfinite(value) else None for name, value in numbers.items()
     }
 
 

@@ -122,9 +122,7 @@ async def _http(_request: Request, error: Exception) -> Response:
 
 async def _validation(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return Response(
-        error_body("invalid", _sentence(error.errors())), 422, media_type="application/json"
-    )
+    return Response(error_body("invalid", _sentence(error.errors())), 422, media_type="application/json")
 
 
 def _sentence(errors: Any) -> str:

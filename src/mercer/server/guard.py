@@ -23,11 +23,13 @@ __all__ = ["First", "Guard", "PlainRoute"]
 
 _ACCESS = logging.getLogger("mercer.access")
 _HEADERS = (
-    (b"content-security-policy", b"default-src 'self'; base-uri 'none'; form-action 'self'; "
-     b"frame-ancestors 'none'; object-src 'none'"),
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'",
+    ),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-)  # fmt: skip
+)
 _OWNER = "/api/owner"
 _UPLOADS = "/api/owner/data/"
 
@@ -104,9 +106,7 @@ class _Exchange:
             self._admit(token)
             await app(self._scope, self.receive, self.send)
         except Refusal as refusal:
-            await self._refuse(
-                refusal.status_code, refusal.code, str(refusal.detail), refusal.headers
-            )
+            await self._refuse(refusal.status_code, refusal.code, str(refusal.detail), refusal.headers)
         except ClientDisconnect:
             pass
         except Exception as error:
@@ -122,10 +122,12 @@ class _Exchange:
                 raise Refusal(404, "not_found", "this service has no owner side")
             if not hmac.compare_digest(_bearer(self._scope["headers"]), token):
                 raise Refusal(
-                    401, "unauthorized", "the header Authorization: Bearer TOKEN is missing or "
+                    401,
+                    "unauthorized",
+                    "the header Authorization: Bearer TOKEN is missing or "
                     "wrong; the token is in the file given to mercer serve --token-file",
                     {"WWW-Authenticate": "Bearer"},
-                )  # fmt: skip
+                )
         for name, value in self._scope["headers"]:
             if name == b"content-length" and value.isdigit() and int(value) > self._limit:
                 raise self._too_large()
@@ -142,9 +144,10 @@ class _Exchange:
                 message = await self._receive()
         except TimeoutError:
             raise Refusal(
-                408, "too_slow", f"the body did not arrive within {self._patience:g} seconds; "
-                "send it again, in one go",
-            ) from None  # fmt: skip
+                408,
+                "too_slow",
+                f"the body did not arrive within {self._patience:g} seconds; send it again, in one go",
+            ) from None
         if message["type"] == "http.request":
             self._bytes_in += len(message.get("body", b""))
             self._ended = not message.get("more_body", False)
@@ -171,9 +174,7 @@ class _Exchange:
         )
 
     def _too_large(self) -> Refusal:
-        return Refusal(
-            413, "too_large", f"the body must have at most {self._limit} bytes; send less at once"
-        )
+        return Refusal(413, "too_large", f"the body must have at most {self._limit} bytes; send less at once")
 
     async def _refuse(self, status: int, code: str, message: str, headers: Any = None) -> None:
         if self._status:  # the answer has begun: it can only be cut off
@@ -188,9 +189,14 @@ class _Exchange:
         if _ACCESS.isEnabledFor(logging.INFO):
             route = getattr(self._scope.get("route"), "path", "-")
             _ACCESS.info(
-                "%s %s %d %.1fms in=%d out=%d", self._scope["method"], route, self._status,
-                1e3 * seconds, self._bytes_in, self._bytes_out,
-            )  # fmt: skip
+                "%s %s %d %.1fms in=%d out=%d",
+                self._scope["method"],
+                route,
+                self._status,
+                1e3 * seconds,
+                self._bytes_in,
+                self._bytes_out,
+            )
 
 
 def _bearer(headers: list[tuple[bytes, bytes]]) -> bytes:

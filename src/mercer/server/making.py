@@ -80,16 +80,22 @@ class Maker:
                 self._put_away(entry.path)
             self._catalogue.look()
 
-    def _made(
-        self, name: str, fields: dict[str, Any], path: Path, ledger: Any, held: Path
-    ) -> Entry:
+    def _made(self, name: str, fields: dict[str, Any], path: Path, ledger: Any, held: Path) -> Entry:
         options = {
             key: fields[key]
             for key in (
-                "columns", "bounds", "epsilon", "delta", "bandwidth", "kernel", "boundary",
-                "unit", "missing", "dataset",
+                "columns",
+                "bounds",
+                "epsilon",
+                "delta",
+                "bandwidth",
+                "kernel",
+                "boundary",
+                "unit",
+                "missing",
+                "dataset",
             )
-        }  # fmt: skip
+        }
         if fields["kind"] == "live":
             try:
                 self._live(name, path, options | {"ledger": ledger})
@@ -138,10 +144,13 @@ class Maker:
             sync(self._folder)
         except OSError:
             raise Refusal(
-                503, "unsaved", f"release {name!r} was made and charged but cannot be written; "
+                503,
+                "unsaved",
+                f"release {name!r} was made and charged but cannot be written; "
                 "make room on the disk and send the same request again before the service stops: "
-                "it will be written without another charge", {"Retry-After": "30"},
-            ) from None  # fmt: skip
+                "it will be written without another charge",
+                {"Retry-After": "30"},
+            ) from None
         del self._unsaved[name]
 
     def _noted(self, name: str, dataset: str) -> Entry:
@@ -157,9 +166,11 @@ class Maker:
         """An empty file that holds the name; a refusal if it was ever used."""
         if not is_name(name):
             raise Refusal(
-                422, "invalid", "'name' must be letters, digits, '.', '_' and '-', at most 64, "
+                422,
+                "invalid",
+                "'name' must be letters, digits, '.', '_' and '-', at most 64, "
                 "without '..', beginning with a letter or digit",
-            )  # fmt: skip
+            )
         with self._catalogue.lock:
             self._catalogue.look()
             store = self._folder / f"{name}.db"
@@ -176,9 +187,7 @@ class Maker:
         """Move a store of the folder that held this release alone; leave any other."""
         path = Path(entry.store)
         alone = [e for e in self._catalogue.entries() if isinstance(e, LiveEntry)]
-        if path.parent != self._folder or any(
-            e.store == entry.store and e.name != entry.name for e in alone
-        ):
+        if path.parent != self._folder or any(e.store == entry.store and e.name != entry.name for e in alone):
             return
         for end in _PARTS:
             part = path.with_name(path.name + end)
@@ -195,6 +204,4 @@ class Maker:
 
 
 def _taken(name: str) -> Refusal:
-    return Refusal(
-        409, "taken", f"the name {name!r} is taken, by a release or a retired one; choose another"
-    )
+    return Refusal(409, "taken", f"the name {name!r} is taken, by a release or a retired one; choose another")

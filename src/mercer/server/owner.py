@@ -56,8 +56,7 @@ class ReleaseIn(_In):
     dataset: Words
     columns: Annotated[list[Words], Field(min_length=1, max_length=3)]
     bounds: Annotated[
-        list[Annotated[list[Number], Field(min_length=2, max_length=2)]],
-        Field(min_length=1, max_length=3),
+        list[Annotated[list[Number], Field(min_length=2, max_length=2)]], Field(min_length=1, max_length=3)
     ]
     epsilon: Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False)] | None = None
@@ -114,9 +113,7 @@ def owner_routes(answers: Answers) -> APIRouter:
         openapi_extra={
             "requestBody": {
                 "required": True,
-                "content": {
-                    "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
-                },
+                "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
             }
         },
     )
@@ -130,10 +127,7 @@ def owner_routes(answers: Answers) -> APIRouter:
         return json_response({"name": filename, "bytes": size}, 201)
 
     @router.post(
-        "/datasets",
-        status_code=201,
-        response_model=schemas.DatasetView,
-        responses=errors(400, 401, 404, 409),
+        "/datasets", status_code=201, response_model=schemas.DatasetView, responses=errors(400, 401, 404, 409)
     )
     async def register(dataset: DatasetIn) -> Response:
         """Set the total of a dataset, once and for all."""
@@ -142,29 +136,25 @@ def owner_routes(answers: Answers) -> APIRouter:
             with mercer_errors(public=False):
                 path = None if dataset.data is None else data.path(dataset.data)
                 budgets.register(
-                    dataset.name, epsilon=dataset.epsilon, delta=dataset.delta,
-                    unit=dataset.unit or "row", data=path,
-                )  # fmt: skip
+                    dataset.name,
+                    epsilon=dataset.epsilon,
+                    delta=dataset.delta,
+                    unit=dataset.unit or "row",
+                    data=path,
+                )
                 return budgets.view(dataset.name)
 
         return json_response(await work.run(call), 201)
 
     @router.post(
-        "/releases",
-        status_code=201,
-        response_model=schemas.Details,
-        responses=errors(400, 401, 404, 409),
+        "/releases", status_code=201, response_model=schemas.Details, responses=errors(400, 401, 404, 409)
     )
     async def make(release: ReleaseIn) -> Response:
         """Make a release, charged to a dataset of the ledger."""
         entry = await work.run(lambda: maker.make(release.model_dump()))
         return json_response(await details_of(answers, entry), 201)
 
-    @router.delete(
-        "/releases/{name}",
-        response_model=Retired,
-        responses=errors(401, 404, 409, 410),
-    )
+    @router.delete("/releases/{name}", response_model=Retired, responses=errors(401, 404, 409, 410))
     async def retire(name: str) -> Response:
         """Retire a release: it is no longer answered, and its name is never used again."""
         await work.run(lambda: maker.retire(name))

@@ -38,9 +38,11 @@ def public_routes(answers: Answers) -> APIRouter:
         """Whether the service and its stores answer."""
         if not await answers.look() or answers.catalogue.lost:
             raise Refusal(
-                503, "store", "a store of live releases does not answer; stored releases do",
+                503,
+                "store",
+                "a store of live releases does not answer; stored releases do",
                 {"Retry-After": "5"},
-            )  # fmt: skip
+            )
         count = len(answers.catalogue.entries())
         return json_response({"status": "ok", "version": __version__, "releases": count})
 
@@ -48,13 +50,9 @@ def public_routes(answers: Answers) -> APIRouter:
     async def releases() -> Response:
         """All releases, by name."""
         await answers.look()
-        return json_response(
-            {"releases": [summary_of(entry) for entry in answers.catalogue.entries()]}
-        )
+        return json_response({"releases": [summary_of(entry) for entry in answers.catalogue.entries()]})
 
-    @router.get(
-        "/api/releases/{name}", response_model=schemas.Details, responses=errors(404, 409, 410)
-    )
+    @router.get("/api/releases/{name}", response_model=schemas.Details, responses=errors(404, 409, 410))
     async def release(name: str, bandwidth: Bandwidth = None) -> Response:
         """What a release is, what it promises and how accurate it is (at a bandwidth, if given)."""
         entry = await answers.find(name)
@@ -89,9 +87,7 @@ def public_routes(answers: Answers) -> APIRouter:
         """The release file, to keep and to read with mercer.load."""
         entry = await answers.find(name)
         if isinstance(entry, LiveEntry):
-            raise Refusal(
-                404, "no_file", f"release {name!r} is live: it answers questions and has no file"
-            )
+            raise Refusal(404, "no_file", f"release {name!r} is live: it answers questions and has no file")
         with mercer_errors():
             chunks = await answers.work.run(lambda: _open(entry))
         headers = {
@@ -100,11 +96,7 @@ def public_routes(answers: Answers) -> APIRouter:
         }
         return StreamingResponse(chunks, headers=headers, media_type="application/json")
 
-    @router.get(
-        "/api/releases/{name}/curve",
-        response_model=schemas.Curve,
-        responses=errors(404, 409, 410),
-    )
+    @router.get("/api/releases/{name}/curve", response_model=schemas.Curve, responses=errors(404, 409, 410))
     async def curve(
         name: str,
         start: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
@@ -119,9 +111,10 @@ def public_routes(answers: Answers) -> APIRouter:
         x = _ticks(entry, 0, (start, end), count, ("from", "to"))
         if isinstance(entry, LiveEntry) and count > _LIVE_POINTS:
             raise Refusal(
-                422, "live", f"'count' must be at most {_LIVE_POINTS} for a live release, whose "
-                "answers are stored",
-            )  # fmt: skip
+                422,
+                "live",
+                f"'count' must be at most {_LIVE_POINTS} for a live release, whose answers are stored",
+            )
         widths = widths_of(bandwidth, 1)
         question = Question(x[:, None], bandwidth=widths, band=level)
         found = await answers.values(entry, question)
@@ -138,11 +131,7 @@ def public_routes(answers: Answers) -> APIRouter:
             }
         )
 
-    @router.get(
-        "/api/releases/{name}/map",
-        response_model=schemas.MapView,
-        responses=errors(404, 409, 410),
-    )
+    @router.get("/api/releases/{name}/map", response_model=schemas.MapView, responses=errors(404, 409, 410))
     async def map_view(
         name: str,
         x_from: Annotated[float | None, Query(allow_inf_nan=False)] = None,
@@ -166,17 +155,12 @@ def public_routes(answers: Answers) -> APIRouter:
             values, spread, used = found.values.reshape(len(x), len(y)), None, None
         else:
             stored = entry
-            values, spread, used = await answers.work.run(
-                lambda: _grid(answers, stored, x, y, widths)
-            )
+            values, spread, used = await answers.work.run(lambda: _grid(answers, stored, x, y, widths))
         fields = {"x": x.tolist(), "y": y.tolist(), "values": values.tolist()}
         return json_response({**fields, "standard_error": spread, "bandwidth": used})
 
     @router.get(
-        "/api/datasets/{name}",
-        response_model=schemas.DatasetView,
-        responses=errors(404),
-        tags=["datasets"],
+        "/api/datasets/{name}", response_model=schemas.DatasetView, responses=errors(404), tags=["datasets"]
     )
     async def dataset(name: str) -> Response:
         """What was charged to a dataset, and what is left of its total."""
@@ -200,9 +184,10 @@ async def details_of(answers: Answers, entry: Entry) -> dict[str, Any]:
 async def _accuracy_at(answers: Answers, entry: Entry, widths: tuple[float, ...]) -> dict[str, Any]:
     if isinstance(entry, LiveEntry):
         raise Refusal(
-            422, "live", "'bandwidth' cannot be given for a live release: its answers cannot be "
-            "smoothed; leave it out",
-        )  # fmt: skip
+            422,
+            "live",
+            "'bandwidth' cannot be given for a live release: its answers cannot be smoothed; leave it out",
+        )
     stored = entry
 
     def compute() -> dict[str, Any]:
@@ -229,31 +214,31 @@ def _grid(
 def _check_columns(entry: Entry, wanted: int, what: str) -> None:
     d = entry.domain.dimension
     if d != wanted:
-        other = {1: "its curve", 2: "its map", 3: "POST values, for curve and map show one or two "
-                 "columns"}[d]  # fmt: skip
+        other = {1: "its curve", 2: "its map", 3: "POST values, for curve and map show one or two columns"}[d]
         words = {1: "one column", 2: "two columns"}[wanted]
         raise Refusal(
-            422, "columns", f"a {what} shows {words}, release {entry.name!r} has {d}; ask for "
-            f"{other}",
-        )  # fmt: skip
+            422, "columns", f"a {what} shows {words}, release {entry.name!r} has {d}; ask for {other}"
+        )
 
 
 def _ticks(
-    entry: Entry, axis: int, ends: tuple[float | None, float | None], count: int,
-    words: tuple[str, str],
-) -> Any:  # fmt: skip
+    entry: Entry, axis: int, ends: tuple[float | None, float | None], count: int, words: tuple[str, str]
+) -> Any:
     low, high = entry.domain.bounds[axis]
     start, end = (low if ends[0] is None else ends[0]), (high if ends[1] is None else ends[1])
     if isinstance(entry, LiveEntry) and (start, end) != (low, high):
         raise Refusal(
-            422, "live", f"{words[0]!r} and {words[1]!r} cannot be given for a live release: its "
+            422,
+            "live",
+            f"{words[0]!r} and {words[1]!r} cannot be given for a live release: its "
             "curve is asked once for the whole domain; leave them out, or ask for values",
-        )  # fmt: skip
+        )
     if not low <= start < end <= high:
         raise Refusal(
-            422, "out_of_domain", f"{words[0]!r} must be below {words[1]!r}, both in the domain "
-            f"{entry.domain.describe()}",
-        )  # fmt: skip
+            422,
+            "out_of_domain",
+            f"{words[0]!r} must be below {words[1]!r}, both in the domain {entry.domain.describe()}",
+        )
     return np.clip(np.linspace(start, end, count), start, end)
 
 

@@ -46,9 +46,7 @@ def from_json(body: bytes, domain: Domain, most: int) -> Question:
     try:
         fields = orjson.loads(body)
     except ValueError:
-        raise Refusal(
-            400, "not_json", 'the body must be JSON (RFC 8259) like {"points": [1, 2]}'
-        ) from None
+        raise Refusal(400, "not_json", 'the body must be JSON (RFC 8259) like {"points": [1, 2]}') from None
     if type(fields) is not dict or "points" not in fields:
         raise _wrong("points", 'is missing; the body must be an object like {"points": [1, 2]}')
     points = fields["points"]
@@ -91,13 +89,9 @@ def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int)
     names = list(domain.names)
     head = [name.strip() for name in lines[0]] if lines else []
     if not lines:
-        raise Refusal(
-            400, "not_csv", "the body is empty; send CSV with a header and a line a point"
-        )
+        raise Refusal(400, "not_csv", "the body is empty; send CSV with a header and a line a point")
     if sorted(head) != sorted(names):
-        raise _wrong(
-            "header", f"must be a first line with the release's columns: {','.join(names)}"
-        )
+        raise _wrong("header", f"must be a first line with the release's columns: {','.join(names)}")
     _check_count(len(lines) - 1, most)
     order = [head.index(name) for name in names]
     if any(len(line) != len(names) for line in lines):
@@ -106,9 +100,7 @@ def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int)
     return _with_options(_inside(rows.reshape(-1, len(names)), domain), options, domain)
 
 
-def from_query(
-    at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int
-) -> Question:
+def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int) -> Question:
     """A question in an address: at=1&at=2, or at=1,2 for two columns."""
     if not at:
         raise _wrong("at", "is missing; give points like ?at=1&at=2, with commas between columns")
@@ -159,9 +151,10 @@ def _inside(rows: Floats, domain: Domain) -> Floats:
 def _check_count(count: int, most: int) -> None:
     if count > most:
         raise Refusal(
-            413, "too_many_points", f"points must be at most {most} a request, got {count}; "
-            "send several requests",
-        )  # fmt: skip
+            413,
+            "too_many_points",
+            f"points must be at most {most} a request, got {count}; send several requests",
+        )
     if count < 1:
         raise _wrong("points", "must be at least one")
 

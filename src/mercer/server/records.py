@@ -61,8 +61,7 @@ class FolderRecords:
 
     def _write(self, records: Records) -> None:
         text = json.dumps(
-            {"version": _VERSION, "datasets": records.datasets, "retired": sorted(records.retired)},
-            indent=1,
+            {"version": _VERSION, "datasets": records.datasets, "retired": sorted(records.retired)}, indent=1
         )
         replace_text(self._path, text + "\n", mode=0o600)
         sync(self._path.parent)

@@ -21,9 +21,15 @@ __all__ = ["Protocol", "config_of"]
 def config_of(app: Any) -> uvicorn.Config:
     """How the service is run, but for its address."""
     return uvicorn.Config(
-        app, http=Protocol, ws="none", log_config=None, access_log=False, server_header=False,
-        timeout_keep_alive=15, timeout_graceful_shutdown=30,
-    )  # fmt: skip
+        app,
+        http=Protocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=30,
+    )
 
 
 class Protocol(HttpToolsProtocol):

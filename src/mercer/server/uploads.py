@@ -46,9 +46,11 @@ class DataFolder:
         path = (self._folder / name).resolve()
         if not path.is_file() or path.parent != self._folder:
             raise Refusal(
-                404, "no_data", f"there is no file {name!r} in the folder of records; "
+                404,
+                "no_data",
+                f"there is no file {name!r} in the folder of records; "
                 "GET /api/owner/data lists them, PUT /api/owner/data/NAME uploads one",
-            )  # fmt: skip
+            )
         return path
 
     def listing(self) -> list[dict[str, Any]]:
@@ -109,9 +111,11 @@ def _finish(file: BinaryIO, draft: Path, target: Path, name: str) -> None:
 def _check(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise Refusal(
-            422, "invalid", "'data' must be a plain file name of letters, digits, '.', '_' and '-' "
+            422,
+            "invalid",
+            "'data' must be a plain file name of letters, digits, '.', '_' and '-' "
             "that ends in .csv, .csv.gz, .tsv, .parquet or .pq",
-        )  # fmt: skip
+        )
 
 
 def _taken(name: str) -> Refusal:

@@ -100,15 +100,11 @@ def _json(found: Values, question: Question) -> bytes:
 
 def _content_type(request: Request) -> str:
     given = request.headers.get("content-type", "").split(";", 1)[0].strip().lower()
-    if given == "application/json" or (
-        given.startswith("application/") and given.endswith("+json")
-    ):
+    if given == "application/json" or (given.startswith("application/") and given.endswith("+json")):
         return "json"
     if given == "text/csv":
         return "csv"
-    raise Refusal(
-        415, "content_type", "Content-Type must be application/json or text/csv for points"
-    )
+    raise Refusal(415, "content_type", "Content-Type must be application/json or text/csv for points")
 
 
 def _wants_csv(request: Request, options: dict[str, str]) -> bool:
@@ -128,8 +124,9 @@ def _options(request: Request, *unknown: str) -> dict[str, str]:
         if key == "at" and key not in unknown:
             continue
         if key not in _OPTIONS:
-            raise Refusal(422, "invalid", f"{key[:40]!r} is not known here; known are at, "
-                          f"{', '.join(_OPTIONS)}")  # fmt: skip
+            raise Refusal(
+                422, "invalid", f"{key[:40]!r} is not known here; known are at, {', '.join(_OPTIONS)}"
+            )
         if key in out:
             raise Refusal(422, "invalid", f"{key!r} must be given once")
         out[key] = value
@@ -140,22 +137,13 @@ _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _POINTS = {
     "anyOf": [
         {**_NUMBERS, "minItems": 1},
-        {
-            "type": "array",
-            "minItems": 1,
-            "items": {**_NUMBERS, "minItems": 1, "maxItems": 3},
-        },
+        {"type": "array", "minItems": 1, "items": {**_NUMBERS, "minItems": 1, "maxItems": 3}},
     ]
 }
 _BANDWIDTH = {
     "anyOf": [
         {"type": "number", "exclusiveMinimum": 0},
-        {
-            "type": "array",
-            "items": {"type": "number", "exclusiveMinimum": 0},
-            "minItems": 1,
-            "maxItems": 3,
-        },
+        {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1, "maxItems": 3},
         {"type": "null"},
     ],
     "description": "Smooth more, free; in the units of the data. Not for live releases.",

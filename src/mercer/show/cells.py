@@ -71,10 +71,14 @@ def _lines(axes: Axes, keys: Ints, counts: Floats, low: Floats, high: Floats) ->
 def told(axes: Axes, lines: Iterable[Line]) -> list[dict[str, Any]]:
     """Cells for machines."""
     return [
-        {"cell": dict(zip(axes.names, line.labels, strict=True)), "count": line.value,
-         "lower": line.lower, "upper": line.upper}
+        {
+            "cell": dict(zip(axes.names, line.labels, strict=True)),
+            "count": line.value,
+            "lower": line.lower,
+            "upper": line.upper,
+        }
         for line in lines
-    ]  # fmt: skip
+    ]
 
 
 def show_lines(axes: Axes, lines: list[Line], more: int, level: float) -> None:

@@ -14,23 +14,60 @@ from typing import Any
 from mercer.sources.folders import said_of
 
 __all__ = [
-    "bandwidth_of", "console", "describe", "facts", "load_release", "notes", "number_at",
+    "bandwidth_of",
+    "console",
+    "describe",
+    "facts",
+    "load_release",
+    "notes",
+    "number_at",
     "number_or_word",
-    "one_of", "order_of", "places", "points_of", "print_json", "progress", "required",
-    "say_files", "show", "spread", "summary", "table", "told",
-]  # fmt: skip
+    "one_of",
+    "order_of",
+    "places",
+    "points_of",
+    "print_json",
+    "progress",
+    "required",
+    "say_files",
+    "show",
+    "spread",
+    "summary",
+    "table",
+    "told",
+]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 _LISTS = (
-    "--bounds", "--y-bounds", "--at", "--epsilon", "--bandwidth", "--penalty",
-    "--quantiles", "--q", "--grid", "--derivative", "--edges", "--whole",
-)  # options that take several numbers  # fmt: skip
+    "--bounds",
+    "--y-bounds",
+    "--at",
+    "--epsilon",
+    "--bandwidth",
+    "--penalty",
+    "--quantiles",
+    "--q",
+    "--grid",
+    "--derivative",
+    "--edges",
+    "--whole",
+)  # options that take several numbers
 _ENDS = ("--bounds", "--y-bounds")
 _WORDS = (
-    "--columns", "--classes", "--groups", "--long", "--expect", "--where", "--categories",
-    "--margin", "--na", "--na-values", "--format", "--keep",
-)  # … words  # fmt: skip
+    "--columns",
+    "--classes",
+    "--groups",
+    "--long",
+    "--expect",
+    "--where",
+    "--categories",
+    "--margin",
+    "--na",
+    "--na-values",
+    "--format",
+    "--keep",
+)  # … words
 
 
 def spread(argv: list[str]) -> list[str]:
@@ -98,9 +135,7 @@ def points_of(at: list[str], domain: Any) -> Any:
         raise ValueError(f"--at needs {d} numbers a point ({', '.join(domain.names)})")
     dates = [word for word in at if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word)]
     if dates and not getattr(domain, "dates", ()):
-        raise ValueError(
-            f"--at must be numbers: {', '.join(domain.names)} are no dates; got {dates[0]!r}"
-        )
+        raise ValueError(f"--at must be numbers: {', '.join(domain.names)} are no dates; got {dates[0]!r}")
     numbers = [word if word in dates else number_at(word) for word in at]
     return domain.points([numbers[i : i + d] for i in range(0, len(numbers), d)])
 
@@ -243,9 +278,7 @@ def facts(heading: str, rows: list[tuple[str, str]]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    columns = Table(
-        title=escape(heading), title_justify="left", show_header=False, box=None, padding=(0, 2)
-    )
+    columns = Table(title=escape(heading), title_justify="left", show_header=False, box=None, padding=(0, 2))
     for name, words in rows:
         columns.add_row(name, escape(words))
     console().print(columns)

@@ -58,11 +58,10 @@ class Reader(ABC):
             column, name = self._column, self._column.name
             said = {
                 ("text", "numeric"): f"convert it first, or say how its numbers are written, for "
-                f'example formats={{"{name}": "1,234.50"}}',
+                f'example formats={{"{name}": "1,234.50"}}'
             }.get((sort or "", self._wants), "convert it first, or declare it as it is")
             raise TypeError(
-                f"column {name!r} {_declared(column)}, which a column of type {kind} cannot hold; "
-                f"{said}"
+                f"column {name!r} {_declared(column)}, which a column of type {kind} cannot hold; {said}"
             )
 
     _wants = "other"

@@ -32,9 +32,7 @@ _PATIENCE = 60.0  # seconds for threads of Arrow to end
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
-def file_batches(
-    source: object, *, whole: bool = False
-) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
+def file_batches(source: object, *, whole: bool = False) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
     """Schema of a file, a folder or a list of them, and a function that gives columns in parts.
 
     `whole`: damaged lines of a CSV file are an error, for rows that are the caller's own.
@@ -108,9 +106,7 @@ def _beside(task: Task, part: Part, names: list[str], keys: list[Any]) -> Iterat
 
     given = dict(part.keys)
     for batch in task():
-        columns = {
-            key.name: pa.repeat(_scalar(given[key.name], key.type), batch.num_rows) for key in keys
-        }
+        columns = {key.name: pa.repeat(_scalar(given[key.name], key.type), batch.num_rows) for key in keys}
         columns |= {name: batch.column(name) for name in names if name not in columns}
         yield pa.record_batch({name: columns[name] for name in names})
 

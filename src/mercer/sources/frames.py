@@ -150,12 +150,17 @@ def _check_array(dtype: Any, reader: Reader) -> None:
     """Refuse an array's declared type, which is public."""
     import pyarrow as pa
 
-    kinds = {"i": pa.int64(), "u": pa.uint64(), "f": pa.float64(), "b": pa.bool_(),
-             "M": pa.timestamp("s"), "U": pa.string(), "S": pa.binary()}  # fmt: skip
+    kinds = {
+        "i": pa.int64(),
+        "u": pa.uint64(),
+        "f": pa.float64(),
+        "b": pa.bool_(),
+        "M": pa.timestamp("s"),
+        "U": pa.string(),
+        "S": pa.binary(),
+    }
     if dtype.kind not in kinds:
-        reader.check(
-            pa.duration("s") if dtype.kind == "m" else pa.struct([(str(dtype), pa.null())])
-        )
+        reader.check(pa.duration("s") if dtype.kind == "m" else pa.struct([(str(dtype), pa.null())]))
         return
     reader.check(kinds[dtype.kind])
 

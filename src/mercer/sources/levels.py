@@ -21,8 +21,18 @@ from mercer.sources.cells import AS_IS, Days, Numbers, Reader
 
 __all__ = ["Levels", "reader_of"]
 
-_TRUTHS = {"true": True, "yes": True, "on": True, "1": True, "1.0": True,
-           "false": False, "no": False, "off": False, "0": False, "0.0": False}  # fmt: skip
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "1.0": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+    "0.0": False,
+}
 _WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})([.]0*)?$"  # "01" is a code, not the number 1
 
 
@@ -35,9 +45,7 @@ class Levels(Reader):
         super().__init__(column, how)
         self._other = np.nan if other is None else float(len(levels))
         truths = _truths_among(levels)
-        self._spelt = _spellings(
-            column.name, [*levels, *([] if other is None else [other])], truths
-        )
+        self._spelt = _spellings(column.name, [*levels, *([] if other is None else [other])], truths)
         numbers = {
             float(level): float(place)
             for place, level in enumerate(levels)
@@ -48,11 +56,7 @@ class Levels(Reader):
         self._truth = _Places({float(truth): float(place) for truth, place in truths.items()})
         numeric = self._places.keys.size or self._truth.keys.size
         self.sorts = frozenset(
-            {
-                "text",
-                *(["number"] if numeric else []),
-                *(["truth"] if self._truth.keys.size else []),
-            }
+            {"text", *(["number"] if numeric else []), *(["truth"] if self._truth.keys.size else [])}
         )
 
     def _numbers(self, numbers: Floats) -> Floats:

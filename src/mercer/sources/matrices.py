@@ -91,8 +91,7 @@ def _check_type(kind: Any, column: object = None) -> None:
         )
     if not isinstance(kind, np.dtype) or kind.kind not in "iufbO":
         raise ValueError(
-            f"X must hold numbers in every column, got {where}of type {shown_type(kind)}; convert "
-            "or drop it"
+            f"X must hold numbers in every column, got {where}of type {shown_type(kind)}; convert or drop it"
         )
 
 

@@ -30,15 +30,16 @@ _DIGITS = (r"^\+?(-?)0*([0-9]+?)(\.0*)?$", r"\1\2"), (r"^-0$", "0")
 _TRUTHS = (r"(?i)^true$", "1"), (r"(?i)^false$", "0")
 _MOMENT = r"^[0-9]{4}(-[0-9]{2}){2}[T ][0-9]{2}(:[0-9]{2}){1,2}(\.[0-9]*)? ?(Z|[+-]00:?00)?$"
 _TIMES = (  # midnight is the day itself
-    (r" ?(Z|[+-]00:?00)$", ""), (r"^(.{10})T", r"\1 "), (r"(\.[0-9]*?)0*$", r"\1"), (r"\.$", ""),
-    (r"^(.{16}):00$", r"\1"), (r"^(.{10}) 00:00$", r"\1"),
-)  # fmt: skip
+    (r" ?(Z|[+-]00:?00)$", ""),
+    (r"^(.{10})T", r"\1 "),
+    (r"(\.[0-9]*?)0*$", r"\1"),
+    (r"\.$", ""),
+    (r"^(.{16}):00$", r"\1"),
+    (r"^(.{10}) 00:00$", r"\1"),
+)
 _DIRECT = 2.0**63  # whole doubles below it are 64-bit integers
 _LONG = 400  # digits of a decimal number before its point
-_KINDS = (
-    str, bytes, Real, Decimal, date, time, timedelta, UUID, np.bool_, np.datetime64,
-    np.timedelta64,
-)  # fmt: skip
+_KINDS = (str, bytes, Real, Decimal, date, time, timedelta, UUID, np.bool_, np.datetime64, np.timedelta64)
 
 
 def identities(column: Any) -> Any:
@@ -83,9 +84,14 @@ def _texts() -> tuple[Any, ...]:
     import pyarrow.types as types
 
     return (
-        types.is_string, types.is_large_string, types.is_string_view, types.is_binary,
-        types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary,
-    )  # fmt: skip
+        types.is_string,
+        types.is_large_string,
+        types.is_string_view,
+        types.is_binary,
+        types.is_large_binary,
+        types.is_binary_view,
+        types.is_fixed_size_binary,
+    )
 
 
 def _moments(cells: Any) -> Any:
@@ -112,7 +118,7 @@ def _spelt(raw: Any) -> Any:
 
     text = pc.cast(raw, pa.large_string(), safe=False)
     odd = pc.fill_null(pc.invert(pc.string_is_ascii(text)), False)
-    strings = map(bytes.decode, raw.filter(odd).to_pylist(), repeat("utf-8"), repeat("backslashreplace"))  # fmt: skip  # noqa: E501
+    strings = map(bytes.decode, raw.filter(odd).to_pylist(), repeat("utf-8"), repeat("backslashreplace"))
     wide = pa.array(list(map(str.strip, strings)), pa.large_string())
     names = pc.replace_with_mask(pc.ascii_trim_whitespace(text), odd, wide)
     names = pc.if_else(pc.match_substring_regex(names, _NOBODY), None, names)

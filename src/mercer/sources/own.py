@@ -29,9 +29,7 @@ def codes_of(rows: object, domain: TableDomain) -> Floats:
     lengths = {len(values) for values in columns}
     if len(lengths) != 1 or lengths == {0}:
         raise ValueError("rows must be one or more, with as many values in every column")
-    coded = [
-        _encode(column, values) for column, values in zip(domain.columns, columns, strict=True)
-    ]
+    coded = [_encode(column, values) for column, values in zip(domain.columns, columns, strict=True)]
     return domain.snap(np.stack(coded, axis=1))
 
 
@@ -48,7 +46,7 @@ def _columns(rows: Any, domain: TableDomain) -> list[Sequence[Any]]:
         return [list(column) for column in rows.T]
     elif isinstance(rows, (list, tuple)) and rows and all(isinstance(r, Mapping) for r in rows):
         named = {name: [row.get(name) for row in rows] for name in domain.names}
-    elif isinstance(rows, (list, tuple)) and rows and all(isinstance(r, (list, tuple)) for r in rows):  # fmt: skip  # noqa: E501
+    elif isinstance(rows, (list, tuple)) and rows and all(isinstance(r, (list, tuple)) for r in rows):
         if any(len(row) != domain.dimension for row in rows):
             raise ValueError(f"rows must have {domain.dimension} values each")
         return [list(column) for column in zip(*rows, strict=True)]
@@ -79,7 +77,7 @@ def _encode(column: Column, values: Sequence[Any]) -> Floats:
     if isinstance(column, (Categorical, Ordered)):
         known = {level: float(i) for i, level in enumerate(column.levels)}
         known |= {str(level): code for level, code in known.items()}
-        other = float(len(column.levels)) if isinstance(column, Categorical) and column.other else np.nan  # fmt: skip  # noqa: E501
+        other = float(len(column.levels)) if isinstance(column, Categorical) and column.other else np.nan
         found = [known.get(value, other) if _plain(value) else np.nan for value in values]
     else:
         found = [_number(value) for value in values]

@@ -37,10 +37,15 @@ def sort_of(kind: Any) -> str | None:
         "number": (types.is_integer, types.is_floating, types.is_decimal),
         "day": (types.is_date, types.is_timestamp),
         "text": (
-            types.is_string, types.is_large_string, types.is_string_view, types.is_binary,
-            types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary,
+            types.is_string,
+            types.is_large_string,
+            types.is_string_view,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_binary_view,
+            types.is_fixed_size_binary,
         ),
-    }  # fmt: skip
+    }
     return next((sort for sort, of in tests.items() if any(test(kind) for test in of)), None)
 
 

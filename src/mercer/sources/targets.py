@@ -93,8 +93,7 @@ class Classes(Target):
             raise ValueError(f"classes must be different, got {list(names)}")
         if not 2 <= len(names) <= _MOST_CLASSES:
             raise ValueError(
-                f"classes must be 2 to {_MOST_CLASSES}, got {len(names)}; declare all that can "
-                "occur"
+                f"classes must be 2 to {_MOST_CLASSES}, got {len(names)}; declare all that can occur"
             )
         Levels(Categorical("y", tuple(map(str, names))), names, None)  # which tells them apart
         return cls(names)

@@ -14,16 +14,7 @@ from mercer.common.checks import Floats
 from mercer.sources.arrow import numbers_of
 from mercer.sources.cells import numbers_among
 
-__all__ = [
-    "ARROW",
-    "SERIES",
-    "array_of",
-    "column_numbers",
-    "is_a",
-    "numbers_in",
-    "objects_of",
-    "shown_type",
-]
+__all__ = ["ARROW", "SERIES", "array_of", "column_numbers", "is_a", "numbers_in", "objects_of", "shown_type"]
 
 ARROW = ("pyarrow.Array", "pyarrow.ChunkedArray")
 SERIES = ("pandas.Series", "pandas.Index", "pandas.ExtensionArray", "polars.Series", *ARROW)
@@ -53,9 +44,7 @@ def array_of(data: Any, name: str) -> Any:
         except Exception:  # whatever a library says of a cell may show it
             array = None
     if array is None:
-        raise TypeError(
-            f"{name} must be an array, a list or a data frame, got {type(data).__name__}"
-        )
+        raise TypeError(f"{name} must be an array, a list or a data frame, got {type(data).__name__}")
     return array
 
 

@@ -62,9 +62,7 @@ def _forward(
     cross = [[sum(onward[i][k] * step[k][j] for k in orders) for j in orders] for i in orders]
     root = _cholesky(whole)
     half = [_solve(root, [cross[i][j] for i in orders]) for j in orders]  # columns of L^-1 cross
-    spread = [
-        [step[i][j] - sum(half[i][k] * half[j][k] for k in orders) for j in orders] for i in orders
-    ]
+    spread = [[step[i][j] - sum(half[i][k] * half[j][k] for k in orders) for j in orders] for i in orders]
     ahead = _times(_transition(p, rate, near), start)
     there = _times(beyond, ahead)
     surprise = _solve(root, [(end[i] - there[i]) / large[i] for i in orders])
@@ -72,8 +70,7 @@ def _forward(
     noise = _cholesky(spread) if variance > DETERMINED else [[0.0] * p] * p
     state = [
         ahead[i]
-        + small[i]
-        * sum(half[i][k] * surprise[k] + (noise[i][k] * z[k] if k <= i else 0.0) for k in orders)
+        + small[i] * sum(half[i][k] * surprise[k] + (noise[i][k] * z[k] if k <= i else 0.0) for k in orders)
         for i in orders
     ]
     return state, variance
@@ -100,10 +97,7 @@ def _innovation(p: int, rate: float, gap: float) -> Matrix:
         shares[k] = y * shares[k + 1] + decay / math.factorial(k)
     power = (2 * rate) ** most / math.comb(2 * p - 2, p - 1)
     return [
-        [
-            power * math.comb(2 * p - 2 - i - j, p - 1 - i) * shares[2 * p - 1 - i - j]
-            for j in range(p)
-        ]
+        [power * math.comb(2 * p - 2 - i - j, p - 1 - i) * shares[2 * p - 1 - i - j] for j in range(p)]
         for i in range(p)
     ]
 

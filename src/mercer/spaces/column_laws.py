@@ -30,10 +30,7 @@ def places_in(column: Column, codes: Floats) -> Ints:
     bins = bins_of(column)
     fits = np.isfinite(codes)
     steps = np.where(fits, codes - lower, 0.0)
-    if bins == column.levels_count:
-        place = np.rint(steps)
-    else:
-        place = np.floor(steps / (upper - lower) * bins)
+    place = np.rint(steps) if bins == column.levels_count else np.floor(steps / (upper - lower) * bins)
     return np.where(fits, np.clip(place, 0, bins - 1), -1).astype(np.int64)
 
 
@@ -69,7 +66,7 @@ class ColumnLaws:
         bins = len(shares)
         exact = bins == self.domain.columns[place].levels_count
         middle = np.arange(bins) / max(bins - 1, 1) if exact else (np.arange(bins) + 0.5) / bins
-        square = float(shares @ (middle - shares @ middle) ** 2) + (0.0 if exact else 1 / (12 * bins**2))  # fmt: skip  # noqa: E501
+        square = float(shares @ (middle - shares @ middle) ** 2) + (0.0 if exact else 1 / (12 * bins**2))
         return square**0.5
 
     def differ(self, place: int) -> float:

@@ -15,9 +15,8 @@ __all__ = ["drawn", "spread"]
 
 
 def spread(
-    domain: TableDomain, size: int, label: int = 0,
-    records: Callable[[Floats], Floats] | None = None,
-) -> Floats:  # fmt: skip
+    domain: TableDomain, size: int, label: int = 0, records: Callable[[Floats], Floats] | None = None
+) -> Floats:
     """Codes of `size` records that fill the domain evenly: scrambled Sobol points.
 
     All records of a small discrete domain, if there are no more.  `records` makes records of

@@ -277,9 +277,7 @@ def _gaussian_inner(h: float, noise: MaternKernel, axis: int) -> tuple[float, fl
     v = np.linspace(0.0, 12.0, 120_001)  # u = sqrt(2) h v; beyond, N is below 1e-25 of N(0)
     hermite = np.zeros(2 * a + 1)
     for p in range(a + 1):
-        hermite[2 * p] = (
-            math.comb(a, p) * rate ** (2 * (a - p)) * (-1) ** p / (math.sqrt(2) * h) ** (2 * p)
-        )
+        hermite[2 * p] = math.comb(a, p) * rate ** (2 * (a - p)) * (-1) ** p / (math.sqrt(2) * h) ** (2 * p)
     inner = scale / (2 * math.sqrt(math.pi) * h) * hermeval(v, hermite) * np.exp(-(v**2) / 2)
     # between grid points the curve falls below its grid minimum by at most step^2/8 max|N''|,
     # and max|N''| / N(0) is at most the second moment 2a + 1 of w^(2a) exp(-w^2/2)

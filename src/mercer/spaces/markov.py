@@ -131,9 +131,7 @@ def unwhiten(kernel: MaternKernel, coordinates: Floats, gap: float, axis: int = 
     return out
 
 
-def sample_path(
-    kernel: MaternKernel, points: Floats, *, rng: np.random.Generator, axis: int = 0
-) -> Floats:
+def sample_path(kernel: MaternKernel, points: Floats, *, rng: np.random.Generator, axis: int = 0) -> Floats:
     """A Gaussian path with this kernel at increasing points, equally spaced or not."""
     gaps = np.diff(points)
     if gaps.size and float(gaps.min()) <= 0:
@@ -141,9 +139,7 @@ def sample_path(
     return path_from(kernel, gaps, lambda n: rng.standard_normal((kernel.states, n)), axis)
 
 
-def path_from(
-    kernel: MaternKernel, gaps: Floats, normals: Callable[[int], Floats], axis: int = 0
-) -> Floats:
+def path_from(kernel: MaternKernel, gaps: Floats, normals: Callable[[int], Floats], axis: int = 0) -> Floats:
     """The path that these normals make: `normals(n)` gives the next n points' (p, n) numbers.
 
     Works in blocks that stay in the processor's cache.  Within a block a state is a cumulative

@@ -143,9 +143,12 @@ class Filter:
     def to_dict(self) -> dict[str, Any]:
         """For a file."""
         return {
-            "kernel": self.kernel, "scales": list(self.scales), "eta": self.eta,
-            "penalty": self.penalty, "level": self.level,
-        }  # fmt: skip
+            "kernel": self.kernel,
+            "scales": list(self.scales),
+            "eta": self.eta,
+            "penalty": self.penalty,
+            "level": self.level,
+        }
 
     @classmethod
     def from_dict(cls, fields: object) -> Filter:
@@ -156,9 +159,7 @@ class Filter:
         numbers = [fields.get("eta"), fields.get("penalty")]
         if not isinstance(scales, list) or not 1 <= len(scales) <= 2:
             raise ValueError("scales of the smoothing must be one or two numbers")
-        if not all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) for v in [*scales, *numbers]
-        ):
+        if not all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in [*scales, *numbers]):
             raise ValueError("scales, eta and penalty of the smoothing must be numbers")
         if not isinstance(fields.get("level"), bool):
             raise ValueError("level of the smoothing must be true or false")

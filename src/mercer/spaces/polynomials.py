@@ -62,9 +62,7 @@ class Polynomials:
             return tables[0]
         return np.einsum("ij,ik->ijk", *tables).reshape(len(x), -1)
 
-    def evaluate(
-        self, x: Floats, coefficients: Floats, orders: Sequence[int] | None = None
-    ) -> Floats:
+    def evaluate(self, x: Floats, coefficients: Floats, orders: Sequence[int] | None = None) -> Floats:
         """Sum_k c_k p_k at the rows of x, one rounded operation after the other (Clenshaw)."""
         series = self._series(coefficients, orders or (0,) * self.dimension)
         u = 2 * x - 1
@@ -125,7 +123,9 @@ class Polynomials:
         """Of P_k(u), u = 2t - 1, differentiated."""
         series = np.asarray(coefficients, dtype=float).reshape(self.sides)
         for axis, (side, order) in enumerate(zip(self.sides, orders, strict=True)):
-            norm = np.sqrt(2.0 * np.arange(side) + 1).reshape([-1 if a == axis else 1 for a in range(self.dimension)])  # fmt: skip  # noqa: E501
+            norm = np.sqrt(2.0 * np.arange(side) + 1).reshape(
+                [-1 if a == axis else 1 for a in range(self.dimension)]
+            )
             series = series * norm
             if order:
                 series = legendre.legder(series, order, axis=axis) * 2.0**order
@@ -181,7 +181,7 @@ def _second(t: Floats, side: int) -> Floats:
     p = legendre.legvander(2 * t - 1, side + 2)
     k = np.arange(side)
     up = (p[:, 2 : side + 2] - p[:, :side]) / (2 * k + 3)
-    down = (p[:, :side] - np.where(k > 1, p[:, np.maximum(k - 2, 0)], 0.0)) / np.maximum(2 * k - 1, 1)  # fmt: skip  # noqa: E501
+    down = (p[:, :side] - np.where(k > 1, p[:, np.maximum(k - 2, 0)], 0.0)) / np.maximum(2 * k - 1, 1)
     down[:, :2] = 0.0
     value = (up - down) / np.sqrt(2.0 * k + 1) / 4
     u = 2 * t  # 1 + (2t - 1)
@@ -208,7 +208,7 @@ def _hats(times: Floats, starts: Ints, side: int) -> Floats:
     gap[last] = 1.0
     after = np.concatenate([np.diff(w, axis=0), np.zeros((1, side))]) / gap[:, None]
     near = np.flatnonzero(gap < _NEAR)  # a quotient of rounding errors: the slope in the middle
-    after[near] = _antiderivatives((times[near] + times[np.minimum(near + 1, len(times) - 1)]) / 2, side)  # fmt: skip  # noqa: E501
+    after[near] = _antiderivatives((times[near] + times[np.minimum(near + 1, len(times) - 1)]) / 2, side)
     whole = np.zeros(side)
     whole[0] = 1.0
     after[last] = whole

@@ -47,8 +47,7 @@ class RecordKernel:
             if not (math.isfinite(scale) and least <= scale <= most):
                 what = "a share of the width" if column.numeric else "exp(-scale) if they differ"
                 raise ValueError(
-                    f"scale of {column.name!r} must be in [{least:g}, {most:g}], got {scale!r}: "
-                    + what
+                    f"scale of {column.name!r} must be in [{least:g}, {most:g}], got {scale!r}: " + what
                 )
 
     supremum = 1.0

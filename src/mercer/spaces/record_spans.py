@@ -16,14 +16,7 @@ from scipy.linalg.lapack import dpstrf
 
 from mercer.common.checks import Floats, Ints
 
-__all__ = [
-    "GRAIN",
-    "MOST_LANDMARKS",
-    "MOST_WAVES",
-    "LandmarkSpan",
-    "WaveSpan",
-    "floor_of",
-]
+__all__ = ["GRAIN", "MOST_LANDMARKS", "MOST_WAVES", "LandmarkSpan", "WaveSpan", "floor_of"]
 
 GRAIN = 34  # bits after the point of the mixing matrix
 MOST_LANDMARKS = 10_000
@@ -178,6 +171,4 @@ class WaveSpan:
     def coordinates(self, u: Floats) -> Floats:
         """Features of points, one a row."""
         angle = u @ self.frequencies.T
-        return np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / math.sqrt(
-            len(self.frequencies)
-        )
+        return np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / math.sqrt(len(self.frequencies))

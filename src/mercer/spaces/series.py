@@ -191,9 +191,7 @@ def _strided(axis: Axis, a: Floats, u: Floats) -> Floats:
         block = padded.reshape(rows, _STRIDE, 1)
         one, two = _descend(block[1:], 2 * cos, (_STRIDE, u.size))
         even, odd = block[0] + (cos * one - two), sin * one
-        terms = (
-            slow_cos * even - slow_sin * odd if part == "cos" else slow_sin * even + slow_cos * odd
-        )
+        terms = slow_cos * even - slow_sin * odd if part == "cos" else slow_sin * even + slow_cos * odd
         for row in terms:
             total = total + row
     return total

@@ -35,19 +35,30 @@ class Question:
 
     @classmethod
     def of(
-        cls, axes: Axes, *, epsilon: object, delta: object, unit: object, rows_per_person: object,
-        counts: object, missing: str, insist: object,
+        cls,
+        axes: Axes,
+        *,
+        epsilon: object,
+        delta: object,
+        unit: object,
+        rows_per_person: object,
+        counts: object,
+        missing: str,
+        insist: object,
         reading: Reading = PLAIN,
-    ) -> Question:  # fmt: skip
+    ) -> Question:
         number = check_epsilon(epsilon)
         small = 0.0 if no_delta(delta) else _check_delta(delta)
         check_choice("missing", missing, ("zero", "drop"))
         if not isinstance(insist, bool):
             raise TypeError(f"insist must be True or False, got {type(insist).__name__}")
         most = check_count(
-            "rows_per_person", 1 if rows_per_person is None else rows_per_person, least=1,
-            most=1 << 20, hint="rows of one person that count; noise grows with it",
-        )  # fmt: skip
+            "rows_per_person",
+            1 if rows_per_person is None else rows_per_person,
+            least=1,
+            most=1 << 20,
+            hint="rows of one person that count; noise grows with it",
+        )
         if unit is None and most != 1:
             raise ValueError("rows_per_person goes with unit, the column that names the person")
         if unit is not None and missing == "drop":
@@ -56,8 +67,10 @@ class Question:
             if not isinstance(counts, str):
                 raise TypeError(f"counts must name a column, got {type(counts).__name__}")
             if unit is not None:
-                raise ValueError("counts and unit cannot be combined: rows that are counts of "
-                                 "records have no names of persons")  # fmt: skip
+                raise ValueError(
+                    "counts and unit cannot be combined: rows that are counts of "
+                    "records have no names of persons"
+                )
             if counts in axes.names:
                 raise ValueError(f"counts must name another column than {counts!r}, which is cut")
         return cls(axes, number, small, unit, most, counts, missing, insist, reading)  # type: ignore[arg-type]
@@ -68,9 +81,8 @@ class Question:
         if self.counts is not None:
             columns.append(Numeric(self.counts, -(2.0**60), 2.0**60))
         records = open_records(
-            data, domain=TableDomain(columns), unit=self.unit, reading=self.reading,
-            counts=self.counts,
-        )  # fmt: skip
+            data, domain=TableDomain(columns), unit=self.unit, reading=self.reading, counts=self.counts
+        )
         if progress is not None:
             records.progress(progress)
         return records
@@ -99,7 +111,11 @@ def name_of(values: object, columns: object) -> str:
         raise TypeError(f"columns must name one column, got {type(columns).__name__}")
     if columns is not None:
         return columns
-    names = None if isinstance(values, (str, list, tuple, range)) or hasattr(values, "__fspath__") else names_of(values)  # fmt: skip  # noqa: E501
+    names = (
+        None
+        if isinstance(values, (str, list, tuple, range)) or hasattr(values, "__fspath__")
+        else names_of(values)
+    )
     if names is not None and len(names) == 1:
         return names[0]
     if names is None and not isinstance(values, str) and not hasattr(values, "__fspath__"):

@@ -25,9 +25,13 @@ MOST_MARGINS = 1 << 14
 
 
 def released_margins(
-    ask: Question, data: object, purse: Purse, margins: object, what: str,
+    ask: Question,
+    data: object,
+    purse: Purse,
+    margins: object,
+    what: str,
     progress: Callable[[int], None] | None,
-) -> MarginsRelease:  # fmt: skip
+) -> MarginsRelease:
     """Read, charge, add noise to all margins, make them fit each other."""
     sets = sets_of(margins, ask.axes)
     used = sorted(set().union(*sets))  # a value that is missing elsewhere does not matter
@@ -48,24 +52,29 @@ def released_margins(
     l2 = Sensitivity(math.nextafter(ask.most * math.sqrt(moves), math.inf), norm="l2")
     noise = calibrate_counts(l1, l2, epsilon=ask.epsilon, delta=ask.delta)
     tally = count_margins(
-        ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts,
-        lots=ask.lots(purse.entropy),
-    )  # fmt: skip
+        ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts, lots=ask.lots(purse.entropy)
+    )
     n = ask.n(tally)
     check_worth(noise, n, None, insist=ask.insist, fewer="fewer margins")
     named = f"{len(sets)} margins of the {what}"
     raw, statement = publish_margins(
-        tally, single, noise, purse, n=n, unit=ask.unit or "row", epsilon=ask.epsilon,
-        delta=ask.delta, bounds=(l1, l2), what=named,
-    )  # fmt: skip
+        tally,
+        single,
+        noise,
+        purse,
+        n=n,
+        unit=ask.unit or "row",
+        epsilon=ask.epsilon,
+        delta=ask.delta,
+        bounds=(l1, l2),
+        what=named,
+    )
     shaped = tuple(
         np.asarray(part).reshape([axes.sizes[place] for place in places])
         for part, places in zip(raw, sets, strict=True)
     )
     return tell(
-        MarginsRelease(
-            axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most
-        )
+        MarginsRelease(axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most)
     )
 
 

@@ -79,38 +79,60 @@ class HistogramPlan:
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "n": self.n, "cells": self.cells, "epsilon": self.epsilon, "delta": self.delta,
-            "rows_per_person": self.rows_per_person, "occupied": self.occupied,
-            "noise": self.law.to_dict(), "deviation": self.deviation,
-            "half_width": self.half_width, "level": 0.95, "threshold": self.threshold,
-            "privacy_error": self.privacy_error, "sampling_error": self.sampling_error,
-            "sparse_up_to": self.worth, "best": self.best(),
-        }  # fmt: skip
+            "n": self.n,
+            "cells": self.cells,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows_per_person": self.rows_per_person,
+            "occupied": self.occupied,
+            "noise": self.law.to_dict(),
+            "deviation": self.deviation,
+            "half_width": self.half_width,
+            "level": 0.95,
+            "threshold": self.threshold,
+            "privacy_error": self.privacy_error,
+            "sampling_error": self.sampling_error,
+            "sparse_up_to": self.worth,
+            "best": self.best(),
+        }
 
     def _held(self, occupied: object) -> int:
-        return check_count(
-            "occupied", occupied, least=0, most=self.cells, hint="cells that hold something"
-        )
+        return check_count("occupied", occupied, least=0, most=self.cells, hint="cells that hold something")
 
 
 @overload
 def histogram_plan(
-    n: object, cells: object, *, epsilon: Sequence[float], delta: object = None,
-    occupied: int | None = None, rows_per_person: int = 1,
-) -> tuple[HistogramPlan, ...]: ...  # fmt: skip
+    n: object,
+    cells: object,
+    *,
+    epsilon: Sequence[float],
+    delta: object = None,
+    occupied: int | None = None,
+    rows_per_person: int = 1,
+) -> tuple[HistogramPlan, ...]: ...
 
 
 @overload
 def histogram_plan(
-    n: object, cells: object, *, epsilon: float | None, delta: object = None,
-    occupied: int | None = None, rows_per_person: int = 1,
-) -> HistogramPlan: ...  # fmt: skip
+    n: object,
+    cells: object,
+    *,
+    epsilon: float | None,
+    delta: object = None,
+    occupied: int | None = None,
+    rows_per_person: int = 1,
+) -> HistogramPlan: ...
 
 
 def histogram_plan(
-    n: object, cells: object, *, epsilon: Any, delta: object = None,
-    occupied: int | None = None, rows_per_person: int = 1,
-) -> HistogramPlan | tuple[HistogramPlan, ...]:  # fmt: skip
+    n: object,
+    cells: object,
+    *,
+    epsilon: Any,
+    delta: object = None,
+    occupied: int | None = None,
+    rows_per_person: int = 1,
+) -> HistogramPlan | tuple[HistogramPlan, ...]:
     """Accuracy of `histogram` and `table` before anything is spent: no data are needed.
 
     Parameters
@@ -144,20 +166,20 @@ def histogram_plan(
 
 
 def _plan(
-    n: object, cells: object, epsilon: object, delta: object, occupied: object,
-    rows_per_person: object,
-) -> HistogramPlan:  # fmt: skip
+    n: object, cells: object, epsilon: object, delta: object, occupied: object, rows_per_person: object
+) -> HistogramPlan:
     many = check_count("n", n, least=1, most=10**15, hint="the public number of records")
     size = check_count("cells", cells, least=1, most=MOST_CELLS, hint="bins times categories")
     most = check_count(
-        "rows_per_person", rows_per_person, least=1, most=1 << 20,
+        "rows_per_person",
+        rows_per_person,
+        least=1,
+        most=1 << 20,
         hint="rows of one person that count; noise grows with it",
-    )  # fmt: skip
+    )
     known = None
     if occupied is not None:
-        known = check_count(
-            "occupied", occupied, least=1, most=size, hint="cells known to hold something"
-        )
+        known = check_count("occupied", occupied, least=1, most=size, hint="cells known to hold something")
     number = check_epsilon(epsilon)
     small = 0.0 if no_delta(delta) else check_delta(delta)
     noise = _noise(most, number, small)

@@ -78,9 +78,23 @@ def count(
 
     """
     return _released(
-        data, False, where, epsilon, delta, mechanism, columns, counts, unit, (na_values, formats),
-        insist, dry_run, rng, ledger, dataset, progress,
-    )  # fmt: skip
+        data,
+        False,
+        where,
+        epsilon,
+        delta,
+        mechanism,
+        columns,
+        counts,
+        unit,
+        (na_values, formats),
+        insist,
+        dry_run,
+        rng,
+        ledger,
+        dataset,
+        progress,
+    )
 
 
 @call(of_count)
@@ -114,24 +128,56 @@ def proportion(
 
     """
     return _released(
-        data, True, where, epsilon, delta, mechanism, columns, counts, unit, (na_values, formats),
-        insist, dry_run, rng, ledger, dataset, progress,
-    )  # fmt: skip
+        data,
+        True,
+        where,
+        epsilon,
+        delta,
+        mechanism,
+        columns,
+        counts,
+        unit,
+        (na_values, formats),
+        insist,
+        dry_run,
+        rng,
+        ledger,
+        dataset,
+        progress,
+    )
 
 
 def _released(
-    data: object, share: bool, where: Mapping[str, Any] | None, epsilon: object, delta: object,
-    mechanism: object, columns: str | None, counts: str | None, unit: str | None,
-    written: tuple[object, object], insist: bool, dry_run: bool, rng: object,
-    ledger: LedgerLike, dataset: str | None,
+    data: object,
+    share: bool,
+    where: Mapping[str, Any] | None,
+    epsilon: object,
+    delta: object,
+    mechanism: object,
+    columns: str | None,
+    counts: str | None,
+    unit: str | None,
+    written: tuple[object, object],
+    insist: bool,
+    dry_run: bool,
+    rng: object,
+    ledger: LedgerLike,
+    dataset: str | None,
     progress: Callable[[int], None] | None,
-) -> CountRelease:  # fmt: skip
+) -> CountRelease:
     axes, words = condition_of(data, where, columns)
     reading = Reading.of(na_values=written[0], formats=written[1], dry_run=dry_run)
     ask = Question.of(
-        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=1,
-        counts=counts, missing="zero", insist=insist, reading=reading,
-    )  # fmt: skip
+        axes,
+        epsilon=epsilon,
+        delta=delta,
+        unit=unit,
+        rows_per_person=1,
+        counts=counts,
+        missing="zero",
+        insist=insist,
+        reading=reading,
+    )
     chosen = _mechanism(mechanism, ask)
     purse = Purse.of(
         entropy.resolve(rng), ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run
@@ -144,21 +190,18 @@ def _released(
     if chosen is not None:
         from mercer.door.optimal import publish_optimal
 
-        return publish_optimal(chosen, number, purse, ask.epsilon, share=share, words=words, **terms)  # fmt: skip  # noqa: E501
+        return publish_optimal(chosen, number, purse, ask.epsilon, share=share, words=words, **terms)
     check_worth(noise, n, None, insist=ask.insist)
 
     def build(raw: int, statement: Statement) -> CountRelease:
         return CountRelease(Condition(words), statement, noise.law, raw, share)
 
     return publish_count(
-        number, noise, purse, epsilon=ask.epsilon, delta=ask.delta,
-        sensitivity=one, build=build, **terms,
-    )  # fmt: skip
+        number, noise, purse, epsilon=ask.epsilon, delta=ask.delta, sensitivity=one, build=build, **terms
+    )
 
 
-def condition_of(
-    data: object, where: Mapping[str, Any] | None, columns: str | None
-) -> tuple[Axes, str]:
+def condition_of(data: object, where: Mapping[str, Any] | None, columns: str | None) -> tuple[Axes, str]:
     """Axes of which the cells count (of a column of truths the last alone), and words for them."""
     if where is None:
         name = name_of(data, columns)

@@ -105,24 +105,21 @@ def histogram(
 
     """
     name = name_of(values, columns)
-    axis = axis_of(
-        name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside
-    )
-    reading = Reading.of(
-        na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop"
-    )
+    axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop")
     ask = Question.of(
-        Axes((axis,)), epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
-        counts=counts, missing=missing, insist=insist, reading=reading,
-    )  # fmt: skip
-    purse = Purse.of(
-        entropy.resolve(rng),
-        ledger,
-        dataset,
-        data=values,
+        Axes((axis,)),
+        epsilon=epsilon,
+        delta=delta,
         unit=unit,
+        rows_per_person=rows_per_person,
+        counts=counts,
+        missing=missing,
         insist=insist,
-        dry_run=dry_run,
+        reading=reading,
+    )
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=values, unit=unit, insist=insist, dry_run=dry_run
     )
     return released(ask, values, purse, sparse, occupied, f"histogram of {name}", progress)
 
@@ -197,13 +194,18 @@ def table(
 
     """
     axes = axes_of(domain_given(domain), columns, bins, outside)
-    reading = Reading.of(
-        na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop"
-    )
+    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop")
     ask = Question.of(
-        axes, epsilon=epsilon, delta=delta, unit=unit, rows_per_person=rows_per_person,
-        counts=counts, missing=missing, insist=insist, reading=reading,
-    )  # fmt: skip
+        axes,
+        epsilon=epsilon,
+        delta=delta,
+        unit=unit,
+        rows_per_person=rows_per_person,
+        counts=counts,
+        missing=missing,
+        insist=insist,
+        reading=reading,
+    )
     what = f"table of {', '.join(axes.names)}"
     purse = Purse.of(
         entropy.resolve(rng), ledger, dataset, data=rows, unit=unit, insist=insist, dry_run=dry_run
@@ -218,9 +220,14 @@ def table(
 
 
 def released(
-    ask: Question, data: object, purse: Purse, sparse: object, occupied: object, what: str,
+    ask: Question,
+    data: object,
+    purse: Purse,
+    sparse: object,
+    occupied: object,
+    what: str,
     progress: Callable[[int], None] | None,
-) -> HistogramRelease:  # fmt: skip
+) -> HistogramRelease:
     """Read, charge, add noise."""
     if not isinstance(sparse, bool) and sparse != "auto":
         raise ValueError(f"sparse must be True, False or 'auto'; got {sparse!r}")
@@ -238,18 +245,25 @@ def released(
         sparse = True
     noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon, delta=ask.delta)
     tally = count_cells(
-        ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts,
-        lots=ask.lots(purse.entropy),
-    )  # fmt: skip
+        ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts, lots=ask.lots(purse.entropy)
+    )
     n = ask.n(tally)
     if sparse == "auto":
         sparse = cells > MOST_LISTED or sparser(noise, n * ask.most, cells)
     threshold = threshold_of(noise, cells, occupied) if sparse else None  # type: ignore[arg-type]
     check_worth(noise, n, threshold, insist=ask.insist)
     return publish_cells(
-        tally, noise, purse, n=n, unit=ask.unit or "row", epsilon=ask.epsilon, delta=ask.delta,
-        threshold=threshold, complete=ask.missing == "drop", what=what,
-    )  # fmt: skip
+        tally,
+        noise,
+        purse,
+        n=n,
+        unit=ask.unit or "row",
+        epsilon=ask.epsilon,
+        delta=ask.delta,
+        threshold=threshold,
+        complete=ask.missing == "drop",
+        what=what,
+    )
 
 
 def sparser(noise: CountNoise, records: int, cells: int) -> bool:

@@ -101,13 +101,25 @@ def curve_bound(
     unit = protected(unit, long)
     purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
     opened = open_curves(
-        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
-        na_values=na_values, dry_run=dry_run,
-    )  # fmt: skip
+        curves,
+        grid=grid,
+        bounds=bounds,
+        columns=columns,
+        long=long,
+        unit=unit,
+        na_values=na_values,
+        dry_run=dry_run,
+    )
     recipe = CurveRecipe.of(
-        "gaussian", noise_kernel=None, scale="auto", eta="auto", penalty="auto",
-        order="noise-first", size=size, pure=True,
-    )  # fmt: skip
+        "gaussian",
+        noise_kernel=None,
+        scale="auto",
+        eta="auto",
+        penalty="auto",
+        order="noise-first",
+        size=size,
+        pure=True,
+    )
     polynomials = recipe.polynomials(opened.domain)
     middle = center_of(center, polynomials, opened.domain, opened.grid)
     candidates = top * 10.0 ** (np.arange(-_DECADES * _STEPS, 1) / _STEPS)
@@ -119,10 +131,19 @@ def curve_bound(
         places[~(norms <= top)] = np.nan  # a row without a value (M18)
     name = _NAME if unit != _NAME else f"{_NAME} of a curve"
     found = quantiles(
-        places if unit is None else _beside(opened, places, name), level, bounds=(0, last),
-        epsilon=epsilon, grid=range(last + 1), columns=name, unit=unit, ledger=purse.ledger,
-        dataset=dataset, rng=rng, insist=insist, dry_run=dry_run,
-    )  # fmt: skip
+        places if unit is None else _beside(opened, places, name),
+        level,
+        bounds=(0, last),
+        epsilon=epsilon,
+        grid=range(last + 1),
+        columns=name,
+        unit=unit,
+        ledger=purse.ledger,
+        dataset=dataset,
+        rng=rng,
+        insist=insist,
+        dry_run=dry_run,
+    )
     bound = float(candidates[round(found.values[0])])
     return replace(found, bounds=(float(candidates[0]), top), values=(bound,))
 

@@ -20,9 +20,7 @@ from mercer.sensitive.curves.source import open_curves, protected
 
 __all__ = ["mean_curve", "mean_curves"]
 
-_OPTIONS = (
-    "kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing", "outside",
-)  # fmt: skip
+_OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing", "outside")
 
 
 @call(of_curve)
@@ -128,18 +126,34 @@ def mean_curve(
     """
     unit = protected(unit, long)
     ask = Asked.of(
-        bound=bound, epsilon=epsilon, delta=delta, kernel=kernel, scale=scale, penalty=penalty,
-        eta=eta, order=order, noise_kernel=noise_kernel, size=size, missing=missing,
-        outside=outside, choice_share=choice_share, unit=unit,
-    )  # fmt: skip
+        bound=bound,
+        epsilon=epsilon,
+        delta=delta,
+        kernel=kernel,
+        scale=scale,
+        penalty=penalty,
+        eta=eta,
+        order=order,
+        noise_kernel=noise_kernel,
+        size=size,
+        missing=missing,
+        outside=outside,
+        choice_share=choice_share,
+        unit=unit,
+    )
     purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit,
-        insist=insist, dry_run=dry_run,
-    )  # fmt: skip
+        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run
+    )
     opened = open_curves(
-        curves, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
-        na_values=na_values, dry_run=dry_run and missing != "drop",
-    )  # fmt: skip
+        curves,
+        grid=grid,
+        bounds=bounds,
+        columns=columns,
+        long=long,
+        unit=unit,
+        na_values=na_values,
+        dry_run=dry_run and missing != "drop",
+    )
     return ask.release(ask.read(opened, center, progress), purse)
 
 
@@ -225,9 +239,8 @@ def mean_curves(
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
     purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit,
-        insist=insist, dry_run=dry_run,
-    )  # fmt: skip
+        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run
+    )
     if isinstance(curves, Mapping):
         parts: Mapping[Any, object] = curves
         for data in parts.values():  # each may be a file with a note of its ledger
@@ -237,11 +250,17 @@ def mean_curves(
         columns = None
     sources = {
         name: open_curves(
-            data, grid=grid, bounds=bounds, columns=columns, long=long, unit=unit,
-            na_values=na_values, dry_run=dry_run and ask.missing != "drop",
+            data,
+            grid=grid,
+            bounds=bounds,
+            columns=columns,
+            long=long,
+            unit=unit,
+            na_values=na_values,
+            dry_run=dry_run and ask.missing != "drop",
         )
         for name, data in parts.items()
-    }  # fmt: skip
+    }
     if len({source.domain.bounds for source in sources.values()}) > 1:
         raise ValueError("bounds must be the same for all groups; give bounds=(lower, upper)")
     if disjoint and unit is not None:
@@ -251,11 +270,8 @@ def mean_curves(
     whose = "nobody is in two of them" if disjoint else "anybody may be in all of them"
     note = f"one of {len(read)} groups released together ({whose}): which group is public"
     shared = {
-        name: replace(one, share=many, note=f"; group {str(name)!r}, {note}")
-        for name, one in read.items()
-    }  # fmt: skip
+        name: replace(one, share=many, note=f"; group {str(name)!r}, {note}") for name, one in read.items()
+    }
     ask = ask.shared(many)
     paid = ask.charge(list(shared.values()), purse)
-    return {
-        name: ask.release(one, purse, paid) for name, one in shared.items()
-    }  # fmt: skip
+    return {name: ask.release(one, purse, paid) for name, one in shared.items()}

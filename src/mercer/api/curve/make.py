@@ -26,13 +26,7 @@ from mercer.sensitive.curves.source import Curves
 from mercer.sensitive.persons import identities
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
-from mercer.sensitive.summaries.curves import (
-    MISSING,
-    OUTSIDE,
-    CurveSummary,
-    CurveTally,
-    tally_curves,
-)
+from mercer.sensitive.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
 from mercer.spaces.modes import Filter
 from mercer.spaces.polynomials import Polynomials
 
@@ -75,12 +69,23 @@ class Asked:
 
     @classmethod
     def of(
-        cls, *, bound: object, epsilon: object, delta: object, unit: str | None,
-        kernel: object = "gaussian", scale: object = "auto", penalty: object = "auto",
-        eta: object = "auto", order: object = "noise-first", noise_kernel: object = None,
-        size: object = None, missing: object = "fill", outside: object = "clip",
+        cls,
+        *,
+        bound: object,
+        epsilon: object,
+        delta: object,
+        unit: str | None,
+        kernel: object = "gaussian",
+        scale: object = "auto",
+        penalty: object = "auto",
+        eta: object = "auto",
+        order: object = "noise-first",
+        noise_kernel: object = None,
+        size: object = None,
+        missing: object = "fill",
+        outside: object = "clip",
         choice_share: object = 0.2,
-    ) -> Asked:  # fmt: skip
+    ) -> Asked:
         if bound is None:
             raise ValueError(
                 "bound is missing: how high curves can be is public and cannot be read from them; "
@@ -90,9 +95,15 @@ class Asked:
         if not 1e-100 <= radius <= 1e100:
             raise ValueError(f"bound must be in [1e-100, 1e100], got {radius:g}; rescale")
         recipe = CurveRecipe.of(
-            kernel, noise_kernel=noise_kernel, scale=scale, eta=eta, penalty=penalty, order=order,
-            size=size, pure=no_delta(delta),
-        )  # fmt: skip
+            kernel,
+            noise_kernel=noise_kernel,
+            scale=scale,
+            eta=eta,
+            penalty=penalty,
+            order=order,
+            size=size,
+            pure=no_delta(delta),
+        )
         promise = check_promise(recipe.mechanism, epsilon, delta)
         rule = check_choice("missing", missing, MISSING)
         beyond = check_choice("outside", outside, OUTSIDE)
@@ -106,9 +117,7 @@ class Asked:
             split = Split.of("private-cv", recipe.mechanism, promise, choice_share)
         return cls(recipe, promise, radius, rule, beyond, split)
 
-    def read(
-        self, curves: Curves, center: object, progress: Callable[[int], None] | None
-    ) -> Gathered:
+    def read(self, curves: Curves, center: object, progress: Callable[[int], None] | None) -> Gathered:
         self.recipe.check(curves.domain)
         polynomials = self.recipe.polynomials(curves.domain)
         middle = center_of(center, polynomials, curves.domain, curves.grid)
@@ -120,9 +129,14 @@ class Asked:
         if progress is not None:
             curves.progress(progress)
         tally = tally_curves(
-            curves, polynomials, center=middle, bound=self.bound, missing=self.missing,
-            outside=self.outside, folds=FOLDS if self.recipe.private else 1,
-        )  # fmt: skip
+            curves,
+            polynomials,
+            center=middle,
+            bound=self.bound,
+            missing=self.missing,
+            outside=self.outside,
+            folds=FOLDS if self.recipe.private else 1,
+        )
         n = tally.rows if self.missing != "drop" else tally.complete
         if curves.unit is not None:
             if self.missing == "drop":
@@ -161,11 +175,15 @@ class Asked:
             distance = max(apart) if groups[0].share == 1 else sum(apart)
             whole = GaussianEvent(max(event.mu for event in known), distance)
         return spend(
-            (whole,), purse, **self.promise, n=sum(one.n for one in groups), unit=groups[0].unit,
+            (whole,),
+            purse,
+            **self.promise,
+            n=sum(one.n for one in groups),
+            unit=groups[0].unit,
             words=self.recipe.mechanism.words,
             calibration=self.recipe.mechanism.calibration,
             what=f"mean curves of {len(groups)} groups",
-        )  # fmt: skip
+        )
 
     def _noise_event(self, one: Gathered) -> Event:
         promise = one.alone(self.promise)
@@ -195,22 +213,27 @@ class Asked:
 
         def build(noisy: Floats, law: Law, statement: Statement) -> CurveRelease:
             fields: dict[str, Any] = {
-                "domain": read.curves.domain, "privacy": statement, "raw": noisy, "law": law,
-                "polynomials": read.polynomials, "frame": frame, "order": recipe.order,
-                "noise_kernel": recipe.noise_kernel, "bound": self.bound, "center": read.center,
+                "domain": read.curves.domain,
+                "privacy": statement,
+                "raw": noisy,
+                "law": law,
+                "polynomials": read.polynomials,
+                "frame": frame,
+                "order": recipe.order,
+                "noise_kernel": recipe.noise_kernel,
+                "bound": self.bound,
+                "center": read.center,
                 "value": read.curves.value,
-            }  # fmt: skip
+            }
             if known is not None:
                 return CurveRelease(**fields, smoothing=known, choice=recipe.choice)
             scales = recipe.scales(read.curves.domain)
             scale = "auto" if scales is None else np.array(scales) * read.curves.domain.widths
             return CurveRelease.smoothed(
                 **fields, kernel=recipe.kernel, scale=scale, eta=recipe.eta, penalty=recipe.penalty
-            )  # fmt: skip
+            )
 
-        return tell(
-            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
-        )
+        return tell(publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid))
 
     def _known(self, read: Gathered, promise: Promise) -> Filter | None:
         """The smoothing, where it does not depend on what comes out; and a word if it is bad."""

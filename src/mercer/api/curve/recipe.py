@@ -70,15 +70,13 @@ class CurveRecipe:
                 raise ValueError("scale must be left out where kernel is a Kernel: it has its own")
             scale, kernel = kernel, kernel.name
         name = check_choice("kernel", kernel, CURVE_KERNELS)
-        other = name if noise_kernel is None else check_choice("noise_kernel", noise_kernel, CURVE_KERNELS)  # fmt: skip  # noqa: E501
+        other = name if noise_kernel is None else check_choice("noise_kernel", noise_kernel, CURVE_KERNELS)
         if order == "paper":
             _check_paper(penalty, pure)
             eta = 1.0 if isinstance(eta, str) and eta == "auto" else eta
         elif noise_kernel is not None:
             raise ValueError("noise_kernel is for order='paper'; leave it out")
-        recipe = cls(
-            name, other, scale, eta, penalty, order, size, L2() if pure else Gaussian()
-        )  # fmt: skip
+        recipe = cls(name, other, scale, eta, penalty, order, size, L2() if pure else Gaussian())
         recipe._check_words()
         recipe._check_compatible()
         return recipe
@@ -106,9 +104,7 @@ class CurveRecipe:
         if len(sides) != d:
             raise ValueError(f"size must be one number for each of the {d} argument(s)")
         hint = "polynomials along each argument"
-        return Polynomials(
-            tuple(check_count("size", side, least=4, most=most, hint=hint) for side in sides)
-        )
+        return Polynomials(tuple(check_count("size", side, least=4, most=most, hint=hint) for side in sides))
 
     def frame(self, polynomials: Polynomials, *, n: int, epsilon: float) -> Floats | None:
         """The functions whose coordinates are released; None for all."""
@@ -141,12 +137,15 @@ class CurveRecipe:
         every = [(h,) * domain.dimension for h in lengths] if scales is None else [scales]
         powers = etas if isinstance(self.eta, str) else self.etas()
         return [
-            self._filter(h, eta, float(share) * self._modes(h, polynomials).top**eta, polynomials)
-            for h in every for eta in powers for share in shares
-        ]  # fmt: skip
+            self._filter(h, eta, float(share) * self._modes(h, polynomials).top ** eta, polynomials)
+            for h in every
+            for eta in powers
+            for share in shares
+        ]
 
-    def ruled(self, domain: Domain, polynomials: Polynomials, frame: Floats | None,
-              *, n: int, promise: Promise) -> Filter:  # fmt: skip
+    def ruled(
+        self, domain: Domain, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
+    ) -> Filter:
         """A filter given in full, or chosen by the public rule."""
         scales = self.scales(domain) or (TYPICAL_SCALE,) * domain.dimension
         found = self._filter(scales, 1.0, 1.0, polynomials).seen(polynomials, frame)
@@ -157,15 +156,16 @@ class CurveRecipe:
             else:
                 penalties = np.array([check_penalty(self.penalty)])
             filters = [self._filter(scales, eta, float(phi), polynomials) for phi in penalties]
-            noise = np.array([self.error(f, polynomials, frame, n=n, promise=promise) for f in filters])  # fmt: skip  # noqa: E501
+            noise = np.array([self.error(f, polynomials, frame, n=n, promise=promise) for f in filters])
             risk, penalty = penalty_rule(found, noise, penalties, eta)
             if best is None or risk < best[0]:
                 best = (risk, self._filter(scales, eta, penalty, polynomials))
         assert best is not None
         return best[1]
 
-    def error(self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None,
-              *, n: int, promise: Promise) -> float:  # fmt: skip
+    def error(
+        self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
+    ) -> float:
         """Expected squared error that privacy adds, in units of the squared bound: public."""
         if self.order == "paper":
             encode, decode = cameron_martin(smoothing, self.noise_kernel, polynomials)
@@ -175,8 +175,9 @@ class CurveRecipe:
         multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **promise)
         return (multiplier * 2 / n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
-    def warn(self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None,
-             *, n: int, promise: Promise) -> None:  # fmt: skip
+    def warn(
+        self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
+    ) -> None:
         """Say so, before anything is spent, where the noise would be larger than any curve."""
         noise = math.sqrt(self.error(smoothing, polynomials, frame, n=n, promise=promise))
         if noise <= 1:
@@ -188,16 +189,17 @@ class CurveRecipe:
         found = smoothing.seen(polynomials, frame)
         for penalty in rule_penalties(found, smoothing.eta):
             larger = replace(smoothing, penalty=float(penalty))
-            if penalty > smoothing.penalty and self.error(larger, polynomials, frame, n=n, promise=promise) < 0.04:  # fmt: skip  # noqa: E501
+            if (
+                penalty > smoothing.penalty
+                and self.error(larger, polynomials, frame, n=n, promise=promise) < 0.04
+            ):
                 words += f"; a penalty of {penalty:.2g} would bring it to a fifth of the bound"
                 break
         else:
             words += "; no penalty mends that: use a larger epsilon, or more curves"
         warnings.warn(words, PrivacyWarning, stacklevel=4)
 
-    def warn_few(
-        self, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
-    ) -> None:
+    def warn_few(self, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise) -> None:
         """Where even one coordinate would be mostly noise."""
         size = polynomials.size if frame is None else len(frame)
         noise = self.stretch * self.mechanism.multiplier(size, **promise) * 2 / n

@@ -139,18 +139,15 @@ def density(
     )
     purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     recipe = Recipe.of(
-        kernel, smoother, boundary, basis, size, bandwidth, mechanism,
-        delta=delta, dimension=dimension,
-    )  # fmt: skip
+        kernel, smoother, boundary, basis, size, bandwidth, mechanism, delta=delta, dimension=dimension
+    )
     promise = check_promise(recipe.mechanism, epsilon, delta)
     split = None
     if recipe.private:
         if unit is not None and recipe.private == "private-cv":
             raise ValueError("bandwidth='private-cv' counts rows; use 'private-scott' with unit")
         split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
-    rows = open_rows(
-        data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
-    )
+    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
     tally = tally_of(rows, domain, progress)
@@ -159,9 +156,7 @@ def density(
     paid, alone = None, promise
     if split is not None:
         for widths in split.extremes(domain):  # what is wrong with any is found before the charge
-            basis_of, shape = replace(recipe, bandwidth=np.array(widths)).build(
-                domain, n=n, **split.noise
-            )
+            basis_of, shape = replace(recipe, bandwidth=np.array(widths)).build(domain, n=n, **split.noise)
             trial = DensitySummary(tally, basis_of, shape, n=n, unit=protected)
             moved = trial.sensitivity(recipe.mechanism.norm)
             recipe.mechanism.calibrate(moved, trial.size, **split.noise)
@@ -174,15 +169,19 @@ def density(
 
     def build(noisy: Floats, law: Law, statement: Statement) -> DensityRelease:
         fields: dict[str, Any] = {
-            "domain": domain, "basis": chosen, "coordinates": noisy, "noise": law,
-            "privacy": statement, "boundary": recipe.boundary,
-        }  # fmt: skip
+            "domain": domain,
+            "basis": chosen,
+            "coordinates": noisy,
+            "noise": law,
+            "privacy": statement,
+            "boundary": recipe.boundary,
+        }
         if recipe.adaptive:
             return DensityRelease.smoothed(**fields)
         choice = split.method if split else _choice(recipe)
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
-    return tell(publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid))  # fmt: skip  # noqa: E501
+    return tell(publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid))
 
 
 def _choice(recipe: Recipe) -> str:

@@ -56,9 +56,8 @@ def density_plan(
     dimension = dimension_of(bounds) or 1
     domain = Domain.of(bounds, ["x"] if dimension == 1 else [f"x{i + 1}" for i in range(dimension)])
     recipe = Recipe.of(
-        "gaussian", None, boundary, None, None, bandwidth, mechanism,
-        delta=delta, dimension=dimension,
-    )  # fmt: skip
+        "gaussian", None, boundary, None, None, bandwidth, mechanism, delta=delta, dimension=dimension
+    )
     promise = check_promise(recipe.mechanism, epsilon, delta)
     chosen, smoothing = recipe.build(domain, n=count, **promise)
     assert isinstance(chosen, SpectralBasis)
@@ -74,9 +73,14 @@ def density_plan(
     keep, volume = chosen.multiplier(final), domain.volume
     factors = without_constant(chosen, chosen.filter(final, "gaussian"))
     accuracy = noise_accuracy(
-        chosen, factors, noise.law, scale=1 / volume, finest=finest,
-        volume=volume, tail=chosen.tail(final, "gaussian"),
-    )  # fmt: skip
+        chosen,
+        factors,
+        noise.law,
+        scale=1 / volume,
+        finest=finest,
+        volume=volume,
+        tail=chosen.tail(final, "gaussian"),
+    )
     # without privacy a coefficient has variance about 1/n
     sampling = float(np.sum(keep**2)) * chosen.amplitude[0] ** 2 / (count * volume)
     return DensityPlan(
@@ -138,9 +142,15 @@ def curve_plan(
         penalty = "rule"
     domain = Domain.of(bounds, ["t"])
     recipe = CurveRecipe.of(
-        kernel, noise_kernel=None, scale=scale, eta=eta, penalty=penalty, order=order, size=size,
+        kernel,
+        noise_kernel=None,
+        scale=scale,
+        eta=eta,
+        penalty=penalty,
+        order=order,
+        size=size,
         pure=no_delta(delta),
-    )  # fmt: skip
+    )
     promise = check_promise(recipe.mechanism, epsilon, delta)
     recipe.check(domain)
     polynomials = recipe.polynomials(domain)

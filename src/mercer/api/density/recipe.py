@@ -15,13 +15,7 @@ from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import no_delta
 from mercer.releases.density.smoothing import unit_covariance
 from mercer.rules.density import CIRCLES, ExpectedError, noise_bandwidth, rule_bandwidth
-from mercer.rules.pure import (
-    Variance,
-    ball_rule,
-    moment_degree,
-    moment_rule,
-    orbitope_variance,
-)
+from mercer.rules.pure import Variance, ball_rule, moment_degree, moment_rule, orbitope_variance
 from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments
 from mercer.spaces.bases.base import covariance_of, nodes_for
 from mercer.spaces.bases.moments import MOST_DEGREE
@@ -83,9 +77,7 @@ class Recipe:
         line = plain and dimension not in (2, 3)
         chosen = _mechanism(mechanism, delta=delta, line=line, wall=wall)
         if isinstance(chosen, Orbitope) and dimension in (2, 3):
-            raise ValueError(
-                f"mechanism='orbitope' is for one column, got {dimension}; use 'l2' or leave it"
-            )
+            raise ValueError(f"mechanism='orbitope' is for one column, got {dimension}; use 'l2' or leave it")
         if basis is None:
             if noise != "gaussian":
                 basis = "grid" if not chosen.pure else "eigenfunctions"
@@ -148,9 +140,7 @@ class Recipe:
         multiplier = self.mechanism.multiplier(1, epsilon=epsilon, delta=delta)
         return rule_bandwidth(n=n, multiplier=multiplier, dimension=d, boundary=self.boundary)
 
-    def build(
-        self, domain: Domain, *, n: int, epsilon: float, delta: float
-    ) -> tuple[Basis, Kernel]:
+    def build(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
         promise = {"epsilon": epsilon, "delta": delta}
         if self.basis in ("moments", *_EXPANSIONS):
@@ -163,9 +153,7 @@ class Recipe:
             length, cut = ball.bandwidth, ball.cut
         elif self.adaptive:
             multiplier = self.mechanism.multiplier(1, **promise)
-            length = noise_bandwidth(
-                n=n, multiplier=multiplier, dimension=d, boundary=self.boundary
-            )
+            length = noise_bandwidth(n=n, multiplier=multiplier, dimension=d, boundary=self.boundary)
         else:
             length = self.rule(domain, n=n, **promise).bandwidth
         return self._kernels(covariance_of(np.eye(d) * length**2), cut)
@@ -184,9 +172,7 @@ class Recipe:
 
         return variance
 
-    def _line(
-        self, domain: Domain, *, n: int, epsilon: float, delta: float
-    ) -> tuple[Basis, Kernel]:
+    def _line(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Basis, Kernel]:
         if domain.dimension != 1:
             raise ValueError(
                 f"basis={self.basis!r} is for one column, got {domain.dimension}; leave basis out, "
@@ -209,9 +195,7 @@ class Recipe:
         own = covariance_of([[float(basis.lengths[0]) ** 2]])  # what they can show
         return basis, KERNELS["gaussian"](own)
 
-    def _kernels(
-        self, covariance: tuple[tuple[float, ...], ...], cut: float
-    ) -> tuple[Basis, Kernel]:
+    def _kernels(self, covariance: tuple[tuple[float, ...], ...], cut: float) -> tuple[Basis, Kernel]:
         noise, shape = KERNELS[self.kernel](covariance), KERNELS[self.smoother](covariance)
         norms(shape, noise)  # raises where the estimate is not in the noise kernel's space
         if self.basis == "grid" and shape.smoothness < noise.smoothness:
@@ -260,7 +244,11 @@ def dimension_of(bounds: object) -> int | None:
     """Columns that the bounds speak of, where that can be told."""
     if isinstance(bounds, Mapping):
         return len(bounds)
-    if isinstance(bounds, (list, tuple)) and len(bounds) == 2 and all(isinstance(b, (str, date)) for b in bounds):  # fmt: skip  # noqa: E501
+    if (
+        isinstance(bounds, (list, tuple))
+        and len(bounds) == 2
+        and all(isinstance(b, (str, date)) for b in bounds)
+    ):
         return 1  # two dates
     try:
         shape = np.asarray(bounds, dtype=object).shape
@@ -300,11 +288,9 @@ def _check_fit(noise: str, shape: str, wall: str, basis: str, mechanism: Mechani
         )
     if isinstance(mechanism, Orbitope) and basis != "moments":
         raise ValueError(
-            f"mechanism='orbitope' is for moments of one column, not for basis={basis!r}; use "
-            "mechanism='l2'"
+            f"mechanism='orbitope' is for moments of one column, not for basis={basis!r}; use mechanism='l2'"
         )
     if isinstance(mechanism, Orbitope) and mechanism.real != (wall == "reflect"):
         raise ValueError(
-            f"Orbitope(real={mechanism.real}) does not fit boundary={wall!r}; name it "
-            "mechanism='orbitope'"
+            f"Orbitope(real={mechanism.real}) does not fit boundary={wall!r}; name it mechanism='orbitope'"
         )

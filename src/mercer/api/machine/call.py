@@ -119,10 +119,18 @@ def classifier(
     one: Loss = Logistic() if loss == "logistic" else Hinge(_share("width", width))
     places = [1] if len(named) == 2 else range(len(named))
     recipe = MachineRecipe.of(
-        [(one, place) for place in places], kernel=kernel, bandwidth=bandwidth, features=features,
-        size=size, points=points, constant=constant, method=method, penalty=penalty,
-        pure=no_delta(delta), unit=unit,
-    )  # fmt: skip
+        [(one, place) for place in places],
+        kernel=kernel,
+        bandwidth=bandwidth,
+        features=features,
+        size=size,
+        points=points,
+        constant=constant,
+        method=method,
+        penalty=penalty,
+        pure=no_delta(delta),
+        unit=unit,
+    )
     counts = dry_run and missing == "drop"  # of complete rows, which are public
     reading = Reading.of(
         na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
@@ -133,11 +141,26 @@ def classifier(
         return ClassifierRelease(**fields, classes=named, label=label)
 
     return learn(
-        X, y, declared, recipe, build, f"classifier of {label}", bounds=bounds,
-        epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
-        ledger=ledger, dataset=dataset, progress=progress, reading=reading,
-        insist=insist, dry_run=dry_run,
-    )  # fmt: skip
+        X,
+        y,
+        declared,
+        recipe,
+        build,
+        f"classifier of {label}",
+        bounds=bounds,
+        epsilon=epsilon,
+        delta=delta,
+        columns=columns,
+        unit=unit,
+        missing=missing,
+        rng=rng,
+        ledger=ledger,
+        dataset=dataset,
+        progress=progress,
+        reading=reading,
+        insist=insist,
+        dry_run=dry_run,
+    )
 
 
 @call(of_machine)
@@ -217,9 +240,10 @@ def regression(
     half = (high - low) / 2
     check_choice("loss", loss, _REGRESSIONS)
     for name, value, own in [
-        ("quantiles", quantiles, "pinball"), ("threshold", threshold, "huber"),
+        ("quantiles", quantiles, "pinball"),
+        ("threshold", threshold, "huber"),
         ("tube", tube, "epsilon-insensitive"),
-    ]:  # fmt: skip
+    ]:
         if value is not None and loss != own:
             raise ValueError(f"{name} is for loss={own!r}, got loss={loss!r}; leave it out")
     rounded = _share("width", width)
@@ -229,16 +253,22 @@ def regression(
     elif loss == "epsilon-insensitive":
         losses = (Insensitive(_unit_share("tube", tube, half, 0.05), rounded),)
     elif loss == "pinball":
-        losses = tuple(
-            Pinball(level, rounded) for level in _levels(0.5 if quantiles is None else quantiles)
-        )
+        losses = tuple(Pinball(level, rounded) for level in _levels(0.5 if quantiles is None else quantiles))
     else:
         losses = (Squared(),)
     recipe = MachineRecipe.of(
-        [(one, None) for one in losses], kernel=kernel, bandwidth=bandwidth, features=features,
-        size=size, points=points, constant=constant, method=method, penalty=penalty,
-        pure=no_delta(delta), unit=unit,
-    )  # fmt: skip
+        [(one, None) for one in losses],
+        kernel=kernel,
+        bandwidth=bandwidth,
+        features=features,
+        size=size,
+        points=points,
+        constant=constant,
+        method=method,
+        penalty=penalty,
+        pure=no_delta(delta),
+        unit=unit,
+    )
     counts = dry_run and missing == "drop"  # of complete rows, which are public
     reading = Reading.of(
         na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
@@ -249,15 +279,30 @@ def regression(
         return RegressionRelease(**fields, response=label, y_bounds=(low, high))
 
     return learn(
-        X, y, response, recipe, build, f"regression of {label}", bounds=bounds,
-        epsilon=epsilon, delta=delta, columns=columns, unit=unit, missing=missing, rng=rng,
-        ledger=ledger, dataset=dataset, progress=progress, reading=reading,
-        insist=insist, dry_run=dry_run,
-    )  # fmt: skip
+        X,
+        y,
+        response,
+        recipe,
+        build,
+        f"regression of {label}",
+        bounds=bounds,
+        epsilon=epsilon,
+        delta=delta,
+        columns=columns,
+        unit=unit,
+        missing=missing,
+        rng=rng,
+        ledger=ledger,
+        dataset=dataset,
+        progress=progress,
+        reading=reading,
+        insist=insist,
+        dry_run=dry_run,
+    )
 
 
 def _levels(quantiles: object) -> tuple[float, ...]:
-    given: list[Any] = list(quantiles) if isinstance(quantiles, (Sequence, np.ndarray)) else [quantiles]  # fmt: skip  # noqa: E501
+    given: list[Any] = list(quantiles) if isinstance(quantiles, (Sequence, np.ndarray)) else [quantiles]
     levels = sorted(check_positive("quantiles", q, "levels in (0, 1)") for q in given)
     if not 1 <= len(levels) <= 16 or levels[-1] >= 1 or len(set(levels)) < len(levels):
         raise ValueError(
@@ -280,8 +325,7 @@ def _unit_share(name: str, value: object, half: float, usual: float) -> float:
     share = check_positive(name, value, "in units of y") / half
     if not 1e-3 <= share <= 2:
         raise ValueError(
-            f"{name} must be between 0.0005 and 1 times the width of y_bounds, got "
-            f"{share / 2:.3g} times"
+            f"{name} must be between 0.0005 and 1 times the width of y_bounds, got {share / 2:.3g} times"
         )
     return share
 

@@ -117,35 +117,35 @@ def learn(
         for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
             share = float(law.deviations(len(noisy))[0] / law.deviations(len(part))[0])
             fields = {
-                "domain": domain, "privacy": statement, "features": features,
-                "losses": recipe.losses, "coordinates": part,
-                "noise": replace(law, scale=law.scale * share), "method": recipe.method,
-                "penalty": penalty, "choice": how, "gap": limits.gap, "shrink": False,
-            }  # fmt: skip
+                "domain": domain,
+                "privacy": statement,
+                "features": features,
+                "losses": recipe.losses,
+                "coordinates": part,
+                "noise": replace(law, scale=law.scale * share),
+                "method": recipe.method,
+                "penalty": penalty,
+                "choice": how,
+                "gap": limits.gap,
+                "shrink": False,
+            }
             out.append(build(fields))
         return out
 
     def drawn() -> Any:
         paid = None
         if held is not None:
-            event: Event = (
-                ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
-            )
+            event: Event = ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
             words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
-            words += (
-                f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
-            )
+            words += f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
             recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
             paid = spend(
-                (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what,
-                words=words,
-            )  # fmt: skip
+                (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what, words=words
+            )
         if recipe.method == "objective":
             made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
         else:
-            made = publish(
-                summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid
-            )
+            made = publish(summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid)
         if held is None:
             return tell(made[0])
         machines = limits.machines[: len(recipe.losses)]

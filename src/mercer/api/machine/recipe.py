@@ -87,13 +87,19 @@ class MachineRecipe:
                 "use method='output'"
             )
         if chosen == "objective" and unit is not None:
-            raise ValueError(
-                "method='objective' is for one row a person; use method='output' with unit"
-            )
+            raise ValueError("method='objective' is for one row a person; use method='output' with unit")
         return cls(
-            tuple(functions), shape, bandwidth, features, size, points, weight, chosen,
-            _penalty(penalty), pure,
-        )  # fmt: skip
+            tuple(functions),
+            shape,
+            bandwidth,
+            features,
+            size,
+            points,
+            weight,
+            chosen,
+            _penalty(penalty),
+            pure,
+        )
 
     @property
     def mechanism(self) -> Mechanism:
@@ -117,9 +123,7 @@ class MachineRecipe:
         size = self.size or most
         if kind == "eigenfunctions":
             level = self.pure and self.size is None
-            return self._fitting(
-                TensorMap.spanning(constant, self.kernel, lengths, size, level=level)
-            )
+            return self._fitting(TensorMap.spanning(constant, self.kernel, lengths, size, level=level))
         if kind == "landmarks":
             points = size if self.points is None else domain.to_unit(domain.points(self.points))
             return self._fitting(LandmarkMap.spanning(constant, self.kernel, lengths, points))
@@ -214,14 +218,18 @@ class MachineRecipe:
         return trace <= _TRACE * noise.tilt.scale / (2 * bounds.n)
 
     def bounds(
-        self, features: FeatureMap, penalties: Sequence[float], n: int, promise: Promise,
-        *, moves: bool, persons: bool,
-    ) -> MachineBounds:  # fmt: skip
+        self,
+        features: FeatureMap,
+        penalties: Sequence[float],
+        n: int,
+        promise: Promise,
+        *,
+        moves: bool,
+        persons: bool,
+    ) -> MachineBounds:
         """The machines, one after the other for each penalty, and what is known of them."""
         machines = tuple(
-            Machine(loss, penalty, wanted)
-            for penalty in penalties
-            for loss, wanted in self.functions
+            Machine(loss, penalty, wanted) for penalty in penalties for loss, wanted in self.functions
         )
         if self.method == "output":
             return MachineBounds(machines, features, n, moves=moves, persons=persons)

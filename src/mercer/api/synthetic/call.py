@@ -123,14 +123,35 @@ def synthetic(
         from mercer.api.synthetic.own import synthetic_own
 
         return synthetic_own(
-            table, kernel, domain=domain, epsilon=epsilon, delta=delta, public=public,
-            method=method, weights=weights, bound=bound, unit=unit, rng=rng, ledger=ledger,
-            dataset=dataset, progress=progress, insist=insist, dry_run=dry_run,
-        )  # fmt: skip
+            table,
+            kernel,
+            domain=domain,
+            epsilon=epsilon,
+            delta=delta,
+            public=public,
+            method=method,
+            weights=weights,
+            bound=bound,
+            unit=unit,
+            rng=rng,
+            ledger=ledger,
+            dataset=dataset,
+            progress=progress,
+            insist=insist,
+            dry_run=dry_run,
+        )
     recipe = TableRecipe.of(
-        domain=domain, method=method, kernel=kernel, scale=scale, size=size, features=features,
-        weights=weights, bound=bound, public=public, pure=no_delta(delta),
-    )  # fmt: skip
+        domain=domain,
+        method=method,
+        kernel=kernel,
+        scale=scale,
+        size=size,
+        features=features,
+        weights=weights,
+        bound=bound,
+        public=public,
+        pure=no_delta(delta),
+    )
     ask = Asked.of(recipe, epsilon=epsilon, delta=delta, choice_share=choice_share)
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
     purse = Purse.of(

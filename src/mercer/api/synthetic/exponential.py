@@ -18,9 +18,7 @@ from mercer.sensitive.summaries.small_tables import candidate_tables, count_cell
 __all__ = ["draw_table"]
 
 
-def draw_table(
-    recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: float
-) -> TableRelease:
+def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: float) -> TableRelease:
     """Charge, then draw a table of `size` records with equal weights: pure differential privacy."""
     if records.unit is not None:
         raise ValueError("unit cannot be combined with method='exponential': it counts rows")
@@ -33,10 +31,16 @@ def draw_table(
         raise ValueError(f"table must have 2 records or more, got {counts.rows}; nothing was spent")
     scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
     statement = spend(
-        (PureEvent(epsilon),), purse, epsilon=epsilon, delta=0.0, n=counts.rows, unit="row",
-        words=Choice.words, calibration=Exponential.calibration,
+        (PureEvent(epsilon),),
+        purse,
+        epsilon=epsilon,
+        delta=0.0,
+        n=counts.rows,
+        unit="row",
+        words=Choice.words,
+        calibration=Exponential.calibration,
         what=f"synthetic table of {', '.join(recipe.domain.names)}",
-    )  # fmt: skip
+    )
     chosen = Exponential().calibrate(moved, epsilon=epsilon).choose(scores, purse.entropy)
     codes = np.repeat(cells, tables[chosen], axis=0)
     weight = np.full(recipe.size, 1 / recipe.size)

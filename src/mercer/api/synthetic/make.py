@@ -24,12 +24,7 @@ from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import placed
 from mercer.sensitive.records import Records
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
-from mercer.sensitive.summaries.embedding import (
-    EmbeddingSummary,
-    Landmarks,
-    Waves,
-    tally_records,
-)
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
 from mercer.spaces.column_laws import ColumnLaws
 from mercer.spaces.designs import spread
 from mercer.spaces.record_kernels import RecordKernel
@@ -49,9 +44,7 @@ class Asked:
     split: Split | None
 
     @classmethod
-    def of(
-        cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object
-    ) -> Asked:
+    def of(cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object) -> Asked:
         promise = check_promise(recipe.mechanism, epsilon, delta)
         split = None
         if recipe.follows:
@@ -59,9 +52,8 @@ class Asked:
         return cls(recipe, promise, split)
 
     def release(
-        self, records: Records, purse: Purse, progress: Callable[[int], None] | None,
-        polish: dict[str, Any],
-    ) -> TableRelease:  # fmt: skip
+        self, records: Records, purse: Purse, progress: Callable[[int], None] | None, polish: dict[str, Any]
+    ) -> TableRelease:
         """Read, charge, add noise, weigh."""
         recipe, promise, paid = self.recipe, self.promise, None
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
@@ -98,9 +90,7 @@ class Asked:
                 return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
-        return tell(
-            publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid)
-        )
+        return tell(publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid))
 
     def _check(self, counts: ColumnCounts, n: int) -> None:
         """What is wrong with the promise is found before the charge: the laws come after it."""
@@ -112,9 +102,14 @@ class Asked:
         self.recipe.mechanism.calibrate(moved, size, **self.split.noise)
 
     def _weighed(
-        self, kernel: RecordKernel, how: Landmarks, places: tuple[Floats, Floats], noisy: Floats,
-        law: Law, statement: Statement,
-    ) -> TableRelease:  # fmt: skip
+        self,
+        kernel: RecordKernel,
+        how: Landmarks,
+        places: tuple[Floats, Floats],
+        noisy: Floats,
+        law: Law,
+        statement: Statement,
+    ) -> TableRelease:
         recipe = self.recipe
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
         landmarks, marks = places
@@ -126,38 +121,63 @@ class Asked:
                 embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
             )
         return TableRelease(
-            recipe.domain, statement, kernel, recipe.method, embedding,
-            None if codes is landmarks else landmarks, codes, weight, recipe.style, recipe.bound,
-        )  # fmt: skip
+            recipe.domain,
+            statement,
+            kernel,
+            recipe.method,
+            embedding,
+            None if codes is landmarks else landmarks,
+            codes,
+            weight,
+            recipe.style,
+            recipe.bound,
+        )
 
     def _reduced(
-        self, kernel: RecordKernel, how: Waves, laws: ColumnLaws | None, noisy: Floats, law: Law,
-        statement: Statement, polish: dict[str, Any],
-    ) -> TableRelease:  # fmt: skip
+        self,
+        kernel: RecordKernel,
+        how: Waves,
+        laws: ColumnLaws | None,
+        noisy: Floats,
+        law: Law,
+        statement: Statement,
+        polish: dict[str, Any],
+    ) -> TableRelease:
         from mercer.releases.synthetic.reduced.search import reduce
 
         recipe = self.recipe
         found = reduce(
-            noisy, how.span.frequencies, _space(kernel, laws), size=recipe.size,
-            weights=recipe.style, bound=recipe.bound, noise=float(law.deviations(len(noisy))[0]),
+            noisy,
+            how.span.frequencies,
+            _space(kernel, laws),
+            size=recipe.size,
+            weights=recipe.style,
+            bound=recipe.bound,
+            noise=float(law.deviations(len(noisy))[0]),
             **polish,
-        )  # fmt: skip
+        )
         if found.level:
             statement = replace(statement, mechanism=statement.mechanism + _LEVEL)
         embedding = WaveEmbedding(noisy, law, how.span.frequencies)
         return TableRelease(
-            recipe.domain, statement, kernel, recipe.method, embedding, None, found.codes,
-            found.weights, recipe.style, recipe.bound,
-        )  # fmt: skip
+            recipe.domain,
+            statement,
+            kernel,
+            recipe.method,
+            embedding,
+            None,
+            found.codes,
+            found.weights,
+            recipe.style,
+            recipe.bound,
+        )
 
 
 def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:
     """Where synthetic records may lie, for the search of a reduced set."""
     domain = kernel.domain
     free = [
-        j
-        for j, column in enumerate(domain.columns)
-        if column.numeric and column.ends[0] < column.ends[1]
+        j for j, column in enumerate(domain.columns) if column.numeric and column.ends[0] < column.ends[1]
     ]
     ends = [domain.columns[j].ends for j in free]
     records = None if laws is None else laws.records

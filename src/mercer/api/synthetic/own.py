@@ -29,11 +29,24 @@ MOST_OWN = 2000
 
 
 def synthetic_own(
-    records: object, kernel: OwnKernel, *, domain: object, epsilon: object, delta: object,
-    public: object, method: str, weights: str, bound: float, unit: str | None, rng: object,
-    ledger: LedgerLike, dataset: str | None, progress: Callable[[int], None] | None,
-    insist: bool = False, dry_run: bool = False,
-) -> RecordsRelease:  # fmt: skip
+    records: object,
+    kernel: OwnKernel,
+    *,
+    domain: object,
+    epsilon: object,
+    delta: object,
+    public: object,
+    method: str,
+    weights: str,
+    bound: float,
+    unit: str | None,
+    rng: object,
+    ledger: LedgerLike,
+    dataset: str | None,
+    progress: Callable[[int], None] | None,
+    insist: bool = False,
+    dry_run: bool = False,
+) -> RecordsRelease:
     """Weighted public landmarks that stand for records of any kind."""
     if method != "landmarks" or unit is not None or domain is not None:
         raise ValueError(
@@ -47,12 +60,12 @@ def synthetic_own(
     promise = check_promise(mechanism, epsilon, delta)
     points = _landmarks(public)
     how, used = _span(kernel, points)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=records, unit=None,
-                     insist=insist, dry_run=dry_run)  # fmt: skip
+    purse = Purse.of(
+        entropy.resolve(rng), ledger, dataset, data=records, unit=None, insist=insist, dry_run=dry_run
+    )
     if isinstance(records, (str, bytes, dict)) or not isinstance(records, Sequence | np.ndarray):
         raise TypeError(
-            "table must be a list of records for a kernel of your own, got "
-            f"{type(records).__name__}"
+            f"table must be a list of records for a kernel of your own, got {type(records).__name__}"
         )
     if len(records) < 2:
         raise ValueError(f"table must have at least 2 records, got {len(records)}")
@@ -63,10 +76,17 @@ def synthetic_own(
     def build(noisy: Floats, law: Law, statement: Statement) -> RecordsRelease:
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
         return RecordsRelease(
-            OpenDomain(f"records under {kernel.words}"), statement, tuple(points[i] for i in used),
-            weigh(embedding, style, bound), embedding.raw, law, how.span.floor, style, bound,
+            OpenDomain(f"records under {kernel.words}"),
+            statement,
+            tuple(points[i] for i in used),
+            weigh(embedding, style, bound),
+            embedding.raw,
+            law,
+            how.span.floor,
+            style,
+            bound,
             kernel,
-        )  # fmt: skip
+        )
 
     what = f"synthetic records under {kernel.words}"
     return tell(publish(summary, mechanism, build, purse, promise=promise, what=what))

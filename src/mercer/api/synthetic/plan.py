@@ -39,10 +39,15 @@ class TablePlan:
     def to_dict(self) -> dict[str, Any]:
         """For machines."""
         return {
-            "method": self.method, "size": self.size, "coordinates": self.coordinates,
-            "weights": self.style, "kernel": self.kernel, "epsilon": self.epsilon,
-            "delta": self.delta, "noise_distance_times_n": self.reach or None,
-        }  # fmt: skip
+            "method": self.method,
+            "size": self.size,
+            "coordinates": self.coordinates,
+            "weights": self.style,
+            "kernel": self.kernel,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "noise_distance_times_n": self.reach or None,
+        }
 
 
 def plan_table(
@@ -61,7 +66,13 @@ def plan_table(
         between = 2.0 if waves else math.sqrt(2)  # records, at most: M10
         reach = recipe.mechanism.multiplier(many, **noise) * between * math.sqrt(many)
     return TablePlan(
-        recipe.domain, recipe.method, recipe.size, many, "uniform" if whole else recipe.style,
-        None if recipe.private else recipe.record_kernel().words, promise["epsilon"],
-        0.0 if whole else promise["delta"], reach,
-    )  # fmt: skip
+        recipe.domain,
+        recipe.method,
+        recipe.size,
+        many,
+        "uniform" if whole else recipe.style,
+        None if recipe.private else recipe.record_kernel().words,
+        promise["epsilon"],
+        0.0 if whole else promise["delta"],
+        reach,
+    )

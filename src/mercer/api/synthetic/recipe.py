@@ -50,9 +50,19 @@ class TableRecipe:
 
     @classmethod
     def of(
-        cls, *, domain: object, method: object, kernel: object, scale: object, size: object,
-        features: object, weights: object, bound: object, public: object, pure: bool,
-    ) -> TableRecipe:  # fmt: skip
+        cls,
+        *,
+        domain: object,
+        method: object,
+        kernel: object,
+        scale: object,
+        size: object,
+        features: object,
+        weights: object,
+        bound: object,
+        public: object,
+        pure: bool,
+    ) -> TableRecipe:
         space = domain_given(domain)
         how = check_choice("method", method, METHODS)
         name = check_choice("kernel", kernel, tuple(KERNELS))
@@ -63,24 +73,36 @@ class TableRecipe:
         if features is not None and how != "features":
             raise ValueError("features is the number of random features of method='features'")
         if public is not None and how != "landmarks":
-            raise ValueError(
-                f"public gives landmarks, and method={how!r} has none; use method='landmarks'"
-            )
+            raise ValueError(f"public gives landmarks, and method={how!r} has none; use method='landmarks'")
         hint = "synthetic records"
         most = MOST_LANDMARKS if how == "landmarks" else 5000 if how == "features" else 1000
-        many = SIZES[how] if size is None else check_count("size", size, least=1, most=most, hint=hint)  # fmt: skip  # noqa: E501
-        waves = WAVES if features is None else check_count("features", features, least=2, most=MOST_WAVES, hint="cosines and sines, in pairs")  # fmt: skip  # noqa: E501
-        if 40 * many**2 + 400 * waves > _MEMORY:
-            raise ValueError(
-                f"size = {many} would need {40 * many**2 / 2**30:.1f} GiB; use a smaller one"
+        many = SIZES[how] if size is None else check_count("size", size, least=1, most=most, hint=hint)
+        waves = (
+            WAVES
+            if features is None
+            else check_count(
+                "features", features, least=2, most=MOST_WAVES, hint="cosines and sines, in pairs"
             )
+        )
+        if 40 * many**2 + 400 * waves > _MEMORY:
+            raise ValueError(f"size = {many} would need {40 * many**2 / 2**30:.1f} GiB; use a smaller one")
         laws = isinstance(public, str) and check_choice("public", public, ("laws",)) == "laws"
         given = None if laws else public
         marks, from_law = _public(given, space, many if size is not None else None)
         recipe = cls(
-            space, how, name, scale, len(marks) if marks is not None else many, waves, style,
-            radius, marks, from_law, laws, L2() if pure else Gaussian(),
-        )  # fmt: skip
+            space,
+            how,
+            name,
+            scale,
+            len(marks) if marks is not None else many,
+            waves,
+            style,
+            radius,
+            marks,
+            from_law,
+            laws,
+            L2() if pure else Gaussian(),
+        )
         if not recipe.private:
             recipe.record_kernel()
         return recipe
@@ -108,7 +130,7 @@ class TableRecipe:
         if isinstance(scale, str):
             check_choice("scale", scale, ("auto", "private", "public"))
             each = max(math.log(max(self.size, 3)), 1.0) / self.domain.dimension
-            scales = [self._rule(j, column, each, laws) for j, column in enumerate(self.domain.columns)]  # fmt: skip  # noqa: E501
+            scales = [self._rule(j, column, each, laws) for j, column in enumerate(self.domain.columns)]
         elif isinstance(scale, Mapping):
             unknown = [name for name in scale if name not in self.domain.names]
             if unknown:
@@ -199,9 +221,7 @@ def _public(public: Any, domain: TableDomain, size: int | None) -> tuple[Floats 
         raise type(error)(f"public {error}") from None
     if size is not None:
         if len(codes) < size:
-            raise ValueError(
-                f"size must be at most the number of public rows, {len(codes)}; got {size}"
-            )
+            raise ValueError(f"size must be at most the number of public rows, {len(codes)}; got {size}")
         codes = codes[:size]
     if len(codes) > MOST_LANDMARKS:
         raise ValueError(

@@ -65,9 +65,7 @@ class Mechanism(ABC):
         """A bound on the event of noise of this promise, before its size is known."""
 
     @abstractmethod
-    def calibrate(
-        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
-    ) -> Noise:
+    def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Noise:
         """The noise that makes `size` coordinates of this sensitivity (epsilon, delta)-DP."""
 
 

@@ -16,13 +16,7 @@ from mercer.common.checks import Ints, check_delta, check_epsilon
 from mercer.noise.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy
 from mercer.noise.mechanisms.base import no_delta
-from mercer.noise.whole import (
-    above_geometric,
-    above_normal,
-    geometric,
-    passing,
-    rounded_normal,
-)
+from mercer.noise.whole import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.events import GaussianEvent, PureEvent, Sensitivity
 
@@ -69,9 +63,7 @@ class CountNoise:
         noisy = counts + self.draw(size, entropy)[: len(keys)]
         kept = noisy > threshold
         chance = self.law.above(threshold)
-        ranks = passing(
-            cells - len(keys), cells, chance, lambda: self.law.above_ball(threshold), entropy
-        )
+        ranks = passing(cells - len(keys), cells, chance, lambda: self.law.above_ball(threshold), entropy)
         places = np.array(ranks, dtype=np.int64)
         before = keys - np.arange(len(keys))  # empty cells before each occupied one
         empty = places + np.searchsorted(before, places, side="right")

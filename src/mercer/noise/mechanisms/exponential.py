@@ -141,9 +141,7 @@ def _exact(score: Any) -> Any:
     if isinstance(score, (bool, np.bool_)) or not isinstance(
         score, (int, float, Fraction, np.integer, np.floating)
     ):
-        raise TypeError(
-            f"scores must be whole numbers, fractions or doubles, got {type(score).__name__}"
-        )
+        raise TypeError(f"scores must be whole numbers, fractions or doubles, got {type(score).__name__}")
     if isinstance(score, (float, np.floating)) and not np.isfinite(score):
         return Fraction(0)
     number = score.item() if isinstance(score, np.generic) else score

@@ -100,6 +100,4 @@ class Gaussian(Mechanism):
                 f"delta = {delta:g} with epsilon = {epsilon:g} needs a finer lattice than 64-bit "
                 "draws allow; use a larger delta or a smaller epsilon"
             )
-        return GaussianNoise(
-            Normal(scale * step, step), scale, GaussianEvent(1 / multiplier, slack / growth)
-        )
+        return GaussianNoise(Normal(scale * step, step), scale, GaussianEvent(1 / multiplier, slack / growth))

@@ -58,9 +58,7 @@ class KNormNoise(Noise):
         def noisy(bits: int) -> list[Any]:
             reach = gamma(balls(radius, bits)) * scale
             point = self.body.uniform(balls(place, bits))
-            return [
-                (arb(float(c)) + reach * u) / step for c, u in zip(coordinates, point, strict=True)
-            ]
+            return [(arb(float(c)) + reach * u) / step for c, u in zip(coordinates, point, strict=True)]
 
         return np.array([float(k) for k in settle(noisy)]) * step
 

@@ -158,16 +158,12 @@ class TiltedNoise:
 
     words = "random slope in the objective, then a trace of noise on the weights; exact samplers"
 
-    def __init__(
-        self, tilt: Tilt, distance: float, size: int, *, epsilon: float, delta: float
-    ) -> None:
+    def __init__(self, tilt: Tilt, distance: float, size: int, *, epsilon: float, delta: float) -> None:
         """`distance` bounds how far penalty * weights are from the minimum that is meant."""
         mechanism = L2() if delta == 0 else Gaussian()
         bound = Sensitivity(2 * distance * (1 + 1e-9), norm="l2")
         self.tilt, self._size = tilt, size
-        self.finish = mechanism.calibrate(
-            bound, size, epsilon=FINISH * epsilon, delta=FINISH * delta
-        )
+        self.finish = mechanism.calibrate(bound, size, epsilon=FINISH * epsilon, delta=FINISH * delta)
         self.event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
 
     def law(self, curvature: float) -> Law:
@@ -175,6 +171,4 @@ class TiltedNoise:
         inner, size = self.tilt.law, self._size
         slope = float(inner.deviations(size)[0]) / curvature
         both = math.hypot(slope, float(self.finish.law.deviations(size)[0]))
-        return replace(
-            inner, scale=inner.scale / curvature * both / slope, step=self.finish.law.step
-        )
+        return replace(inner, scale=inner.scale / curvature * both / slope, step=self.finish.law.step)

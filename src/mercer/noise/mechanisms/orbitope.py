@@ -39,9 +39,7 @@ class OrbitopeNoise(Noise):
 
         m, real = self.law.degree(len(coordinates)), self.law.real
         size = len(coordinates)
-        sides = [
-            (entropy.uniforms(size), entropy.uniforms(m), entropy.uniforms(m)) for _ in range(2)
-        ]
+        sides = [(entropy.uniforms(size), entropy.uniforms(m), entropy.uniforms(m)) for _ in range(2)]
         scale, step = arb(self.law.scale), self.law.step
 
         def noisy(bits: int) -> list[Any]:
@@ -93,9 +91,7 @@ class Orbitope(Mechanism):
         if not self.real and size % 2 == 0:
             raise ValueError(f"size must be odd (c_0, and pairs), got {size}")
         scale = math.nextafter(2 * sensitivity.value / epsilon * (1 + 1e-12), math.inf)
-        return OrbitopeNoise(
-            OrbitopeLaw(scale, lattice_below(scale), self.real), PureEvent(epsilon)
-        )
+        return OrbitopeNoise(OrbitopeLaw(scale, lattice_below(scale), self.real), PureEvent(epsilon))
 
 
 def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: bool) -> list[Any]:
@@ -104,9 +100,7 @@ def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: 
 
     total = gamma(balls(mass, bits))
     one = arb(1)
-    points = zip(
-        balls(radii, bits), phases(balls(turns, bits)), powers(len(turns), real=real), strict=True
-    )
+    points = zip(balls(radii, bits), phases(balls(turns, bits)), powers(len(turns), real=real), strict=True)
     c: list[Any] = [one if real else acb(1)]
     predictor: list[Any] = []
     error = one

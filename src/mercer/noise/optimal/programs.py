@@ -15,23 +15,8 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon
-from mercer.noise.optimal.losses import (
-    OWN,
-    Loss,
-    check_prior,
-    distance_graded,
-    loss_matrix,
-    mirrored,
-)
-from mercer.noise.optimal.weights import (
-    BITS,
-    LIMITS,
-    MOST,
-    OptimalCount,
-    geometric_matrix,
-    ratios,
-    settled,
-)
+from mercer.noise.optimal.losses import OWN, Loss, check_prior, distance_graded, loss_matrix, mirrored
+from mercer.noise.optimal.weights import BITS, LIMITS, MOST, OptimalCount, geometric_matrix, ratios, settled
 
 __all__ = ["OptimalCount", "optimal_count", "risk_body"]
 
@@ -41,9 +26,7 @@ _FAR = 1e6  # costs, in units of the geometric mechanism's, that a solver need n
 _PART = 60  # bits of a relabelling's probabilities
 
 
-def optimal_count(
-    n: int, epsilon: float, loss: Loss = "absolute", prior: Any = None
-) -> OptimalCount:
+def optimal_count(n: int, epsilon: float, loss: Loss = "absolute", prior: Any = None) -> OptimalCount:
     """The epsilon-DP mechanism of least risk for a count in 0..n, as an exact matrix.
 
     Without a prior the largest expected loss over counts is least (minimax); with `prior`, n + 1
@@ -136,9 +119,7 @@ def _least_worst(noise: Floats, loss: Floats, *, halved: bool) -> tuple[Floats, 
         cost = folded
     size = half * m
     risk = np.hstack([cost.reshape(half, size), np.full((half, 1), -1.0)])
-    rows = sparse.hstack(
-        [sparse.kron(sparse.identity(half), np.ones((1, m))), np.zeros((half, 1))]
-    ).tocsc()
+    rows = sparse.hstack([sparse.kron(sparse.identity(half), np.ones((1, m))), np.zeros((half, 1))]).tocsc()
     goal = np.append(np.zeros(size), 1.0)
     found = _solve("highs-ds", goal, risk, np.zeros(half), rows, np.ones(half))
     relabel, dual = found.x[:-1].reshape(half, m), -found.ineqlin.marginals
@@ -165,17 +146,12 @@ def _geometric_whole(n: int, below: int) -> Any:
     inside = [(one - ratio) * p // (one + ratio) for p in power]
     ends = [one * p // (one + ratio) for p in power]
     return np.array(
-        [
-            [(ends if k in (0, n) else inside)[abs(j - k)] for k in range(n + 1)]
-            for j in range(n + 1)
-        ],
+        [[(ends if k in (0, n) else inside)[abs(j - k)] for k in range(n + 1)] for j in range(n + 1)],
         dtype=object,
     )
 
 
-def _plain(
-    n: int, epsilon: float, loss: Floats, prior: Floats | None, *, scale: float
-) -> tuple[Any, float]:
+def _plain(n: int, epsilon: float, loss: Floats, prior: Floats | None, *, scale: float) -> tuple[Any, float]:
     """The program of the thesis: P(i | j), ratios of neighbours, and the risk.  Any loss."""
     sparse = _sparse()
     m, cost = n + 1, np.minimum(loss / scale, _FAR)  # so that the risk is near 1
@@ -227,9 +203,14 @@ def _solve(method: str, goal: Floats, upper: Any, limits: Floats, equal: Any, on
     for way in (method, "highs-ds", "highs-ipm", "highs"):
         exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
         found = program(
-            goal, A_ub=upper, b_ub=limits, A_eq=equal, b_eq=ones, method=way,
+            goal,
+            A_ub=upper,
+            b_ub=limits,
+            A_eq=equal,
+            b_eq=ones,
+            method=way,
             options=exact if way != "highs" else {},
-        )  # fmt: skip
+        )
         if found.status == 0:
             return found
     raise ArithmeticError(

@@ -44,9 +44,7 @@ class CountAccuracy:
             return text
         text += f" No pure release of this epsilon can promise less than {self.best:.4g}"
         if not self.pure:
-            beside = (
-                "" if self.plain is None else f"; without the delta it would be {self.plain:.4g}"
-            )
+            beside = "" if self.plain is None else f"; without the delta it would be {self.plain:.4g}"
             return text + f"; this one has a delta{beside}."
         return text + f": at most {self.ratio:.3g} times the best possible."
 

@@ -60,9 +60,7 @@ class Cells:
 
 def names(axis: Axis) -> list[str]:
     """Cells of a column in words."""
-    return (
-        labels_of(axis.column) if axis.edges is None and labels_of(axis.column) else axis.labels()
-    )
+    return labels_of(axis.column) if axis.edges is None and labels_of(axis.column) else axis.labels()
 
 
 def in_words(axes: Axes, labels: Sequence[str]) -> str:
@@ -99,15 +97,23 @@ def bins(axes: Any, axis: Axis, cells: Cells, *, small: bool = False) -> None:
     heights, reach = cells.counts / scale, cells.reach(scale)
     middle = (edges[:-1] + edges[1:]) / 2
     if len(heights) <= MOST_STEPS:
-        axes.bar(edges[:-1], heights, widths, align="edge", color=_FILL, edgecolor=_INK, linewidth=0.7)  # fmt: skip  # noqa: E501
+        axes.bar(edges[:-1], heights, widths, align="edge", color=_FILL, edgecolor=_INK, linewidth=0.7)
         if reach is not None:
-            axes.errorbar(middle, heights, reach, fmt="none", ecolor=_INK, elinewidth=1.1, capsize=0 if len(heights) > 30 else 2)  # fmt: skip  # noqa: E501
+            axes.errorbar(
+                middle,
+                heights,
+                reach,
+                fmt="none",
+                ecolor=_INK,
+                elinewidth=1.1,
+                capsize=0 if len(heights) > 30 else 2,
+            )
     elif cells.held is not None:  # few of many
         some = np.flatnonzero(cells.held)
         axes.vlines(middle[some], 0, heights[some], color=_FILL, linewidth=1.2)
         axes.plot(middle[some], heights[some], "o", color=_INK, markersize=2)
         if reach is not None:
-            axes.errorbar(middle[some], heights[some], reach[:, some], fmt="none", ecolor=_INK, elinewidth=1)  # fmt: skip  # noqa: E501
+            axes.errorbar(middle[some], heights[some], reach[:, some], fmt="none", ecolor=_INK, elinewidth=1)
     else:
         if reach is not None:
             low, high = heights - reach[0], heights + reach[1]
@@ -160,10 +166,15 @@ def heat(axes: Any, figure: Any, margin: Margin, held: Bools | None) -> None:
     shown = counts if held is None else np.ma.masked_where(~held.T, counts)
     axes.set_facecolor("#ececec")  # cells that were left out
     image = axes.pcolormesh(
-        np.arange(across.size + 1), np.arange(up.size + 1), shown, cmap=_MAP, vmin=0,
-        vmax=max(float(counts.max()), 1.0), edgecolors="white",
+        np.arange(across.size + 1),
+        np.arange(up.size + 1),
+        shown,
+        cmap=_MAP,
+        vmin=0,
+        vmax=max(float(counts.max()), 1.0),
+        edgecolors="white",
         linewidth=0.6 if counts.size <= MOST_WRITTEN * 4 else 0,
-    )  # fmt: skip
+    )
     _cell_ticks(axes.xaxis, across)
     _cell_ticks(axes.yaxis, up)
     axes.spines[:].set_visible(False)
@@ -173,8 +184,15 @@ def heat(axes: Any, figure: Any, margin: Margin, held: Bools | None) -> None:
         for (row, place), count in np.ndenumerate(counts):
             if held is None or held[place, row]:
                 dark = count < 0.55 * counts.max()
-                axes.text(place + 0.5, row + 0.5, f"{count:.0f}", ha="center", va="center",
-                          fontsize=size, color="white" if dark else "black")  # fmt: skip
+                axes.text(
+                    place + 0.5,
+                    row + 0.5,
+                    f"{count:.0f}",
+                    ha="center",
+                    va="center",
+                    fontsize=size,
+                    color="white" if dark else "black",
+                )
     bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
     bar.set_label("count", size=9)
     bar.outline.set_visible(False)
@@ -186,7 +204,7 @@ def _cell_ticks(axis_of: Any, axis: Axis) -> None:
     if axis.edges is not None and axis.column.continuous:  # edges between the cells
         edges, least = axis.edges, max(1, math.ceil(axis.size / 12))
         steps = range(least, min(2 * least, axis.size) + 1)
-        step = min(steps, key=lambda s: (axis.size % s > 0, max(len(f"{e:.6g}") for e in edges[::s])))  # fmt: skip  # noqa: E501
+        step = min(steps, key=lambda s: (axis.size % s > 0, max(len(f"{e:.6g}") for e in edges[::s])))
         places = np.arange(0, axis.size + 1, step)
         axis_of.set_ticks(places, [f"{edges[place]:.5g}" for place in places])
         return

@@ -68,9 +68,12 @@ def histogram_density(release: HistogramRelease, *, degree: int | None = None) -
     column = release.domain.columns[0]
     return DensityRelease.smoothed(
         domain=Domain((column.name,), ((float(edges[0]), float(edges[-1])),)),
-        privacy=release.privacy, basis=Moments(degree, "reflect"), coordinates=moments,
-        noise=law, boundary="reflect",
-    )  # fmt: skip
+        privacy=release.privacy,
+        basis=Moments(degree, "reflect"),
+        coordinates=moments,
+        noise=law,
+        boundary="reflect",
+    )
 
 
 def _edges(release: HistogramRelease) -> Floats:

@@ -91,9 +91,8 @@ def draw_counts(
         check_level(level)
     wide, high = page.size
     figure.set_layout_engine(
-        "constrained", rect=(0.01, _BOTTOM / high, 0.98, 1 - (_TOP + _BOTTOM) / high),
-        h_pad=0.06, w_pad=0.08,
-    )  # fmt: skip
+        "constrained", rect=(0.01, _BOTTOM / high, 0.98, 1 - (_TOP + _BOTTOM) / high), h_pad=0.06, w_pad=0.08
+    )
     if isinstance(release, AnyNumber):
         caption = _point(release, figure.add_subplot(), level)
     elif page.form == "one":
@@ -187,14 +186,14 @@ def _list(release: HistogramRelease, axes: Any, level: float | None) -> str:
     ends = (np.maximum(counts - wide, 0), counts + wide) if level is not None else None
     bars(axes, labels, Cells(counts, ends), standing=False)
     more = len(release.values) - len(order)
-    return f"the {len(order)} largest of {len(release.values)} cells held; " * (more > 0) + _caption(release, level)  # fmt: skip  # noqa: E501
+    return f"the {len(order)} largest of {len(release.values)} cells held; " * (more > 0) + _caption(
+        release, level
+    )
 
 
 def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
     """Every column by itself, all others added up."""
-    held = (
-        set().union(*release.margins) if isinstance(release, MarginsRelease) else set(page.columns)
-    )
+    held = set().union(*release.margins) if isinstance(release, MarginsRelease) else set(page.columns)
     columns = [name for name in page.columns if name in held]
     shown = columns[:MOST_PANELS]
     across = round(page.size[0] / 4.0)
@@ -213,9 +212,7 @@ def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None
     return "each column by itself; " + _caption(release, level) + more
 
 
-def _margin(
-    release: AnyTable, columns: Sequence[str], level: float | None
-) -> tuple[Margin, Bools | None]:
+def _margin(release: AnyTable, columns: Sequence[str], level: float | None) -> tuple[Margin, Bools | None]:
     """Counts of some columns; of a sparse release also which cells it holds."""
     sure = 0.95 if level is None else level
     if isinstance(release, MarginsRelease):
@@ -227,9 +224,7 @@ def _margin(
     held = np.zeros(release.domain.cells, dtype=bool)
     held[release.keys] = True
     low, high = release.interval(sure)
-    counts, lower, upper = (
-        np.transpose(part, order) for part in (release.counts.astype(float), low, high)
-    )
+    counts, lower, upper = (np.transpose(part, order) for part in (release.counts.astype(float), low, high))
     shown = np.transpose(held.reshape(release.domain.sizes), order)
     return Margin(release.domain.only(order), counts, lower, upper, sure), shown
 

@@ -38,9 +38,7 @@ def cell_findings(release: HistogramRelease) -> tuple[Finding, ...]:
     axes = release.domain.columns
     if release.keys is not None:
         return (_nothing_above(release),) if _noise_alone(release) else ()
-    noisy = (
-        np.ones(release.values.size) if release.exact is None else (~release.exact).astype(float)
-    )
+    noisy = np.ones(release.values.size) if release.exact is None else (~release.exact).astype(float)
     counts = release.raw.astype(float)
     noisy = noisy.reshape(counts.shape)
     total, width = float(counts.sum()), _half(release.noise, noisy.sum())
@@ -127,10 +125,7 @@ def _column(
     if axis.clips and axis.size >= 3:
         for name, place, near in (("first", 0, 1), ("last", -1, -2)):
             least = (counts[place] - far) / (total + width)
-            if (
-                least > (_VALUE if axis.edges is None else _END)
-                and counts[near] + far < 0.2 * counts[place]
-            ):
+            if least > (_VALUE if axis.edges is None else _END) and counts[near] + far < 0.2 * counts[place]:
                 amount = about(counts[place] / total, far / total + width / total)
                 words = (
                     f"{axis.name}: {amount} are in the {name} cell, {axis.labels()[place]}, with "
@@ -150,9 +145,7 @@ def _column(
     return found
 
 
-def _lattice(
-    axis: Axis, counts: Floats, law: CountLaw, terms: float, total: float
-) -> list[Finding]:
+def _lattice(axis: Axis, counts: Floats, law: CountLaw, terms: float, total: float) -> list[Finding]:
     """Whether every second, fourth, fifth or tenth cell holds what the others lack."""
     sd = law.deviation * math.sqrt(terms)
     each = float(axis.cuts[1] - axis.cuts[0])
@@ -168,9 +161,7 @@ def _lattice(
         held = float(parts[most]) / max(total, 1.0)
         excess = (held - 1 / every) / (1 - 1 / every)
         others = np.sort(np.delete(parts, most))
-        even = (
-            excess > 0.8 or every == 2 or others[-1] <= 1.7 * max(float(others.mean()), 0.0) + noise
-        )
+        even = excess > 0.8 or every == 2 or others[-1] <= 1.7 * max(float(others.mean()), 0.0) + noise
         spread = counts[most:rounds:every]  # on many cells: no single one makes the lattice
         alone = float(spread.max()) / max(float(parts[most]), 1.0)
         clear = excess * total - among * noise > 0.15 * total

@@ -81,7 +81,7 @@ class HistogramRelease(Release):
                 raise ValueError(f"values must be {cells} counts, got shape {self.values.shape}")
         elif not _rising(self.keys, cells) or self.values.shape != self.keys.shape:
             raise ValueError("keys must be rising cells of the table, with one value each")
-        elif len(self.values) and self.threshold is not None and self.values.min() <= self.threshold:  # fmt: skip  # noqa: E501
+        elif len(self.values) and self.threshold is not None and self.values.min() <= self.threshold:
             raise ValueError("a sparse release holds counts above its threshold alone")
         fits = isinstance(self.privacy, RandomStatement)
         if self.exact is not None and not (fits and self.exact.shape == self.values.shape):
@@ -202,9 +202,7 @@ class HistogramRelease(Release):
         if self.keys is not None:
             assert self.threshold is not None
             held = self.keys, self.values
-            return sparse_answer(
-                self.domain, self.noise, self.threshold, held, weights, self.most, level
-            )
+            return sparse_answer(self.domain, self.noise, self.threshold, held, weights, self.most, level)
         share = product(self.domain, weights)
         value = float(np.sum(share * self.raw.reshape(-1)))
         noisy = share if self.exact is None else share * ~self.exact
@@ -229,7 +227,7 @@ class HistogramRelease(Release):
         others = tuple(i for i in range(self.domain.dimension) if i not in places)
         kept = [i for i in range(self.domain.dimension) if i in places]
         counts = np.transpose(self.raw.sum(axis=others), [kept.index(i) for i in places])
-        noisy = np.ones_like(self.raw) if self.exact is None else ~self.exact.reshape(self.raw.shape)  # fmt: skip  # noqa: E501
+        noisy = np.ones_like(self.raw) if self.exact is None else ~self.exact.reshape(self.raw.shape)
         terms = np.transpose(noisy.sum(axis=others), [kept.index(i) for i in places])
         width = np.array([self.noise.half_width(int(t), level) for t in terms.reshape(-1)])
         width = width.reshape(terms.shape)
@@ -310,9 +308,7 @@ class HistogramRelease(Release):
             return {axis.name: tuple(question)}
         if len(question) == 1:
             return {axis.name: question[0]}
-        raise ValueError(
-            'query needs (least, most), a value, or a condition such as {"age": (20, 40)}'
-        )
+        raise ValueError('query needs (least, most), a value, or a condition such as {"age": (20, 40)}')
 
 
 def _rising(keys: Ints, cells: int) -> bool:

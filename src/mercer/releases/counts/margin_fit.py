@@ -50,9 +50,13 @@ class MarginFit:
 
     @classmethod
     def of(
-        cls, sizes: Sequence[int], sets: Sequence[Subset], noisy: Sequence[Floats],
-        variances: Sequence[float], total: float | None = None,
-    ) -> MarginFit:  # fmt: skip
+        cls,
+        sizes: Sequence[int],
+        sets: Sequence[Subset],
+        noisy: Sequence[Floats],
+        variances: Sequence[float],
+        total: float | None = None,
+    ) -> MarginFit:
         """From margins `noisy` over the axes `sets` with these noise variances in each cell.
 
         `total` is the number of records where it is known without noise.
@@ -61,8 +65,7 @@ class MarginFit:
         cells = sum(math.prod(sizes[axis] for axis in chosen) for chosen in sets)
         if max(cells, sum(2 ** len(chosen) for chosen in sets)) > MOST_CELLS:
             raise ValueError(
-                f"margins must have at most {MOST_CELLS} cells together; release margins of "
-                "fewer columns"
+                f"margins must have at most {MOST_CELLS} cells together; release margins of fewer columns"
             )
         variances = _variances(variances, len(sets))
         margins = _margins(noisy, sizes, sets)
@@ -155,8 +158,7 @@ class MarginFit:
         for part in subsets(tuple(sorted(axes))):
             if part or not self.known:
                 square = math.prod(
-                    up if axis in part else down
-                    for axis, up, down in zip(axes, above, level, strict=True)
+                    up if axis in part else down for axis, up, down in zip(axes, above, level, strict=True)
                 )
                 variance += square / self.parts.precision[part]
         return math.sqrt(variance)
@@ -174,9 +176,7 @@ class MarginFit:
 
     def _cover(self, axes: Sequence[int]) -> int:
         if len(set(axes)) != len(axes) or not set(axes) <= set(range(len(self.sizes))):
-            raise ValueError(
-                f"axes must be different numbers from 0 to {len(self.sizes) - 1}, got {axes!r}"
-            )
+            raise ValueError(f"axes must be different numbers from 0 to {len(self.sizes) - 1}, got {axes!r}")
         found = [k for k, chosen in enumerate(self.sets) if set(axes) <= set(chosen)]
         if not found:
             raise ValueError(
@@ -265,9 +265,7 @@ def _sets(sets: Sequence[Subset], axes: int) -> tuple[Subset, ...]:
         raise ValueError("sets must have at least one margin; () is the total")
     for chosen in sets:
         if list(chosen) != sorted(set(chosen)) or not set(chosen) <= set(range(axes)):
-            raise ValueError(
-                f"sets must be sorted, different axes from 0 to {axes - 1}, got {chosen!r}"
-            )
+            raise ValueError(f"sets must be sorted, different axes from 0 to {axes - 1}, got {chosen!r}")
     return tuple(tuple(int(axis) for axis in chosen) for chosen in sets)
 
 

@@ -74,8 +74,7 @@ class Parts:
         for block in blocks:
             many = len(block.members)
             ids, weight, cells = (
-                vector[block.cells].reshape(many, *block.shape)
-                for vector in (place, share, inverse)
+                vector[block.cells].reshape(many, *block.shape) for vector in (place, share, inverse)
             )
             variance = np.array([variances[member] for member in block.members])
             cells[...] = (1 / variance).reshape(many, *[1] * len(block.shape))

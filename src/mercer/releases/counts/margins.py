@@ -174,8 +174,7 @@ class MarginsRelease(Release):
         cells = sum(counts.size for counts in self.raw)
         return (
             f"<MarginsRelease of {len(self.sets)} margins, {cells} cells, "
-            f"{self.domain.describe()}: {self.privacy.short}"
-            + (f"; {self.rows}>" if self.rows else ">")
+            f"{self.domain.describe()}: {self.privacy.short}" + (f"; {self.rows}>" if self.rows else ">")
         )
 
     def _width(self, places: list[int], shares: list[Floats], level: float) -> float:

@@ -47,8 +47,7 @@ def shares(axis: Axis, rule: Any) -> Floats:
         return found
     if not isinstance(rule, tuple) or len(rule) != 2:
         raise ValueError(
-            f"condition on {axis.name!r} must be (least, most): it was released in bins; None is "
-            "an open end"
+            f"condition on {axis.name!r} must be (least, most): it was released in bins; None is an open end"
         )
     low, high = (_code(axis, end, open_) for end, open_ in zip(rule, axis.ends, strict=True))
     if low > high:

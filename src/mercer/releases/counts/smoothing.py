@@ -119,9 +119,7 @@ class _Trees(NamedTuple):
     def share(self, total: float, variance: float) -> Floats:
         """`total` shared out to the cells, level by level; the mean over the trees."""
         nodes = np.full((len(self.moved), 1), total)
-        for y, free, kept in zip(
-            self.sums[-2::-1], self.free[-2::-1], self.kept[-2::-1], strict=True
-        ):
+        for y, free, kept in zip(self.sums[-2::-1], self.free[-2::-1], self.kept[-2::-1], strict=True):
             left, right = free[:, ::2], free[:, 1::2]
             both = np.maximum(left + right, 1.0)
             ahead = (y[:, ::2] * right + (nodes - y[:, 1::2]) * left) / both
@@ -133,9 +131,13 @@ class _Trees(NamedTuple):
             open_ = (left > 0) & (right > 0) & (nodes > 0)
             if np.any(open_):
                 half[open_] = _halves(
-                    ahead[open_], nodes[open_], deviation[open_], (left / both)[open_], side[open_],
+                    ahead[open_],
+                    nodes[open_],
+                    deviation[open_],
+                    (left / both)[open_],
+                    side[open_],
                     trees=len(self.moved),
-                )  # fmt: skip
+                )
             nodes = np.stack([half, nodes - half], axis=2).reshape(len(nodes), -1)
         turned = [np.roll(row, move) for row, move in zip(nodes, self.moved, strict=True)]
         return np.asarray(np.mean(turned, axis=0), dtype=float)
@@ -157,7 +159,7 @@ def _trees(y: Floats, free: Floats, kept: Floats) -> _Trees:
 
 def _halves(
     seen: Floats, nodes: Floats, deviation: Floats, even: Floats, side: Floats, *, trees: int
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Posterior means of what the first half of each node holds, between 0 and the node's number.
 
     `seen` is the noisy number there, `deviation` its noise's, `even` the half's share of cells,
@@ -208,16 +210,12 @@ def _weights(table: Floats, trees: int) -> Floats:
 def _checked(noisy: object) -> Floats:
     y = np.asarray(noisy, dtype=float)
     if y.ndim != 1 or y.size == 0 or not np.all(np.isfinite(y)):
-        raise ValueError(
-            f"noisy must be a row of finite numbers, one for each cell; got shape {y.shape}"
-        )
+        raise ValueError(f"noisy must be a row of finite numbers, one for each cell; got shape {y.shape}")
     return y
 
 
 def _checked_total(total: object) -> float:
-    if isinstance(total, (bool, np.bool_)) or not isinstance(
-        total, (int, float, np.integer, np.floating)
-    ):
+    if isinstance(total, (bool, np.bool_)) or not isinstance(total, (int, float, np.integer, np.floating)):
         raise TypeError(f"total must be a number of records or None; got {type(total).__name__}")
     if not (math.isfinite(total) and total >= 0):
         raise ValueError(

@@ -16,9 +16,14 @@ __all__ = ["sparse_answer"]
 
 
 def sparse_answer(
-    axes: Axes, noise: CountLaw, threshold: int, held: tuple[Ints, Ints],
-    weights: list[Floats | None], most: int, level: float,
-) -> Interval:  # fmt: skip
+    axes: Axes,
+    noise: CountLaw,
+    threshold: int,
+    held: tuple[Ints, Ints],
+    weights: list[Floats | None],
+    most: int,
+    level: float,
+) -> Interval:
     """Sum of the cells that are held; those left out hold up to the threshold and their noise.
 
     Four events, each of a quarter of what the level leaves out: the noise of all cells asked

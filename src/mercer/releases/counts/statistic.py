@@ -53,9 +53,7 @@ class StatisticRelease(Release):
     def findings(self) -> tuple[Finding, ...]:
         if self.scale is None or self.scale == 0 or abs(self.value) >= -self.scale * math.log(0.01):
             return ()
-        return (
-            Finding("flat", f"{self.domain.words} cannot be told from zero: the noise explains it"),
-        )
+        return (Finding("flat", f"{self.domain.words} cannot be told from zero: the noise explains it"),)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -68,7 +66,7 @@ class StatisticRelease(Release):
 
     def __repr__(self) -> str:
         ends = "" if self.scale is None else f" +- {self.interval().upper - self.value:.3g}"
-        return f"<StatisticRelease: {self.domain.words} = {self.value:.6g}{ends}; {self.privacy.short}>"  # fmt: skip  # noqa: E501
+        return f"<StatisticRelease: {self.domain.words} = {self.value:.6g}{ends}; {self.privacy.short}>"
 
 
 def statistic_from(top: Fields, privacy: Any) -> StatisticRelease:

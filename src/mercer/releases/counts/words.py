@@ -48,18 +48,22 @@ def describe(release: AnyCounts) -> str:
 def summary(release: AnyCounts, level: float = 0.95) -> dict[str, Any]:
     """What `--json` says of a release of counts."""
     about: dict[str, Any] = {
-        "kind": release.kind, "privacy": release.privacy.to_dict(),
+        "kind": release.kind,
+        "privacy": release.privacy.to_dict(),
         "findings": terminal.told(release),
-    }  # fmt: skip
+    }
     if isinstance(release, StatisticRelease):
         return about | {"of": release.domain.words, **_ends(release, level)}
     noise = None if release.noise is None else release.noise.to_dict()
     about |= {"noise": noise, "accuracy": release.accuracy.to_dict()}
     if isinstance(release, CountRelease):
         return about | {
-            "of": release.domain.words, "count": release.count, "proportion": release.proportion,
-            "raw": release.raw, **_ends(release, level),
-        }  # fmt: skip
+            "of": release.domain.words,
+            "count": release.count,
+            "proportion": release.proportion,
+            "raw": release.raw,
+            **_ends(release, level),
+        }
     about |= {"domain": release.domain.to_dict(), "level": level}
     about |= {"rows_each": release.rows_each, "rows": release.rows or None}
     if isinstance(release, MarginsRelease):
@@ -68,14 +72,18 @@ def summary(release: AnyCounts, level: float = 0.95) -> dict[str, Any]:
             found = release.margin(*chosen, level=level)
             lines, more = lines_of(found, left)
             left -= len(lines)
-            margins.append({"columns": list(chosen), "counts": told(found.axes, lines), "counts_left_out": more})  # fmt: skip  # noqa: E501
+            margins.append(
+                {"columns": list(chosen), "counts": told(found.axes, lines), "counts_left_out": more}
+            )
         return about | {"margins": margins}
     lines, more = cells_of(release, level, _TOLD)
     return about | {
-        "cells": release.domain.cells, "held": len(release.values),
-        "threshold": release.threshold, "counts": told(release.domain, lines),
+        "cells": release.domain.cells,
+        "held": len(release.values),
+        "threshold": release.threshold,
+        "counts": told(release.domain, lines),
         "counts_left_out": more,
-    }  # fmt: skip
+    }
 
 
 def show_number(release: CountRelease, level: float = 0.95) -> None:
@@ -114,7 +122,9 @@ def _value_words(release: AnyNumber, level: float) -> str:
         words += f", {level:.0%} interval {number(found['lower'])} to {number(found['upper'])}"
     if isinstance(release, StatisticRelease):
         return words
-    return f"{words} ({release.count} of {release.n})" if release.share else f"{words} (of {release.n} in all)"  # fmt: skip  # noqa: E501
+    return (
+        f"{words} ({release.count} of {release.n})" if release.share else f"{words} (of {release.n} in all)"
+    )
 
 
 def _ends(release: AnyNumber, level: float) -> dict[str, Any]:
@@ -128,9 +138,7 @@ def _ends(release: AnyNumber, level: float) -> dict[str, Any]:
 def _accuracy(release: AnyCounts, level: float) -> list[tuple[str, str]]:
     if isinstance(release, StatisticRelease):
         told = release.scale is not None
-        scale = (
-            f"Laplace noise of scale {release.scale:.3g}" if told else "noise of an untold scale"
-        )
+        scale = f"Laplace noise of scale {release.scale:.3g}" if told else "noise of an untold scale"
         return [("accuracy", scale)]
     rows = []
     if isinstance(release, (HistogramRelease, MarginsRelease)) and release.rows:
@@ -145,11 +153,14 @@ def _accuracy(release: AnyCounts, level: float) -> list[tuple[str, str]]:
             some = f"{int(release.exact.sum())} of {len(release.values)}"
             rows.append(("no noise", f"in {some} counts, under the weaker promise"))
         if release.threshold is not None:
-            rows.append((
-                "cells", f"{len(release.values)} of {release.domain.cells} are above the public "
-                f"threshold {release.threshold}; the others count as 0 and may hold up to "
-                f"{release.threshold + wide:g}",
-            ))  # fmt: skip
+            rows.append(
+                (
+                    "cells",
+                    f"{len(release.values)} of {release.domain.cells} are above the public "
+                    f"threshold {release.threshold}; the others count as 0 and may hold up to "
+                    f"{release.threshold + wide:g}",
+                )
+            )
     return [*rows, ("accuracy", str(release.accuracy))]
 
 
@@ -176,11 +187,17 @@ def show_margins(release: MarginsRelease, level: float) -> None:
 
 
 def show_values(
-    release: AnyCounts, *, at: Sequence[float], where: Sequence[str], margin: Sequence[str],
-    level: float, smooth: bool, as_json: bool,
-) -> None:  # fmt: skip
+    release: AnyCounts,
+    *,
+    at: Sequence[float],
+    where: Sequence[str],
+    margin: Sequence[str],
+    level: float,
+    smooth: bool,
+    as_json: bool,
+) -> None:
     """`mercer eval`: how many records a condition holds for, margins, or the density at points."""
-    asked = [name for name, given in (("--at", at), ("--where", where), ("--margin", margin)) if given]  # fmt: skip  # noqa: E501
+    asked = [name for name, given in (("--at", at), ("--where", where), ("--margin", margin)) if given]
     if isinstance(release, AnyNumber):
         if asked:
             raise ValueError(f"{asked[0]}: a {release.kind} is one number and answers nothing else")
@@ -198,12 +215,12 @@ def show_values(
         found = release.margin(*margin, level=level)
         lines, more = lines_of(found, _TOLD if as_json else _SHOWN)
         if as_json:
-            terminal.print_json({"level": level, "counts": told(found.axes, lines), "counts_left_out": more})  # fmt: skip  # noqa: E501
+            terminal.print_json({"level": level, "counts": told(found.axes, lines), "counts_left_out": more})
         else:
             show_lines(found.axes, lines, more, level)
         return
     if where:
-        rules = conditions(where, lambda name: release.domain.columns[release.domain.index(name)].column)  # fmt: skip  # noqa: E501
+        rules = conditions(where, lambda name: release.domain.columns[release.domain.index(name)].column)
         if smooth and isinstance(release, MarginsRelease):
             raise ValueError("--smooth is for histograms of one column; this is margins")
         options = {"smooth": True} if smooth else {}

@@ -19,9 +19,11 @@ _INK, _BAND, _GREY, _MAP = "#1b3a5c", "#b9cde0", "#8a8a8a", "cividis"
 _POINTS, _SIDE, _MOST = 601, 81, 8
 # dark, then light enough to be told apart in grey; every curve has a pattern of its own too
 _LINES = (
-    ("#1b3a5c", "#9db8d2", "-"), ("#c1661c", "#ecc9a4", "--"), ("#3f7f5f", "#b5d3c2", "-."),
+    ("#1b3a5c", "#9db8d2", "-"),
+    ("#c1661c", "#ecc9a4", "--"),
+    ("#3f7f5f", "#b5d3c2", "-."),
     ("#8a4f8f", "#d9c1db", ":"),
-)  # fmt: skip
+)
 
 Order = int | tuple[int, ...]
 
@@ -34,9 +36,7 @@ def draw_curve(curve: NoisyCurve, figure: Any, *, level: float | None, order: Or
         _surface(curve, figure, level, order)
 
 
-def draw_overlay(
-    curves: Mapping[str, NoisyCurve], figure: Any, *, level: float | None, order: Order
-) -> None:
+def draw_overlay(curves: Mapping[str, NoisyCurve], figure: Any, *, level: float | None, order: Order) -> None:
     """Several curves on one argument, each with its band."""
     axes = figure.add_subplot()
     first = next(iter(curves.values()))
@@ -49,9 +49,7 @@ def draw_overlay(
             axes.fill_between(x, band.lower, band.upper, color=shade, alpha=0.45, linewidth=0)
             for end in (band.lower, band.upper):
                 axes.plot(x, end, style, color=ink, linewidth=0.5)
-        axes.plot(
-            x, curve.derivative(x, order), style, color=ink, linewidth=width, label=name, zorder=3
-        )
+        axes.plot(x, curve.derivative(x, order), style, color=ink, linewidth=width, label=name, zorder=3)
     if np.any(order) or any(isinstance(curve, Difference) for curve in curves.values()):
         axes.axhline(0.0, color=_GREY, linewidth=0.8, zorder=1)
     _frame(axes, first, order)
@@ -92,9 +90,7 @@ def check_overlay(curves: object) -> Mapping[str, NoisyCurve]:
         )
     for name, curve in curves.items():
         if not isinstance(curve, NoisyCurve):
-            raise TypeError(
-                f"releases must be mean curves; {str(name)!r} is a {type(curve).__name__}"
-            )
+            raise TypeError(f"releases must be mean curves; {str(name)!r} is a {type(curve).__name__}")
     several = list(curves.values())
     bounds = {curve.domain.bounds for curve in several}
     if several[0].domain.dimension > 1 or len(bounds) > 1:
@@ -111,15 +107,26 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
     if level is not None:
         band = curve.band(x, level, order=order)
         axes.fill_between(
-            x, band.lower, band.upper, color=_BAND, linewidth=0,
+            x,
+            band.lower,
+            band.upper,
+            color=_BAND,
+            linewidth=0,
             label=f"{level:.0%} band for the noise alone, whole curve",
-        )  # fmt: skip
+        )
         sure = (band.lower > 0) | (band.upper < 0)
         if signed and np.any(sure):
             axes.fill_between(
-                x, 0.0, 0.018, where=sure, color=_INK, linewidth=0, zorder=4,
-                transform=axes.get_xaxis_transform(), label="zero is outside the band",
-            )  # fmt: skip
+                x,
+                0.0,
+                0.018,
+                where=sure,
+                color=_INK,
+                linewidth=0,
+                zorder=4,
+                transform=axes.get_xaxis_transform(),
+                label="zero is outside the band",
+            )
     what = "released difference" if isinstance(curve, Difference) else "released mean"
     if np.any(order):
         what = f"released {_ordinal(order)}derivative"
@@ -154,9 +161,8 @@ def _surface(curve: NoisyCurve, figure: Any, level: float | None, order: Order) 
         (right, spread, "standard deviation of the noise", {"vmin": 0.0}),
     ):
         image = axes.imshow(
-            shown, origin="lower", aspect="auto", cmap=_MAP, extent=extent,
-            interpolation="bilinear", **limits,
-        )  # fmt: skip
+            shown, origin="lower", aspect="auto", cmap=_MAP, extent=extent, interpolation="bilinear", **limits
+        )
         figure.colorbar(image, ax=axes, label=label, fraction=0.05)
         axes.set(xlabel=domain.names[0], ylabel=domain.names[1])
     lines = left.contour(value, colors="white", linewidths=0.7, extent=extent)
@@ -174,9 +180,7 @@ def _quantity(curve: NoisyCurve, order: Order) -> str:
     if not np.any(order):
         return what
     orders = (order,) if isinstance(order, (int, np.integer)) else order
-    by = " ".join(
-        f"d{name}" + (f"^{k}" if k > 1 else "") for name, k in zip(names, orders, strict=True) if k
-    )
+    by = " ".join(f"d{name}" + (f"^{k}" if k > 1 else "") for name, k in zip(names, orders, strict=True) if k)
     total = sum(orders)
     return f"d{f'^{total}' if total > 1 else ''} {what} / {by}"
 

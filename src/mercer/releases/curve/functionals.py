@@ -89,16 +89,14 @@ class Curve(ABC):
 
     def time_above(self, level: float) -> float:
         """For how long (on what area) the curve is above a level."""
-        if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or np.isnan(level):  # fmt: skip  # noqa: E501
+        if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or np.isnan(level):
             raise TypeError(f"level must be a height, a number; got {level!r}")
         ticks = self._ticks()
         values = self._on(ticks) - float(level)
         if self.domain.dimension > 1:
             return float(np.mean(values > 0)) * self.domain.volume
         t, up = ticks[0], values > 0
-        crossings = [
-            self._crossing(t[i], t[i + 1], float(level)) for i in np.flatnonzero(up[1:] != up[:-1])
-        ]
+        crossings = [self._crossing(t[i], t[i + 1], float(level)) for i in np.flatnonzero(up[1:] != up[:-1])]
         edges = np.array([0.0, *crossings, 1.0])
         inside = np.diff(edges)[0 if up[0] else 1 :: 2]
         return float(np.sum(inside)) * self.domain.volume
@@ -141,8 +139,7 @@ class Curve(ABC):
         """Inner products of the polynomials with a weight, in unit coordinates."""
         if not callable(weight):
             raise TypeError(
-                f"weight must be a function of {', '.join(self.domain.names)}, got "
-                f"{type(weight).__name__}"
+                f"weight must be a function of {', '.join(self.domain.names)}, got {type(weight).__name__}"
             )
         d = self.domain.dimension
 
@@ -225,9 +222,8 @@ class Plain(Curve):
     """A function whose coefficients are known, without noise."""
 
     def __init__(
-        self, domain: Domain, polynomials: Polynomials, coefficients: Floats,
-        kernels: tuple[str, ...],
-    ) -> None:  # fmt: skip
+        self, domain: Domain, polynomials: Polynomials, coefficients: Floats, kernels: tuple[str, ...]
+    ) -> None:
         self.domain, self.polynomials = domain, polynomials
         self._coefficients, self._kernels = coefficients, kernels
 

@@ -69,12 +69,7 @@ class NoisyCurve(Curve):
         return spread.reshape(self.domain.shape(x))
 
     def band(
-        self,
-        x: object,
-        level: float = 0.95,
-        *,
-        simultaneous: bool = True,
-        order: int | tuple[int, ...] = 0,
+        self, x: object, level: float = 0.95, *, simultaneous: bool = True, order: int | tuple[int, ...] = 0
     ) -> Band:
         """A band that covers the same smoothing of the mean without noise (M15, M17).
 
@@ -166,8 +161,9 @@ class Difference(NoisyCurve):
 
     def _terms(self) -> list[tuple[int, NoisyCurve]]:
         """The releases it is made of, with their signs."""
-        one, two = (side._terms() if isinstance(side, Difference) else [(1, side)]
-                    for side in (self.one, self.two))  # fmt: skip
+        one, two = (
+            side._terms() if isinstance(side, Difference) else [(1, side)] for side in (self.one, self.two)
+        )
         return [*one, *((-sign, term) for sign, term in two)]
 
     def _origins(self) -> list[list[tuple[int, NoisyCurve]]]:
@@ -187,10 +183,7 @@ class Difference(NoisyCurve):
 
     def _noise(self) -> CurveNoise:
         if "noise" not in self._memory:
-            factors = [
-                sum(sign * term._noise().factor for sign, term in group)
-                for group in self._origins()
-            ]
+            factors = [sum(sign * term._noise().factor for sign, term in group) for group in self._origins()]
             normal = all(term._noise().normal for _, term in self._terms())
             draws = self._combined(lambda term: term._noise().draws)
             self._memory["noise"] = CurveNoise(draws, np.hstack(factors), normal)

@@ -169,7 +169,7 @@ def choose_again(candidates: Candidates, centre: Floats, noise: Floats, deviatio
         here = np.flatnonzero(places[:, 0] == scale)
         filters, which = np.unique(places[here, 1:], axis=0, return_inverse=True)
         etas = [candidates.etas[j] for j in filters[:, 0]]
-        penalties = [candidates.penalties(found, eta)[k] for eta, k in zip(etas, filters[:, 1], strict=True)]  # fmt: skip  # noqa: E501
+        penalties = [candidates.penalties(found, eta)[k] for eta, k in zip(etas, filters[:, 1], strict=True)]
         factors = [shrink(found.values, *pair) for pair in zip(etas, penalties, strict=True)]
         vectors = found.vectors if candidates.frame is None else candidates.frame.T @ found.vectors
         # rounding dust in high degrees would show in derivatives

@@ -32,15 +32,7 @@ from mercer.rules.curves import cameron_martin, gain_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, Filter
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = [
-    "CHOICES",
-    "ORDERS",
-    "CurveAccuracy",
-    "CurveRelease",
-    "check_eta",
-    "check_penalty",
-    "unit_scales",
-]
+__all__ = ["CHOICES", "ORDERS", "CurveAccuracy", "CurveRelease", "check_eta", "check_penalty", "unit_scales"]
 
 ORDERS = ("noise-first", "paper")
 _AGAIN = 1000  # draws for which the choice of the smoothing is made again
@@ -118,9 +110,11 @@ class CurveRelease(Release, NoisyCurve):
             raise ValueError(f"numbers of the curve must fit {size} functions, got shape {given}")
         many = self._decode.shape[1]
         shapes: list[tuple[Floats | None, tuple[int, ...]]] = [
-            (self.raw, (many,)), (self.center, (size,)), (self.frame, (many, size)),
+            (self.raw, (many,)),
+            (self.center, (size,)),
+            (self.frame, (many, size)),
             (self.exact, (size,)),
-        ]  # fmt: skip
+        ]
         for array, shape in shapes:
             if array is not None and (array.shape != shape or not np.all(np.isfinite(array))):
                 raise ValueError(f"numbers of the curve must be finite, in shape {shape}")
@@ -134,8 +128,15 @@ class CurveRelease(Release, NoisyCurve):
                 raise ValueError("coefficients do not follow from coordinates and smoothing")
 
     @classmethod
-    def smoothed(cls, *, kernel: str, scale: object = "auto", eta: object = "auto",
-                 penalty: object = "auto", **fields: Any) -> CurveRelease:  # fmt: skip
+    def smoothed(
+        cls,
+        *,
+        kernel: str,
+        scale: object = "auto",
+        eta: object = "auto",
+        penalty: object = "auto",
+        **fields: Any,
+    ) -> CurveRelease:
         """With what is "auto" chosen from the noisy coordinates (M17)."""
         domain: Domain = fields["domain"]
         every = [(h,) * domain.dimension for h in SCALES]
@@ -152,8 +153,14 @@ class CurveRelease(Release, NoisyCurve):
         free = any(isinstance(value, str) for value in (scale, eta, penalty))
         return cls(**fields, smoothing=chosen, choice="auto" if free else "given")
 
-    def smooth(self, *, kernel: str | None = None, scale: object = "auto", eta: object = "auto",
-               penalty: object = "auto") -> CurveRelease:  # fmt: skip
+    def smooth(
+        self,
+        *,
+        kernel: str | None = None,
+        scale: object = "auto",
+        eta: object = "auto",
+        penalty: object = "auto",
+    ) -> CurveRelease:
         """The same release with another smoothing, free for anyone (M17).
 
         `scale` is in the units of the argument.  What is left out is chosen from the noisy
@@ -166,9 +173,20 @@ class CurveRelease(Release, NoisyCurve):
             )
         fields = {
             name: getattr(self, name)
-            for name in ("domain", "privacy", "polynomials", "frame", "raw", "law", "order",
-                         "noise_kernel", "bound", "center", "value")
-        }  # fmt: skip
+            for name in (
+                "domain",
+                "privacy",
+                "polynomials",
+                "frame",
+                "raw",
+                "law",
+                "order",
+                "noise_kernel",
+                "bound",
+                "center",
+                "value",
+            )
+        }
         return CurveRelease.smoothed(
             **fields, kernel=kernel or self.smoothing.kernel, scale=scale, eta=eta, penalty=penalty
         )

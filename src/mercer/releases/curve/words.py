@@ -54,22 +54,25 @@ def show(release: CurveRelease, heading: str, *, short: bool = False) -> None:
 
 
 def show_values(
-    release: CurveRelease, points: Floats, level: float, order: int | tuple[int, ...], *,
-    as_json: bool,
-) -> None:  # fmt: skip
+    release: CurveRelease, points: Floats, level: float, order: int | tuple[int, ...], *, as_json: bool
+) -> None:
     """`mercer eval` of a mean curve or a derivative of it, with its band."""
     value, band = release.derivative(points, order), release.band(points, level, order=order)
     spread = release.standard_error(points, order)
     orders = [order] if isinstance(order, int) else list(order)
     rows = zip(*(a.tolist() for a in (points, value, band.lower, band.upper, spread)), strict=True)
     if as_json:
-        terminal.print_json({
-            "level": level, "value": release.value, "derivative": orders,
-            "values": [
-                {"at": at, "value": v, "lower": low, "upper": high, "standard_error": sd}
-                for at, v, low, high, sd in rows
-            ],
-        })  # fmt: skip
+        terminal.print_json(
+            {
+                "level": level,
+                "value": release.value,
+                "derivative": orders,
+                "values": [
+                    {"at": at, "value": v, "lower": low, "upper": high, "standard_error": sd}
+                    for at, v, low, high, sd in rows
+                ],
+            }
+        )
         return
     what = release.value
     if any(orders):

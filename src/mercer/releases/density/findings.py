@@ -76,11 +76,12 @@ def density_findings(release: DensityRelease) -> tuple[Finding, ...]:
     many = release.domain.dimension > 1
     found = list(
         fit_finding(
-            value, reach(normal=normal) * sd,
+            value,
+            reach(normal=normal) * sd,
             f"hold {'numbers' if many else 'a number'} in {' and '.join(release.domain.names)}",
             f"{'are the columns' if many else 'is the column'} text, or in another format?",
         )
-    )  # fmt: skip
+    )
     if value < 0.2 and found:
         return tuple(found)
     if _flat(release):
@@ -146,9 +147,7 @@ def _clear(waves: Waves) -> Waves:
     above = np.flatnonzero(waves.deviation > _USABLE)
     size = min(int(above[0]) if above.size else waves.size, _MOST)
     sines = None if waves.sines is None else waves.sines[:size]
-    return Waves(
-        waves.cosines[:size], sines, waves.deviation[:size], waves.period, waves.normal
-    )  # fmt: skip
+    return Waves(waves.cosines[:size], sines, waves.deviation[:size], waves.period, waves.normal)
 
 
 def _column(release: DensityRelease, axis: int, waves: Waves, fit: float) -> list[Finding]:
@@ -160,9 +159,7 @@ def _column(release: DensityRelease, axis: int, waves: Waves, fit: float) -> lis
     return found
 
 
-def lattice(
-    waves: Waves, low: float, high: float, *, fit: float = 1.0
-) -> tuple[float, float] | None:
+def lattice(waves: Waves, low: float, high: float, *, fit: float = 1.0) -> tuple[float, float] | None:
     """The step of a lattice on which values lie, and the share of them, or None.
 
     Multiples of a step s give the frequency k = period (high - low) / s the moment of a repeated
@@ -175,9 +172,10 @@ def lattice(
         if 0.5 < waves.period * width / step < waves.size + 0.5
     ]
     candidates = [
-        (step, k) for step, k in candidates
+        (step, k)
+        for step, k in candidates
         if 10 * waves.period <= k <= waves.size and abs(waves.period * width / step - k) <= 0.1
-    ]  # fmt: skip
+    ]
     far = reach(normal=waves.normal, among=max(len(candidates), 1))
     for step, k in candidates:
         u = np.array([(math.ceil(low / step) * step - low) / width])
@@ -205,15 +203,13 @@ def lattice_finding(name: str, step: float, held: float, unit: str) -> Finding:
     else:
         words = f"about {share(held)} of the values of {name} look rounded to {whole}"
     return Finding(
-        "lattice",
-        f"{words}: a density smooths over that; a histogram with a cell for each shows it",
+        "lattice", f"{words}: a density smooths over that; a histogram with a cell for each shows it"
     )
 
 
 def _spike(
-    name: str, bounds: tuple[float, float], waves: Waves, fit: float,
-    step: tuple[float, float] | None,
-) -> list[Finding]:  # fmt: skip
+    name: str, bounds: tuple[float, float], waves: Waves, fit: float, step: tuple[float, float] | None
+) -> list[Finding]:
     """A value that many rows share, or values piled up at a bound."""
     size, width = waves.size, bounds[1] - bounds[0]
     if size < 8:

@@ -129,9 +129,13 @@ class DensityRelease(FunctionRelease):
                 "kernel='gaussian' on cosine or Fourier coordinates can be smoothed afterwards"
             )
         fields: dict[str, Any] = {
-            "domain": self.domain, "basis": self.basis, "coordinates": self.coordinates,
-            "noise": self.noise, "privacy": self.privacy, "boundary": self.boundary,
-        }  # fmt: skip
+            "domain": self.domain,
+            "basis": self.basis,
+            "coordinates": self.coordinates,
+            "noise": self.noise,
+            "privacy": self.privacy,
+            "boundary": self.boundary,
+        }
         if isinstance(bandwidth, str):
             check_choice("bandwidth", bandwidth, ("auto",))
             return DensityRelease.smoothed(**fields)
@@ -184,9 +188,7 @@ class DensityRelease(FunctionRelease):
         """The bandwidth at which the noise was added; `smooth` can go up from here."""
         return self.basis.lengths * self.domain.widths
 
-    def band(
-        self, x: object, level: float = 0.95, *, simultaneous: bool = True, raw: bool = False
-    ) -> Band:
+    def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True, raw: bool = False) -> Band:
         """Lower and upper ends of an error band for the noise, at points of the domain.
 
         It covers the same estimate without noise: with `simultaneous=True` (default) at all points

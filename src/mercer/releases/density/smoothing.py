@@ -15,13 +15,7 @@ from mercer.rules.density import reference_power
 from mercer.spaces.bases import Basis, SpectralBasis
 from mercer.spaces.bases.base import check_scales, covariance_of
 
-__all__ = [
-    "choose_bandwidth",
-    "density_level",
-    "released_mass",
-    "unit_covariance",
-    "without_constant",
-]
+__all__ = ["choose_bandwidth", "density_level", "released_mass", "unit_covariance", "without_constant"]
 
 _STEPS = 96
 PRIOR = 0.5  # weight of the reference density beside the data's own estimate of risk
@@ -151,9 +145,7 @@ def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...
             raise ValueError("bandwidth as a matrix must be finite and symmetric")
         matrix = value / 2 + value.T / 2
         if np.any(np.diag(matrix) <= 0) or np.linalg.eigvalsh(matrix)[0] <= 0:
-            raise ValueError(
-                "bandwidth as a matrix must be positive definite: all its eigenvalues above 0"
-            )
+            raise ValueError("bandwidth as a matrix must be positive definite: all its eigenvalues above 0")
         with np.errstate(over="ignore", under="ignore"):
             matrix = matrix / np.outer(domain.widths, domain.widths)
             scales = np.sqrt(np.diag(matrix))

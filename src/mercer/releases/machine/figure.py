@@ -67,9 +67,7 @@ def _centre(release: MachineRelease, at: Mapping[str, float] | None) -> Floats:
     centre = (domain.lower + domain.upper) / 2
     for name, value in (at or {}).items():
         if name not in domain.names:
-            raise ValueError(
-                f"at: there is no column {name!r}; there are {', '.join(domain.names)}"
-            )
+            raise ValueError(f"at: there is no column {name!r}; there are {', '.join(domain.names)}")
         centre[domain.names.index(name)] = float(value)
     return np.clip(centre, domain.lower, domain.upper)
 
@@ -78,9 +76,7 @@ def _along(release: MachineRelease, axis: int, count: int) -> Floats:
     return np.linspace(*release.domain.bounds[axis], count)
 
 
-def _line(
-    release: MachineRelease, axes: Any, axis: int, centre: Floats, level: float | None
-) -> None:
+def _line(release: MachineRelease, axes: Any, axis: int, centre: Floats, level: float | None) -> None:
     x = _along(release, axis, 401)
     rows = np.tile(centre, (len(x), 1))
     rows[:, axis] = x
@@ -91,9 +87,7 @@ def _line(
         lower, upper = (np.asarray(end).reshape(len(x), -1) for end in (band.lower, band.upper))
         for k in range(value.shape[1]):
             words = f"{level:.0%} band for the noise, whole curve" if k == 0 else None
-            axes.fill_between(
-                x, lower[:, k], upper[:, k], color=_BAND, alpha=0.6, linewidth=0, label=words
-            )
+            axes.fill_between(x, lower[:, k], upper[:, k], color=_BAND, alpha=0.6, linewidth=0, label=words)
     styles = ("-", "--", "-.", ":")
     for k in range(value.shape[1]):
         axes.plot(x, value[:, k], styles[k % 4], color=_INK, linewidth=1.6, label=labels[k])
@@ -110,9 +104,8 @@ def _line(
     if isinstance(release, ClassifierRelease):
         handles += _patches(release)
     axes.legend(
-        handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper center",
-        bbox_to_anchor=(0.5, -0.16),
-    )  # fmt: skip
+        handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.16)
+    )
 
 
 def _strip(release: ClassifierRelease, axes: Any, x: Floats, rows: Floats) -> None:
@@ -121,16 +114,20 @@ def _strip(release: ClassifierRelease, axes: Any, x: Floats, rows: Floats) -> No
     low, high = axes.get_ylim()
     cells = np.array(place)[None, :]
     axes.imshow(
-        cells, extent=(x[0], x[-1], low, low + 0.03 * (high - low)), aspect="auto",
-        cmap=_colours(release), vmin=0, vmax=len(release.classes) - 1, zorder=0,
-    )  # fmt: skip
+        cells,
+        extent=(x[0], x[-1], low, low + 0.03 * (high - low)),
+        aspect="auto",
+        cmap=_colours(release),
+        vmin=0,
+        vmax=len(release.classes) - 1,
+        zorder=0,
+    )
     axes.set_ylim(low, high)
 
 
 def _plane(
-    release: MachineRelease, figure: Any, axes: Any, pair: list[int], centre: Floats,
-    level: float | None,
-) -> None:  # fmt: skip
+    release: MachineRelease, figure: Any, axes: Any, pair: list[int], centre: Floats, level: float | None
+) -> None:
     first, second = (_along(release, axis, _SIDE) for axis in pair)
     mesh = np.stack(np.meshgrid(first, second, indexing="xy"), -1)
     rows = np.tile(centre, (_SIDE * _SIDE, 1))
@@ -144,9 +141,7 @@ def _plane(
         if isinstance(release, ClassifierRelease):
             _decision(release, figure, axes, middle, rows, extent, level)
         else:
-            image = axes.imshow(
-                middle, origin="lower", aspect="auto", cmap="cividis", extent=extent
-            )
+            image = axes.imshow(middle, origin="lower", aspect="auto", cmap="cividis", extent=extent)
             figure.colorbar(image, ax=axes, label=_labels(release)[value.shape[1] // 2])
             lines = axes.contour(middle, colors="white", linewidths=0.7, extent=extent)
             axes.clabel(lines, fontsize=7)
@@ -154,18 +149,24 @@ def _plane(
 
 
 def _decision(
-    release: ClassifierRelease, figure: Any, axes: Any, value: Floats, rows: Floats, extent: Any,
+    release: ClassifierRelease,
+    figure: Any,
+    axes: Any,
+    value: Floats,
+    rows: Floats,
+    extent: Any,
     level: float | None,
-) -> None:  # fmt: skip
+) -> None:
     """Hall 2013, Figure 3: the function's height, its zero line, and where noise may change it."""
     most = float(np.abs(value).max()) or 1.0
     image = axes.imshow(
         value, origin="lower", aspect="auto", cmap="cividis", extent=extent, vmin=-most, vmax=most
     )
     figure.colorbar(
-        image, ax=axes, label=f"decision function: above 0 is {release.classes[1]}, below "
-        f"{release.classes[0]}",
-    )  # fmt: skip
+        image,
+        ax=axes,
+        label=f"decision function: above 0 is {release.classes[1]}, below {release.classes[0]}",
+    )
     axes.contour(value, levels=[0.0], colors="white", linewidths=2.2, extent=extent)
     axes.contour(value, levels=[0.0], colors="black", linewidths=1.0, extent=extent)
     if level is not None:
@@ -173,9 +174,8 @@ def _decision(
         unsure = ((band.lower < 0) & (band.upper > 0)).reshape(value.shape).astype(float)
         axes.contourf(unsure, levels=[0.5, 1.5], colors="none", hatches=["...."], extent=extent)
         axes.set_title(
-            f"dotted: the noise may turn the sign ({level:.0%} at each point)", fontsize=8,
-            loc="right",
-        )  # fmt: skip
+            f"dotted: the noise may turn the sign ({level:.0%} at each point)", fontsize=8, loc="right"
+        )
 
 
 def _regions(release: ClassifierRelease, axes: Any, rows: Floats, extent: Any) -> None:
@@ -183,18 +183,27 @@ def _regions(release: ClassifierRelease, axes: Any, rows: Floats, extent: Any) -
     place = np.array([names.index(c) for c in release.predict(rows).tolist()])
     colours = _colours(release)
     axes.imshow(
-        place.reshape(_SIDE, _SIDE), origin="lower", aspect="auto", extent=extent, cmap=colours,
-        vmin=0, vmax=len(names) - 1, interpolation="nearest",
-    )  # fmt: skip
+        place.reshape(_SIDE, _SIDE),
+        origin="lower",
+        aspect="auto",
+        extent=extent,
+        cmap=colours,
+        vmin=0,
+        vmax=len(names) - 1,
+        interpolation="nearest",
+    )
     for k in range(len(names)):  # where one class meets another
         axes.contour(
-            (place == k).reshape(_SIDE, _SIDE), levels=[0.5], colors="white", linewidths=1.2,
-            extent=extent,
-        )  # fmt: skip
+            (place == k).reshape(_SIDE, _SIDE), levels=[0.5], colors="white", linewidths=1.2, extent=extent
+        )
     axes.legend(
-        handles=_patches(release), fontsize=8, frameon=False, ncols=4, loc="upper center",
+        handles=_patches(release),
+        fontsize=8,
+        frameon=False,
+        ncols=4,
+        loc="upper center",
         bbox_to_anchor=(0.5, -0.12),
-    )  # fmt: skip
+    )
 
 
 def _patches(release: ClassifierRelease) -> list[Any]:
@@ -203,8 +212,7 @@ def _patches(release: ClassifierRelease) -> list[Any]:
 
     colours = _colours(release)
     return [
-        Patch(facecolor=colours(k), label=f"predicts {name}")
-        for k, name in enumerate(release.classes[:12])
+        Patch(facecolor=colours(k), label=f"predicts {name}") for k, name in enumerate(release.classes[:12])
     ]
 
 

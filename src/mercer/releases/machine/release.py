@@ -77,9 +77,7 @@ class MachineRelease(Release):
         object.__setattr__(self, "coordinates", values)
         many, m = len(self.losses), self.features.size
         if many < 1 or values.shape != (many * m,) or not np.all(np.isfinite(values)):
-            raise ValueError(
-                f"coordinates must be {many * m} finite numbers, got shape {values.shape}"
-            )
+            raise ValueError(f"coordinates must be {many * m} finite numbers, got shape {values.shape}")
         if self.features.dimension != self.domain.dimension:
             raise ValueError("features and domain differ in dimension")
         if not (self.penalty > 0 and self.gap > 0):
@@ -118,9 +116,7 @@ class MachineRelease(Release):
     def standard_error(self, x: object) -> Floats:
         """Standard deviation of the noise at each point, of each function."""
         phi = self._phi(x)
-        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (
-            self._deviation / self.penalty * self.scale
-        )
+        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (self._deviation / self.penalty * self.scale)
         return self._shaped(spread, x)
 
     def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
@@ -205,17 +201,14 @@ class MachineRelease(Release):
             return frame[names].to_numpy()
         if len(there) == len(names) and not any(name in there for name in names):
             return frame.to_numpy()  # a frame of other names, as an array
-        raise ValueError(
-            f"x must have the columns {', '.join(names)}; it has {', '.join(there[:30])}"
-        )
+        raise ValueError(f"x must have the columns {', '.join(names)}; it has {', '.join(there[:30])}")
 
     def _values(self, x: object) -> Floats:
         """All functions at the points, in the caller's units."""
         rows = self.domain.to_unit(self._rows(x))
         step = max(1, (1 << 22) // self.features.size)
         parts = [
-            self.features.features(rows[i : i + step]) @ self.weights.T
-            for i in range(0, len(rows), step)
+            self.features.features(rows[i : i + step]) @ self.weights.T for i in range(0, len(rows), step)
         ]
         value = np.concatenate(parts) if parts else np.zeros((0, len(self.losses)))
         return self._shaped(value * self.scale, x)
@@ -239,9 +232,7 @@ class MachineRelease(Release):
         each = 1 - (1 - level) / many
         if self.domain.dimension > 3:  # Scheffe: over all functions of the features at once
             most = math.sqrt(float(chi2.ppf(each, m)))
-            return most * (
-                1.0 if isinstance(self.noise, Normal) else float(np.quantile(radii, level))
-            )
+            return most * (1.0 if isinstance(self.noise, Normal) else float(np.quantile(radii, level)))
         if "suprema" not in self._memory:
             self._memory["suprema"] = self._suprema()
         suprema = self._memory["suprema"]

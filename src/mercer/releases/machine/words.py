@@ -14,11 +14,7 @@ from mercer.show import terminal
 
 __all__ = ["answers", "describe", "functions", "is_machine", "show", "show_values", "summary"]
 
-_HOW = {
-    "rule": "public rule",
-    "given": "given",
-    "private": "chosen on held-out rows",
-}
+_HOW = {"rule": "public rule", "given": "given", "private": "chosen on held-out rows"}
 
 
 def is_machine(release: object) -> bool:
@@ -66,16 +62,22 @@ def summary(release: MachineRelease) -> dict[str, Any]:
         out["y_bounds"] = list(release.y_bounds)
     return out | {
         "losses": [loss.to_dict() for loss in release.losses],
-        "features": {"name": release.features.name, "size": release.features.size,
-                     "words": release.features.words},
+        "features": {
+            "name": release.features.name,
+            "size": release.features.size,
+            "words": release.features.words,
+        },
         "penalty": release.penalty,
         "penalty_choice": release.choice,
         "method": release.method,
         "privacy": release.privacy.to_dict(),
         "findings": terminal.told(release),
-        "accuracy": {"pointwise": accuracy.pointwise, "coordinates": accuracy.coordinates,
-                     "gap": accuracy.gap},
-    }  # fmt: skip
+        "accuracy": {
+            "pointwise": accuracy.pointwise,
+            "coordinates": accuracy.coordinates,
+            "gap": accuracy.gap,
+        },
+    }
 
 
 def show(release: MachineRelease, heading: str) -> None:
@@ -144,14 +146,22 @@ def show_values(release: MachineRelease, points: Floats, level: float, *, as_jso
     if as_json:
         each = [array.tolist() for array in (value, *ends)]
         single = len(names) == 1
-        terminal.print_json({
-            "level": level, "function": what, "functions": [] if single else names,
-            "values": [
-                {"at": point.tolist(), "value": v[0] if single else v,
-                 "lower": low[0] if single else low, "upper": high[0] if single else high}
-                for point, v, low, high in zip(points, *each, strict=True)
-            ],
-        })  # fmt: skip
+        terminal.print_json(
+            {
+                "level": level,
+                "function": what,
+                "functions": [] if single else names,
+                "values": [
+                    {
+                        "at": point.tolist(),
+                        "value": v[0] if single else v,
+                        "lower": low[0] if single else low,
+                        "upper": high[0] if single else high,
+                    }
+                    for point, v, low, high in zip(points, *each, strict=True)
+                ],
+            }
+        )
         return
     which = [] if len(names) == 1 else ["class" if what == "decision function" else "quantile"]
     head = f"{level:.0%} band for the noise, everywhere at once"

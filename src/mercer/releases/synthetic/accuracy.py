@@ -44,9 +44,14 @@ class TableAccuracy:
 
 
 def accuracy_of(
-    embedding: NoisyEmbedding | None, kernel: RecordKernel, landmarks: Floats | None,
-    codes: Floats, weights: Floats, *, n: int,
-) -> TableAccuracy:  # fmt: skip
+    embedding: NoisyEmbedding | None,
+    kernel: RecordKernel,
+    landmarks: Floats | None,
+    codes: Floats,
+    weights: Floats,
+    *,
+    n: int,
+) -> TableAccuracy:
     """All parts that are public, or follow from the release alone."""
     if embedding is None:
         return TableAccuracy(1 / math.sqrt(n), 0.0, math.nan, math.nan, 0.0, 0, len(codes))
@@ -54,7 +59,7 @@ def accuracy_of(
     if isinstance(embedding, LandmarkEmbedding):
         marks = u if landmarks is None else kernel.embed(landmarks)
         mean = embedding.span.coordinates(kernel.between(marks, u) @ weights)
-        projection = math.sqrt(_left_out(embedding, kernel, marks, None if landmarks is None else u))  # fmt: skip  # noqa: E501
+        projection = math.sqrt(_left_out(embedding, kernel, marks, None if landmarks is None else u))
     else:
         assert isinstance(embedding, WaveEmbedding)
         mean = np.zeros(embedding.size)
@@ -74,9 +79,7 @@ def accuracy_of(
     )
 
 
-def _left_out(
-    embedding: LandmarkEmbedding, kernel: RecordKernel, marks: Floats, u: Floats | None
-) -> float:
+def _left_out(embedding: LandmarkEmbedding, kernel: RecordKernel, marks: Floats, u: Floats | None) -> float:
     """Mean over records, or over the domain, of 1 - |e(x)|^2."""
     if u is None:
         u = kernel.embed(spread(kernel.domain, _MESH, label=1))

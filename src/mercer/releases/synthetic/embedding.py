@@ -107,9 +107,7 @@ class LandmarkEmbedding(NoisyEmbedding):
     def shrunk(self, shrink: Shrink | None = None) -> LandmarkEmbedding:
         """With another shrinkage: the one of least estimated risk, if none is given (M17)."""
         if shrink is None:
-            shrink = choose_shrink(
-                self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
-            )
+            shrink = choose_shrink(self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2)
         found = replace(self, shrink=shrink)
         found.__dict__.update(span=self.span, noisy=self.noisy, uniform=self.uniform)
         return found
@@ -139,9 +137,7 @@ class LandmarkEmbedding(NoisyEmbedding):
     @property
     def risk(self) -> float:
         known = self.deviation**2 * float(np.sum(self.shrink.factors(self.span.eigenvalues) ** 2))
-        estimated = self.shrink.risk(
-            self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2
-        )
+        estimated = self.shrink.risk(self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2)
         return max(estimated, known)  # what is left of the noise is known, what was lost is not
 
     def redrawn(self) -> Floats:

@@ -52,15 +52,13 @@ def write_parquet(table: Any, path: Path, privacy: Statement) -> Path:
     return path
 
 
-def trained(
-    release: TableRelease, estimator: Any, target: str, columns: Sequence[str] | None
-) -> Any:
+def trained(release: TableRelease, estimator: Any, target: str, columns: Sequence[str] | None) -> Any:
     """A fitted clone; an estimator without sample weights gets drawn rows instead."""
     from sklearn.base import clone
     from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import has_fit_parameter
 
-    names = [name for name in release.domain.names if name != target] if columns is None else list(columns)  # fmt: skip  # noqa: E501
+    names = [name for name in release.domain.names if name != target] if columns is None else list(columns)
     for name in (target, *names):
         release.domain.column(name)
     if target in names:
@@ -71,7 +69,7 @@ def trained(
     model, share = clone(estimator), weights[used] / weights[used].mean()
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if has_fit_parameter(last, "sample_weight"):
-        key = f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight"  # fmt: skip  # noqa: E501
+        key = f"{model.steps[-1][0]}__sample_weight" if isinstance(model, Pipeline) else "sample_weight"
         return model.fit(frame[names], frame[target], **{key: share})
     many = max(10 * int(used.sum()), 1000)
     drawn = release.sample(many, rng=0).to_pandas()

@@ -14,13 +14,7 @@ import numpy as np
 
 from mercer.columns.kinds import Column, Date
 from mercer.common.checks import Floats, check_level
-from mercer.releases.synthetic.marginals import (
-    correlation,
-    distribution,
-    labels_of,
-    marginal,
-    share_of_true,
-)
+from mercer.releases.synthetic.marginals import correlation, distribution, labels_of, marginal, share_of_true
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.sheets import BOTTOM, MOST_BARS, SIDES, TOP, WIDE, Panel, Sheet
 
@@ -38,10 +32,7 @@ def draw_table(
         check_level(level)
     wide, high = sheet.size
     figure.set_layout_engine(
-        "constrained",
-        rect=(0, BOTTOM / high, 1, 1 - (TOP + BOTTOM) / high),
-        h_pad=0.05,
-        w_pad=0.1,
+        "constrained", rect=(0, BOTTOM / high, 1, 1 - (TOP + BOTTOM) / high), h_pad=0.05, w_pad=0.1
     )
     parts = int(bool(sheet.corner)) + len(sheet.stacks)
     beside = [WIDE] * len(sheet.stacks)
@@ -63,9 +54,7 @@ def draw_table(
     figure.text(0.16 / wide, 0.12 / high, caption, fontsize=7.5, color="#555555")
 
 
-def _corner(
-    release: TableRelease, columns: Sequence[Column], box: Any, level: float | None
-) -> None:
+def _corner(release: TableRelease, columns: Sequence[Column], box: Any, level: float | None) -> None:
     """A matrix of pairs: columns on the diagonal, circles below, correlations above."""
     many, even = len(columns), distribution(release)
     grid = box.add_gridspec(many, many)
@@ -93,9 +82,7 @@ def _corner(
             _correlation(even, one, columns[place], box.add_subplot(grid[row, place]), level)
 
 
-def _correlation(
-    release: TableRelease, one: Column, two: Column, axes: Any, level: float | None
-) -> None:
+def _correlation(release: TableRelease, one: Column, two: Column, axes: Any, level: float | None) -> None:
     value, bar = correlation(release, one.name, two.name, level=level or 0.95)
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
     axes.spines[:].set_color("#d5dde5")
@@ -108,15 +95,18 @@ def _correlation(
         axes.text(0.5, 0.38, f"± {bar:.1g}", fontsize=7.5, **words)
 
 
-def _histogram(
-    release: TableRelease, column: Column, axes: Any, level: float | None, *, small: bool
-) -> None:
+def _histogram(release: TableRelease, column: Column, axes: Any, level: float | None, *, small: bool) -> None:
     found = marginal(release, column.name, level=level or 0.95, bins=16 if small else 24)
     assert found.edges is not None
     axes.bar(
-        found.edges[:-1], found.shares, np.diff(found.edges), align="edge", color=_FILL,
-        edgecolor=_INK, linewidth=0.6,
-    )  # fmt: skip
+        found.edges[:-1],
+        found.shares,
+        np.diff(found.edges),
+        align="edge",
+        color=_FILL,
+        edgecolor=_INK,
+        linewidth=0.6,
+    )
     if level is not None:
         middle = (found.edges[:-1] + found.edges[1:]) / 2
         axes.errorbar(middle, found.shares, found.bars, fmt="none", ecolor=_INK, elinewidth=1.0)
@@ -141,10 +131,15 @@ def _circles(release: TableRelease, x: Column, y: Column, axes: Any, inches: flo
     plus = weights >= 0
     for which, face in ((plus, _INK), (~plus, "none")):
         axes.scatter(
-            spots[which, 0], spots[which, 1], np.minimum(np.abs(weights[which]) * area, 900.0),
-            facecolor=face, edgecolor="white" if face == _INK else _INK, linewidth=0.3, alpha=0.6,
+            spots[which, 0],
+            spots[which, 1],
+            np.minimum(np.abs(weights[which]) * area, 900.0),
+            facecolor=face,
+            edgecolor="white" if face == _INK else _INK,
+            linewidth=0.3,
+            alpha=0.6,
             clip_on=False,
-        )  # fmt: skip
+        )
     _clean(axes)
 
 
@@ -152,7 +147,10 @@ def _panel(release: TableRelease, panel: Panel, axes: Any, level: float | None) 
     column = panel.columns[0]
     if len(panel.columns) > 1:
         found = [share_of_true(release, c.name, level=level or 0.95) for c in panel.columns]
-        words = [c.name if labels_of(c) == ["false", "true"] else f"{c.name}: {labels_of(c)[1]}" for c in panel.columns]  # fmt: skip  # noqa: E501
+        words = [
+            c.name if labels_of(c) == ["false", "true"] else f"{c.name}: {labels_of(c)[1]}"
+            for c in panel.columns
+        ]
         shares, bars = np.array(found).T
         _bars(axes, words, shares, bars, level)
         axes.set_xlim(min(0.0, float(shares.min())), 1.0)
@@ -175,9 +173,7 @@ def _panel(release: TableRelease, panel: Panel, axes: Any, level: float | None) 
     axes.set_title(column.name, fontsize=9, loc="left")
 
 
-def _bars(
-    axes: Any, words: Sequence[str], shares: Floats, bars: Floats, level: float | None
-) -> None:
+def _bars(axes: Any, words: Sequence[str], shares: Floats, bars: Floats, level: float | None) -> None:
     places = np.arange(len(words))[::-1]
     axes.barh(places, shares, 0.72, color=_FILL, edgecolor=_INK, linewidth=0.6)
     if level is not None:
@@ -239,16 +235,14 @@ def _heading(release: TableRelease, inches: float) -> str:
         shown -= 1
     if shown < len(names):
         more = len(names) - shown
-        return f"Synthetic table of {', '.join(names[:shown])} and {more} more column{'s' * (more > 1)}"  # fmt: skip  # noqa: E501
+        return f"Synthetic table of {', '.join(names[:shown])} and {more} more column{'s' * (more > 1)}"
     return "Synthetic table of " + " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _caption(release: TableRelease, sheet: Sheet, level: float | None) -> str:
     words = ["shares by weight"]
     if level is not None:
-        words[0] += (
-            f" with {level:.0%} error bars for the noise of privacy, not for what smoothing hides"
-        )
+        words[0] += f" with {level:.0%} error bars for the noise of privacy, not for what smoothing hides"
     if len(sheet.corner) > 1:
         hollow = ", hollow where it is negative" if bool(np.any(release.weights < 0)) else ""
         words.append(f"a circle is a synthetic record, its area the weight{hollow}")

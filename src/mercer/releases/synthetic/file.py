@@ -48,9 +48,7 @@ def table_from(top: Fields, privacy: Statement) -> TableRelease:
     if method == "exponential" and style != "uniform":
         raise ValueError("a table drawn whole has equal weights")
     weight = _weights(top, len(codes), style, bound)
-    return TableRelease(
-        domain, privacy, kernel, method, embedding, marks, codes, weight, style, bound
-    )  # fmt: skip
+    return TableRelease(domain, privacy, kernel, method, embedding, marks, codes, weight, style, bound)
 
 
 def records_from(top: Fields, privacy: Statement) -> RecordsRelease:
@@ -63,10 +61,16 @@ def records_from(top: Fields, privacy: Statement) -> RecordsRelease:
     if raw.shape != (len(points),):
         raise ValueError("points and coordinates differ in number")
     return RecordsRelease(
-        OpenDomain(top.part("domain").get("words", str)), privacy, tuple(points),
-        _weights(top, len(points), style, bound), raw, _law(top), _floor(top, len(points)), style,
+        OpenDomain(top.part("domain").get("words", str)),
+        privacy,
+        tuple(points),
+        _weights(top, len(points), style, bound),
+        raw,
+        _law(top),
+        _floor(top, len(points)),
+        style,
         bound,
-    )  # fmt: skip
+    )
 
 
 def _kernel(fields: Fields, domain: TableDomain) -> RecordKernel:
@@ -74,9 +78,7 @@ def _kernel(fields: Fields, domain: TableDomain) -> RecordKernel:
     return RecordKernel(domain, fields.get("name", str), tuple(scales))
 
 
-def _embedding(
-    top: Fields, method: str, kernel: RecordKernel, marks: Floats
-) -> NoisyEmbedding | None:
+def _embedding(top: Fields, method: str, kernel: RecordKernel, marks: Floats) -> NoisyEmbedding | None:
     """The noisy coordinates; a table drawn whole has none."""
     if method == "exponential":
         for name in ("noise", "coordinates"):
@@ -96,9 +98,7 @@ def _embedding(
         raise ValueError("landmarks and categories are too many for any release")
     u = kernel.embed(marks)
     even = np.array(numbers(top.get("even", list), "even")) if top.has("even") else None
-    found = LandmarkEmbedding(
-        raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top), even
-    )  # fmt: skip
+    found = LandmarkEmbedding(raw, law, kernel.between(u, u), _floor(top, len(marks)), _shrink(top), even)
     if top.has("rank") and top.get("rank", int) != found.size:
         raise ValueError("rank does not follow from landmarks, kernel and floor")
     return found
@@ -121,9 +121,7 @@ def _floor(top: Fields, landmarks: int) -> float:
 
 def _shrink(top: Fields) -> Shrink:
     fields = top.part("shrink")
-    values = {
-        key: finite(fields.get(key, int | float), f"{key} of shrink") for key in ("eta", "penalty")
-    }
+    values = {key: finite(fields.get(key, int | float), f"{key} of shrink") for key in ("eta", "penalty")}
     return Shrink(fields.get("guess", str), **values)
 
 

@@ -18,9 +18,7 @@ from mercer.common.checks import Floats, check_level
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.weighted import Interval
 
-__all__ = [
-    "Marginal", "correlation", "distribution", "estimate", "labels_of", "marginal", "share_of_true",
-]  # fmt: skip
+__all__ = ["Marginal", "correlation", "distribution", "estimate", "labels_of", "marginal", "share_of_true"]
 
 
 @dataclass(frozen=True, eq=False)

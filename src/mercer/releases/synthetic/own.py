@@ -78,9 +78,7 @@ class RecordsRelease(Weighted, Release):
     def embedding(self) -> LandmarkEmbedding:
         """The noisy coordinates; they need the kernel."""
         if self.kernel is None:
-            raise ValueError(
-                "this needs the kernel, which is not saved; give it with release.with_kernel(…)"
-            )
+            raise ValueError("this needs the kernel, which is not saved; give it with release.with_kernel(…)")
         gram = self.kernel.matrix(self.points, self.points)
         if not np.all(np.isfinite(gram)):
             raise ValueError("the kernel must give finite numbers at the points")

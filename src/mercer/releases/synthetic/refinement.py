@@ -26,9 +26,15 @@ _CHANCE = 0.1  # that a category is drawn anew
 
 
 def refined(
-    embedding: LandmarkEmbedding, kernel: RecordKernel, landmarks: Floats, points: Floats,
-    weight: Floats, *, style: str, bound: float,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    embedding: LandmarkEmbedding,
+    kernel: RecordKernel,
+    landmarks: Floats,
+    points: Floats,
+    weight: Floats,
+    *,
+    style: str,
+    bound: float,
+) -> tuple[Floats, Floats]:
     """As many records as `points`, where their weights are, with weights of their own.
 
     A cell moves to that of another of the `points` nearby, so that columns keep their laws.
@@ -43,14 +49,15 @@ def refined(
             reach = _STEP * scale * (column.ends[1] - column.ends[0])
             for _ in range(_TURNS if column.numeric else 1):
                 other = points[rng.integers(size, size=size), j]
-                if column.numeric:
-                    moves = np.abs(other - codes[:, j]) <= reach
-                else:
-                    moves = rng.random(size) < _CHANCE
+                moves = np.abs(other - codes[:, j]) <= reach if column.numeric else rng.random(size) < _CHANCE
                 codes[:, j] = np.where(moves, other, codes[:, j])
         fitted = fit_weights(
-            kernel(codes, codes), kernel(codes, landmarks) @ raw, style=style, bound=bound,
-            enough=ENOUGH * embedding.risk, length=length,
-        )  # fmt: skip
+            kernel(codes, codes),
+            kernel(codes, landmarks) @ raw,
+            style=style,
+            bound=bound,
+            enough=ENOUGH * embedding.risk,
+            length=length,
+        )
         best = codes, fitted
     return best

@@ -61,7 +61,7 @@ class TableRelease(Weighted, Release):
                 fixed.setflags(write=False)
                 object.__setattr__(self, name, fixed)
         shape = (len(self.weight), self.domain.dimension)
-        if self.codes.shape != shape or not np.all(np.isfinite(self.weight)) or not len(self.weight):  # fmt: skip  # noqa: E501
+        if self.codes.shape != shape or not np.all(np.isfinite(self.weight)) or not len(self.weight):
             raise ValueError(f"points and weights must be finite, in shape {shape}")
         if not np.array_equal(self.domain.snap(self.codes), self.codes):
             raise ValueError("points must lie in the domain")
@@ -119,9 +119,7 @@ class TableRelease(Weighted, Release):
         """Which records a condition by columns holds for."""
         return holds(self.domain, self.codes, condition)
 
-    def smooth(
-        self, *, guess: str | None = None, eta: object = None, penalty: object = None
-    ) -> TableRelease:
+    def smooth(self, *, guess: str | None = None, eta: object = None, penalty: object = None) -> TableRelease:
         """The same release with another shrinkage of the noise, free for anyone (M17).
 
         Without arguments: the one of least estimated risk.  penalty=0 leaves the noise as it is.
@@ -156,21 +154,21 @@ class TableRelease(Weighted, Release):
         if isinstance(embedding, LandmarkEmbedding):
             landmarks = self.codes if self.landmarks is None else self.landmarks
             points = landmarks if self.style == "uniform" else self.codes
-            codes, weight = placed(
-                embedding, self.kernel, landmarks, points, style, bound, size=len(points)
-            )
+            codes, weight = placed(embedding, self.kernel, landmarks, points, style, bound, size=len(points))
             kept = None if codes is landmarks else landmarks
             return replace(
-                self, embedding=embedding, landmarks=kept, codes=codes, weight=weight, style=style,
+                self,
+                embedding=embedding,
+                landmarks=kept,
+                codes=codes,
+                weight=weight,
+                style=style,
                 bound=bound,
-            )  # fmt: skip
+            )
         if style == "uniform" or self.style == "uniform":
             raise ValueError("equal weights of random features are chosen when the table is made")
         values = self._values_at_points(embedding.target)
-        if style == "free":
-            weight = _nearest(self.gram, values)
-        else:
-            weight = self._fitted(values, style, bound)
+        weight = _nearest(self.gram, values) if style == "free" else self._fitted(values, style, bound)
         return replace(self, embedding=embedding, weight=weight, style=style, bound=bound)
 
     def _fitted(self, values: Floats, style: str, bound: float) -> Floats:
@@ -178,9 +176,8 @@ class TableRelease(Weighted, Release):
         nearest = _nearest(self.gram, values)
         enough = ENOUGH * (self.embedding.risk if self.embedding is not None else 0.0)
         return fit_weights(
-            self.gram, values, style=style, bound=bound, enough=enough,
-            length=float(nearest @ values),
-        )  # fmt: skip
+            self.gram, values, style=style, bound=bound, enough=enough, length=float(nearest @ values)
+        )
 
     def _values_at_points(self, coordinates: Floats) -> Floats:
         """Values of functions at the synthetic records: (points,) or (points, functions)."""
@@ -197,9 +194,8 @@ class TableRelease(Weighted, Release):
         """The error's parts: sampling, projection, privacy, reduced set."""
         if "accuracy" not in self._memory:
             self._memory["accuracy"] = accuracy_of(
-                self.embedding, self.kernel, self.landmarks, self.codes, self.weight,
-                n=self.privacy.n,
-            )  # fmt: skip
+                self.embedding, self.kernel, self.landmarks, self.codes, self.weight, n=self.privacy.n
+            )
         return self._memory["accuracy"]
 
     def mmd(self, other: object) -> float:

@@ -45,7 +45,7 @@ class Sheet:
     @classmethod
     def of(cls, release: TableRelease, chosen: Sequence[str] | str | None) -> Sheet:
         """All columns, or those that were chosen, in their order."""
-        names = release.domain.names if chosen is None else [chosen] if isinstance(chosen, str) else chosen  # fmt: skip  # noqa: E501
+        names = release.domain.names if chosen is None else [chosen] if isinstance(chosen, str) else chosen
         columns = [release.domain.column(name) for name in dict.fromkeys(names)]
         if not columns:
             raise ValueError("columns must name one or more columns of the table")
@@ -55,7 +55,7 @@ class Sheet:
         pairs = [c for c in beside if len(labels_of(c)) == 2]
         if len(pairs) < 3:  # each has a panel of its own
             pairs = []
-        panels = [Panel(tuple(pairs[i : i + _MOST_PAIRS])) for i in range(0, len(pairs), _MOST_PAIRS)]  # fmt: skip  # noqa: E501
+        panels = [Panel(tuple(pairs[i : i + _MOST_PAIRS])) for i in range(0, len(pairs), _MOST_PAIRS)]
         panels += [Panel((c,)) for c in beside if c not in pairs]
         shown, left = panels[:_MOST_PANELS], panels[_MOST_PANELS:]
         side = SIDES[len(corner)] * len(corner)

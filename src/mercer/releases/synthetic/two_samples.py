@@ -54,10 +54,7 @@ def two_sample_test(
     gap = embedding.noisy - mean
     middle = weights @ synthetic
     pooled = np.concatenate(
-        [
-            (phi - mean) / math.sqrt(2 * (rows - 1)),
-            (synthetic - middle) * np.sqrt(weights / 2)[:, None],
-        ]
+        [(phi - mean) / math.sqrt(2 * (rows - 1)), (synthetic - middle) * np.sqrt(weights / 2)[:, None]]
     )
     spread, turned = _spectrum(pooled, gap)
     share, noise = 1 / rows + 1 / n, embedding.deviation**2

@@ -77,9 +77,8 @@ def refit(
 
 
 def _descend(
-    gram: Floats, g: Floats, style: str, bound: float, rounds: int, enough: float,
-    start: Floats | None = None,
-) -> Floats:  # fmt: skip
+    gram: Floats, g: Floats, style: str, bound: float, rounds: int, enough: float, start: Floats | None = None
+) -> Floats:
     """Accelerated projected gradient with restarts (O'Donoghue and Candes 2015)."""
     m = len(gram)
     step = 1 / _norm(gram)

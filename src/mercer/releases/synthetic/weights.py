@@ -23,15 +23,25 @@ def weigh(embedding: LandmarkEmbedding, style: str, bound: float) -> Floats:
     if style == "free":
         return embedding.span.weights(target)
     return fit_weights(
-        embedding.gram, embedding.values(target), style=style, bound=bound,
-        enough=ENOUGH * embedding.risk, length=float(np.dot(target, target)),
-    )  # fmt: skip
+        embedding.gram,
+        embedding.values(target),
+        style=style,
+        bound=bound,
+        enough=ENOUGH * embedding.risk,
+        length=float(np.dot(target, target)),
+    )
 
 
 def placed(
-    embedding: LandmarkEmbedding, kernel: RecordKernel, landmarks: Floats, points: Floats,
-    style: str, bound: float, *, size: int,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    embedding: LandmarkEmbedding,
+    kernel: RecordKernel,
+    landmarks: Floats,
+    points: Floats,
+    style: str,
+    bound: float,
+    *,
+    size: int,
+) -> tuple[Floats, Floats]:
     """Synthetic records and their weights.
 
     Free weights are those of the landmarks.  Bounded and positive ones may lie on any `points`:
@@ -45,6 +55,10 @@ def placed(
     if style == "uniform":
         return points[herd(gram, values, size)], np.full(size, 1 / size)
     return points, fit_weights(
-        gram, values, style=style, bound=bound, enough=ENOUGH * embedding.risk,
+        gram,
+        values,
+        style=style,
+        bound=bound,
+        enough=ENOUGH * embedding.risk,
         length=float(np.dot(target, target)),
-    )  # fmt: skip
+    )

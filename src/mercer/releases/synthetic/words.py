@@ -47,13 +47,18 @@ def _columns(domain: TableDomain) -> str:
 def summary(release: TableRelease | RecordsRelease, level: float = 0.95) -> dict[str, Any]:
     """What `--json` says of a synthetic table."""
     about: dict[str, Any] = {
-        "kind": release.kind, "records": release.points_count, "weights": release.style,
-        "privacy": release.privacy.to_dict(), "findings": terminal.told(release),
-    }  # fmt: skip
+        "kind": release.kind,
+        "records": release.points_count,
+        "weights": release.style,
+        "privacy": release.privacy.to_dict(),
+        "findings": terminal.told(release),
+    }
     if isinstance(release, RecordsRelease):
         return about | {"domain": {"words": release.domain.words}}
     accuracy = release.accuracy
-    parts = {name: getattr(accuracy, name) for name in ("sampling", "privacy", "noise", "reduced", "projection")}  # fmt: skip  # noqa: E501
+    parts = {
+        name: getattr(accuracy, name) for name in ("sampling", "privacy", "noise", "reduced", "projection")
+    }
     return about | {
         "domain": release.domain.to_dict(),
         "method": release.method,
@@ -69,10 +74,11 @@ def show(release: TableRelease | RecordsRelease, heading: str, level: float = 0.
     """Promise, records, accuracy in words, and every column."""
     rows = [("promise", str(release.privacy)), ("attack", release.privacy.attack)]
     weights = {
-        "positive": "weights of sum 1, none negative", "uniform": "equal weights",
+        "positive": "weights of sum 1, none negative",
+        "uniform": "equal weights",
         "free": "weights of any sign",
         "l1": f"weights of any sign, absolute values of sum at most {release.bound:g}",
-    }[release.style]  # fmt: skip
+    }[release.style]
     rows.append(("records", f"{release.points_count} synthetic ones, {weights}"))
     if isinstance(release, TableRelease):
         rows += [("kernel", release.kernel.words), *_accuracy(release)]
@@ -90,9 +96,8 @@ def _accuracy(release: TableRelease) -> list[tuple[str, str]]:
         ("sampling", f"{parts.sampling:.2g} from other records of the same distribution"),
         ("noise", f"{parts.privacy:.2g} for privacy ({parts.noise:.2g} before shrinking)"),
         ("fit", f"{parts.reduced:.2g} between this table and what was released"),
-        ("unseen", f"{parts.projection:.2g} from a record to what "
-                   f"{parts.coordinates} coordinates can tell"),
-    ]  # fmt: skip
+        ("unseen", f"{parts.projection:.2g} from a record to what {parts.coordinates} coordinates can tell"),
+    ]
 
 
 def show_columns(release: TableRelease, level: float) -> None:
@@ -117,7 +122,10 @@ def _line(release: TableRelease, column: Column, level: float) -> str:
     named = list(zip(one.shares, one.bars, one.labels, strict=True))
     if isinstance(column, Categorical):  # the largest first
         named.sort(key=lambda part: -part[0])
-    shown = [f"{name} {100 * share:.3g} %" + (f" ± {100 * bar:.2g}" if bar == bar else "") for share, bar, name in named[:_SHOWN]]  # fmt: skip  # noqa: E501
+    shown = [
+        f"{name} {100 * share:.3g} %" + (f" ± {100 * bar:.2g}" if bar == bar else "")
+        for share, bar, name in named[:_SHOWN]
+    ]
     more = len(named) - _SHOWN
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
@@ -137,9 +145,13 @@ def _told(release: TableRelease, column: Column, level: float) -> dict[str, Any]
 
 
 def show_values(
-    release: TableRelease | RecordsRelease, expect: Sequence[str], where: Sequence[str],
-    level: float, *, as_json: bool,
-) -> None:  # fmt: skip
+    release: TableRelease | RecordsRelease,
+    expect: Sequence[str],
+    where: Sequence[str],
+    level: float,
+    *,
+    as_json: bool,
+) -> None:
     """`mercer eval` of a table: means of columns, or the probability of a condition."""
     if isinstance(release, RecordsRelease):
         raise ValueError("records of any kind are asked in Python: release.expect(h)")
@@ -148,13 +160,16 @@ def show_values(
     found = [estimate(release, name, rules if where else None, level=level) for name in asked]
     columns = [None if name is None else release.domain.column(name) for name in asked]
     if as_json:
-        terminal.print_json({
-            "level": level, "where": list(where),
-            "values": [
-                {"expect": name} | _ends(column, value)
-                for name, column, value in zip(asked, columns, found, strict=True)
-            ],
-        })  # fmt: skip
+        terminal.print_json(
+            {
+                "level": level,
+                "where": list(where),
+                "values": [
+                    {"expect": name} | _ends(column, value)
+                    for name, column, value in zip(asked, columns, found, strict=True)
+                ],
+            }
+        )
         return
     condition = f" where {' and '.join(where)}" if where else ""
     table = terminal.table("of", "value", f"{level:.0%} interval for the noise of privacy")
@@ -162,7 +177,9 @@ def show_values(
     for name, column, value in zip(asked, columns, found, strict=True):
         what = f"mean of {name}{condition}" if name else f"probability{condition}"
         ends = f"{_value(column, value.lower)} to {_value(column, value.upper)}"
-        table.add_row(what, _value(column, value.estimate), ends if value.lower == value.lower else "not known")  # fmt: skip  # noqa: E501
+        table.add_row(
+            what, _value(column, value.estimate), ends if value.lower == value.lower else "not known"
+        )
     terminal.console().print(table)
 
 
@@ -170,14 +187,18 @@ def show_plan(plan: TablePlan) -> None:
     """What will be released, before anything is spent."""
     many = {"landmarks": "up to ", "features": "", "exponential": ""}[plan.method]
     kernel = plan.kernel or "its scales follow the laws of the columns, for a part of the budget"
-    rows = [("columns", _columns(plan.domain)), ("records", f"{many}{plan.size} synthetic ones, weights: {plan.style}")]  # fmt: skip  # noqa: E501
+    rows = [
+        ("columns", _columns(plan.domain)),
+        ("records", f"{many}{plan.size} synthetic ones, weights: {plan.style}"),
+    ]
     rows.append(("kernel", kernel))
     delta = f", delta = {plan.delta:g}" if plan.delta else ", pure"
     rows.append(("promise", f"epsilon = {plan.epsilon:g}{delta}, for each record"))
     if plan.coordinates:
         examples = ", ".join(f"{plan.distance(n):.2g} with {n}" for n in (1_000, 10_000, 100_000))
         fewer = "" if plan.delta else "; fewer coordinates are released where that is better"
-        rows.append(("noise", f"distance {plan.reach:.3g}/n expected, at most, before shrinking (a record has length 1): {examples} records{fewer}"))  # fmt: skip  # noqa: E501
+        noise = f"distance {plan.reach:.3g}/n expected, at most, before shrinking (a record has length 1): "
+        rows.append(("noise", f"{noise}{examples} records{fewer}"))
     else:
         rows.append(("noise", "none: one of all tables of so many records is drawn"))
     terminal.facts("To be released", rows)
@@ -227,9 +248,7 @@ def _ends(column: Column | None, found: Interval) -> dict[str, Any]:
     """Dates as text."""
     days = isinstance(column, Date)
     named = {"value": found.estimate, "lower": found.lower, "upper": found.upper}
-    return {
-        key: None if v != v else _value(column, v) if days else float(v) for key, v in named.items()
-    }
+    return {key: None if v != v else _value(column, v) if days else float(v) for key, v in named.items()}
 
 
 def _known(value: float) -> float | None:

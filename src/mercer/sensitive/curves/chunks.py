@@ -17,14 +17,7 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.curves.points import (
-    Ragged,
-    line_of,
-    numbers_in,
-    owners_of,
-    ragged_of,
-    without,
-)
+from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
 from mercer.sensitive.data import CHUNK, Rows
 from mercer.sensitive.persons import identities
 
@@ -131,9 +124,7 @@ class Columns(Sensitive):
 class Streamed(Curves):
     """A table with a row a curve and a column a point of the grid; `missing` stand for none."""
 
-    def __init__(
-        self, rows: Rows, domain: Domain, grid: tuple[Floats, ...], missing: Floats = _NONE
-    ) -> None:
+    def __init__(self, rows: Rows, domain: Domain, grid: tuple[Floats, ...], missing: Floats = _NONE) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
         self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
         self._missing = missing
@@ -202,9 +193,8 @@ def _finite(heights: Floats) -> Floats:
 
 
 def held_array(
-    array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value",
-    missing: Floats = _NONE,
-) -> Held:  # fmt: skip
+    array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value", missing: Floats = _NONE
+) -> Held:
     """Curves of an array of numbers, (curves, *ticks)."""
 
     def read(part: slice) -> Floats:
@@ -235,11 +225,7 @@ def held_pairs(pairs: Sequence[Any], domain: Domain, missing: Floats = _NONE) ->
         lines = [line_of(pair) for pair in pairs[part]]
         times, values = (np.concatenate([line[i] for line in lines]) for i in (0, 1))
         return ragged_of(
-            times,
-            without(values, missing),
-            owners_of([len(line[0]) for line in lines]),
-            len(lines),
-            domain,
+            times, without(values, missing), owners_of([len(line[0]) for line in lines]), len(lines), domain
         )
 
     return Held(len(pairs), CURVES, read, domain)
@@ -260,9 +246,8 @@ def held_points(
 
 
 def held_ids(
-    rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None,
-    missing: Floats = _NONE,
-) -> Held:  # fmt: skip
+    rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None, missing: Floats = _NONE
+) -> Held:
     """Curves of a table with a row a point: columns t and value, the unit column being the id.
 
     The whole table is read into memory.  Rows of one id and one person are a curve, whoever else

@@ -57,9 +57,7 @@ def _basis(
     curves: Any, grid: Any, bounds: object, names: tuple[str, ...], value: str, missing: Floats
 ) -> Curves:
     if len(missing):
-        raise ValueError(
-            "na_values must be left out for FDataBasis, which has coefficients and no heights"
-        )
+        raise ValueError("na_values must be left out for FDataBasis, which has coefficients and no heights")
     _no_grid("FDataBasis", f"which is read at {_EVEN} even points", grid)
     low, high = _range(curves, bounds, names)[0]
     even = np.linspace(low, high, _EVEN)

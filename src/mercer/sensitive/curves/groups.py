@@ -30,9 +30,7 @@ def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]
         return [name for name in present if name not in besides]
     names: Any = matched(curves, columns, None)
     if not isinstance(names, list):
-        raise TypeError(
-            f"columns must be a column's name or a list of names, got {type(columns).__name__}"
-        )
+        raise TypeError(f"columns must be a column's name or a list of names, got {type(columns).__name__}")
     for name in names:
         if name not in present:
             raise ValueError(f"columns: there is no column {name!r}; there are {listed(present)}")
@@ -40,9 +38,14 @@ def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]
 
 
 def split_by(
-    data: object, by: object, groups: object, *, columns: object = None, long: object = None,
+    data: object,
+    by: object,
+    groups: object,
+    *,
+    columns: object = None,
+    long: object = None,
     unit: str | None = None,
-) -> dict[Any, Any]:  # fmt: skip
+) -> dict[Any, Any]:
     """An Arrow table for each group: the rows whose column `by` holds the group's name.
 
     The whole table is read into memory.  Rows of no declared group are left out.  In a long table
@@ -78,9 +81,7 @@ def split_by(
     for name, text in names.items():
         part = table.filter(pc.fill_null(pc.equal(which, text), False)).drop_columns([by])
         if part.num_rows == 0:
-            raise ValueError(
-                f"groups: no row has {text!r} in the column {by!r}; write groups as there"
-            )
+            raise ValueError(f"groups: no row has {text!r} in the column {by!r}; write groups as there")
         out[name] = part
     return out
 
@@ -120,9 +121,7 @@ def _read(data: Any, numbers: list[str], texts: list[str]) -> Any:
     """Points as doubles, names as text, whatever they are read from."""
     import pyarrow as pa
 
-    passes = {
-        name: open_rows(data, columns=numbers, unit=name, dimension=None) for name in texts
-    }  # fmt: skip
+    passes = {name: open_rows(data, columns=numbers, unit=name, dimension=None) for name in texts}
     chunks = [np.empty((0, len(numbers))), *passes[texts[0]].chunks()]
     columns = {
         name: pa.array(np.concatenate([chunk[:, place] for chunk in chunks]))

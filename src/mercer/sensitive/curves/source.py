@@ -14,15 +14,7 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
 from mercer.common.checks import Floats
-from mercer.sensitive.curves.chunks import (
-    Blank,
-    Columns,
-    Curves,
-    Streamed,
-    held_array,
-    held_ids,
-    held_pairs,
-)
+from mercer.sensitive.curves.chunks import Blank, Columns, Curves, Streamed, held_array, held_ids, held_pairs
 from mercer.sensitive.curves.fda import fda_curves, fda_kind
 from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
 from mercer.sensitive.data import open_rows
@@ -30,16 +22,7 @@ from mercer.sources.arrow import names_of
 from mercer.sources.folders import paths_of
 from mercer.sources.headers import listed
 
-__all__ = [
-    "Columns",
-    "Curves",
-    "Ragged",
-    "is_file",
-    "matched",
-    "open_curves",
-    "present_in",
-    "protected",
-]
+__all__ = ["Columns", "Curves", "Ragged", "is_file", "matched", "open_curves", "present_in", "protected"]
 
 
 def open_curves(
@@ -69,9 +52,14 @@ def open_curves(
 
 
 def _opened(
-    curves: object, grid: object, bounds: object, columns: object, long: object, unit: object,
+    curves: object,
+    grid: object,
+    bounds: object,
+    columns: object,
+    long: object,
+    unit: object,
     na_values: object,
-) -> Curves:  # fmt: skip
+) -> Curves:
     if isinstance(curves, Curves):
         return curves
     if unit is not None and not isinstance(unit, str):
@@ -195,9 +183,8 @@ def protected(unit: str | None, long: Any) -> str | None:
 
 
 def _long(
-    curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None,
-    missing: Floats,
-) -> Curves:  # fmt: skip
+    curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None, missing: Floats
+) -> Curves:
     """A row a point."""
     for name, given in (("grid", grid), ("columns", columns)):
         if given is not None:

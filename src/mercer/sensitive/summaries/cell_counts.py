@@ -61,7 +61,7 @@ class CellCounts(Sensitive):
                 np.add.at(counts, keys + 1, weights)
             self._dense += counts[1:]
             return self
-        self._later(*_united(keys, np.ones(len(keys), dtype=np.int64) if weights is None else weights))  # fmt: skip  # noqa: E501
+        self._later(*_united(keys, np.ones(len(keys), dtype=np.int64) if weights is None else weights))
         return self
 
     def _later(self, keys: Ints, counts: Ints) -> None:
@@ -73,7 +73,10 @@ class CellCounts(Sensitive):
 
     def _gather(self) -> None:
         if len(self._keys) != 1:
-            keys, counts = _united(np.concatenate([np.zeros(0, np.int64), *self._keys]), np.concatenate([np.zeros(0, np.int64), *self._counts]))  # fmt: skip  # noqa: E501
+            keys, counts = _united(
+                np.concatenate([np.zeros(0, np.int64), *self._keys]),
+                np.concatenate([np.zeros(0, np.int64), *self._counts]),
+            )
             self._keys, self._counts = [keys], [counts]
         self._waiting = 0
 
@@ -172,13 +175,16 @@ def count_cells(
 
 
 def count_margins(
-    records: Records, axes: Axes, sets: tuple[tuple[int, ...], ...], *, most: int,
-    counts: str | None = None, lots: Lots | None = None,
-) -> MarginCounts:  # fmt: skip
+    records: Records,
+    axes: Axes,
+    sets: tuple[tuple[int, ...], ...],
+    *,
+    most: int,
+    counts: str | None = None,
+    lots: Lots | None = None,
+) -> MarginCounts:
     """All records of a source in the cells of several margins: the same ones in all of them."""
-    found: MarginCounts = _counted(
-        records, lambda: MarginCounts(axes, sets, most), most, counts, lots
-    )
+    found: MarginCounts = _counted(records, lambda: MarginCounts(axes, sets, most), most, counts, lots)
     return found
 
 
@@ -226,7 +232,9 @@ def _weighed(records: Records, tally: Any) -> Any:
         weights = numbers.astype(np.int64)
         total += math.fsum(numbers)
         if total > _MOST_RECORDS:  # their number is public
-            raise ValueError(f"counts: the column {records.names[-1]!r} has a sum above 2^60; nothing was spent")  # fmt: skip  # noqa: E501
+            raise ValueError(
+                f"counts: the column {records.names[-1]!r} has a sum above 2^60; nothing was spent"
+            )
         tally.put(places_of(tally.axes, chunk[:, :-1]), len(chunk), weights)
     return tally
 

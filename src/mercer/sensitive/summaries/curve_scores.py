@@ -25,12 +25,7 @@ _UNIT = 1 << 32  # scores are whole numbers of 1/_UNIT of the squared bound
 
 
 def fold_scores(
-    tally: CurveTally,
-    polynomials: Polynomials,
-    filters: Sequence[Filter],
-    errors: Sequence[float],
-    *,
-    n: int,
+    tally: CurveTally, polynomials: Polynomials, filters: Sequence[Filter], errors: Sequence[float], *, n: int
 ) -> tuple[list[int], Sensitivity]:
     """Scores, each less the public error that privacy adds, and how far one curve moves them."""
     sizes = fold_sizes(n)

@@ -82,9 +82,15 @@ class CurveTally(Sensitive):
 
 
 def tally_curves(
-    curves: Curves, polynomials: Polynomials, *, center: Floats, bound: float, missing: str,
-    outside: str = "clip", folds: int = 1,
-) -> CurveTally:  # fmt: skip
+    curves: Curves,
+    polynomials: Polynomials,
+    *,
+    center: Floats,
+    bound: float,
+    missing: str,
+    outside: str = "clip",
+    folds: int = 1,
+) -> CurveTally:
     """One pass over the curves, or two where a person may have several (M16)."""
     how = projection(curves, polynomials, center)
 
@@ -119,9 +125,16 @@ class CurveSummary(Summary):
     """
 
     def __init__(
-        self, tally: CurveTally, *, n: int, unit: str, size: int, encode: Floats | None = None,
-        note: str = "", stretch: float = 1.0,
-    ) -> None:  # fmt: skip
+        self,
+        tally: CurveTally,
+        *,
+        n: int,
+        unit: str,
+        size: int,
+        encode: Floats | None = None,
+        note: str = "",
+        stretch: float = 1.0,
+    ) -> None:
         self.n, self.unit, self._note, self._stretch = n, unit, note, stretch
         self._tally, self._size = tally, size
         self._encode = None if encode is None else encode / gain_of(encode)

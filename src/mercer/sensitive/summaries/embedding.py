@@ -24,25 +24,11 @@ from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.records import Records
 from mercer.sensitive.summaries.base import Summary
-from mercer.sensitive.summaries.kernel_sums import (
-    BITS,
-    kernel_error,
-    kernel_sums,
-    wave_norm,
-    wave_sums,
-)
+from mercer.sensitive.summaries.kernel_sums import BITS, kernel_error, kernel_sums, wave_norm, wave_sums
 from mercer.spaces.record_kernels import OwnKernel, RecordKernel
 from mercer.spaces.record_spans import GRAIN, LandmarkSpan, WaveSpan
 
-__all__ = [
-    "EmbeddingSummary",
-    "EmbeddingTally",
-    "Landmarks",
-    "Own",
-    "Waves",
-    "tally_own",
-    "tally_records",
-]
+__all__ = ["EmbeddingSummary", "EmbeddingTally", "Landmarks", "Own", "Waves", "tally_own", "tally_records"]
 
 _PERSON = 1 << 15  # shares of a person's rows
 _STEP, _CELLS = 1 << 14, 1 << 21  # rows, and coordinates of rows, at once

@@ -70,9 +70,7 @@ class Examples(Sensitive):
         if features is not self._map:
             self._map, self._pieces = features, None
 
-    def fold(
-        self, work: Callable[[Piece], T], stride: int = 1, *, heavy: bool = False
-    ) -> Iterator[T]:
+    def fold(self, work: Callable[[Piece], T], stride: int = 1, *, heavy: bool = False) -> Iterator[T]:
         """`work` of every piece, in order; of every `stride`-th row of each, if that is given.
 
         Results that are `heavy` are made one at a time.

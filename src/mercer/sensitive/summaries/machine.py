@@ -135,9 +135,13 @@ class MachineSummary(Summary):
         m = self.bounds.features.size
         self._examples.on(self.bounds.features)
         return Risk(
-            self._examples, self.bounds.machines, m, self.n, self.bounds.features.kappa,
+            self._examples,
+            self.bounds.machines,
+            m,
+            self.n,
+            self.bounds.features.kappa,
             np.zeros((len(self.bounds.machines), m)),
-        )  # fmt: skip
+        )
 
     def coordinates(self) -> Floats:
         return self.tilted(np.zeros(self.size))

@@ -72,11 +72,7 @@ class Risk(Sensitive):
 
         def work(piece: Piece) -> tuple[Floats, Floats, Floats | None]:
             f = piece.phi @ w.T
-            value, slope, curves = (
-                np.empty(many),
-                np.empty((many, len(f))),
-                np.empty((many, len(f))),
-            )
+            value, slope, curves = (np.empty(many), np.empty((many, len(f))), np.empty((many, len(f))))
             for machine, places in alike:
                 target = machine.target(piece.target)[:, None]
                 jet = machine.loss.jet(f[:, places], target)

@@ -69,14 +69,12 @@ class PairedValues(Sensitive):
     def _own(self) -> Fraction:
         given = _own("statistic", self._statistic, self._values)
         if given.shape != ():
-            raise ValueError(f"statistic must give one number, got shape {given.shape}; nothing was released")  # fmt: skip  # noqa: E501
+            raise ValueError(f"statistic must give one number, got shape {given.shape}; nothing was released")
         number = float(given)
         return Fraction(min(max(number, -FAR), FAR)) if np.isfinite(number) else Fraction(0)
 
 
-def paired_values(
-    records: Records, change: Change | None, statistic: Statistic | None
-) -> PairedValues:
+def paired_values(records: Records, change: Change | None, statistic: Statistic | None) -> PairedValues:
     """All values of a source of one column."""
     chunks = [np.array(chunk[:, 0], dtype=np.float64) for chunk in records.chunks()]
     values = np.concatenate(chunks) if chunks else np.zeros(0)

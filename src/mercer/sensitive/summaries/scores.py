@@ -41,9 +41,11 @@ def held_scores(
                 share = (place == piece.target).astype(float)
             else:
                 off = np.stack(
-                    [m.loss.jet(np.clip(f[:, k], -1, 1), piece.target).value / _most(m)
-                     for k, m in enumerate(machines)]
-                )  # fmt: skip
+                    [
+                        m.loss.jet(np.clip(f[:, k], -1, 1), piece.target).value / _most(m)
+                        for k, m in enumerate(machines)
+                    ]
+                )
                 share = 1 - np.clip(off.mean(axis=0), 0.0, 1.0)
             whole = np.rint(share * UNIT).astype(np.int64) * (piece.weight > 0)
             out.append(int(whole.sum()))

@@ -108,6 +108,8 @@ def _whole_gram(kernel: RecordKernel) -> Any:
         context.prec = 60
         for i, one in enumerate(cells.tolist()):
             for j, other in enumerate(cells.tolist()):
-                square = sum(((Decimal(a) - Decimal(b)) ** 2 for a, b in zip(one, other, strict=True)), Decimal(0))  # fmt: skip  # noqa: E501
+                square = sum(
+                    ((Decimal(a) - Decimal(b)) ** 2 for a, b in zip(one, other, strict=True)), Decimal(0)
+                )
                 gram[i, j] = int((-square / 2).exp() * (1 << _BITS))
     return gram

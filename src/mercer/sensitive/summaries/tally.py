@@ -74,9 +74,7 @@ class Tally(Sensitive):
         """Number of the node of each row, into `index`."""
         place, step = self._float[: len(piece)], self._whole[: len(piece)]
         missing = self._flags[: len(piece)]
-        for axis, (low, width) in enumerate(
-            zip(self.domain.lower, self.domain.widths, strict=True)
-        ):
+        for axis, (low, width) in enumerate(zip(self.domain.lower, self.domain.widths, strict=True)):
             column, scale = piece[:, axis], self._cells / width
             if abs(low) <= 1024 * width:  # one pass less, and no digits to lose
                 np.multiply(column, scale, out=place)

@@ -30,9 +30,7 @@ class PointValues(Sensitive):
 
     def __init__(self, counts: Ints, weight: int, smoother: Kernel) -> None:
         if not smoother.diagonal:
-            raise ValueError(
-                "bandwidth must be a number or one number a column with route='cholesky'"
-            )
+            raise ValueError("bandwidth must be a number or one number a column with route='cholesky'")
         self._counts, self._smoother, self.weight = counts, smoother, weight
         count = math.ceil(weight.bit_length() / _LIMB)  # public: no count is above the weight
         mask = (1 << _LIMB) - 1
@@ -82,9 +80,7 @@ class PointValues(Sensitive):
         return self._counts.astype("<i8").tobytes()
 
     @classmethod
-    def from_bytes(
-        cls, secret: bytes, shape: Sequence[int], weight: int, smoother: Kernel
-    ) -> PointValues:
+    def from_bytes(cls, secret: bytes, shape: Sequence[int], weight: int, smoother: Kernel) -> PointValues:
         """What `to_bytes` wrote."""
         counts = np.frombuffer(secret, dtype="<i8").astype(np.int64)
         if counts.size != math.prod(shape) or int(counts.sum()) > weight:

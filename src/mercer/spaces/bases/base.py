@@ -136,14 +136,10 @@ class Basis(ABC):
         ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def evaluate(
-        self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
-    ) -> Floats:
+    def evaluate(self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         """sum_j c_j e_j(x)."""
         step = max(1, (1 << 22) // self.size)
-        parts = [
-            self.features(x[i : i + step], orders) @ coordinates for i in range(0, len(x), step)
-        ]
+        parts = [self.features(x[i : i + step], orders) @ coordinates for i in range(0, len(x), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def function(self, coordinates: Floats) -> Callable[[Floats], Floats]:
@@ -191,13 +187,11 @@ def covariance_of(value: object, most: int = 3) -> tuple[tuple[float, ...], ...]
     except (TypeError, ValueError):
         raise ValueError("a kernel's covariance must be a matrix of numbers") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not 1 <= len(matrix) <= most:
-        raise ValueError(
-            f"a kernel's covariance must be 1x1 to {most}x{most}, got shape {matrix.shape}"
-        )
+        raise ValueError(f"a kernel's covariance must be 1x1 to {most}x{most}, got shape {matrix.shape}")
     if not np.all(np.isfinite(matrix)) or not np.array_equal(matrix, matrix.T):
         raise ValueError("a kernel's covariance must be finite and symmetric")
     scale = np.sqrt(np.abs(np.diag(matrix)))
-    if not np.all(np.diag(matrix) > 0) or np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] <= 1e-9:  # fmt: skip  # noqa: E501
+    if not np.all(np.diag(matrix) > 0) or np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0] <= 1e-9:
         raise ValueError("a kernel's covariance must be positive definite")
     check_scales(scale)
     return tuple(tuple(float(v) for v in row) for row in matrix)
@@ -246,6 +240,4 @@ def nodes_for(lengths: Floats) -> tuple[int, ...]:
     Linear binning widens a row by at most a sixth of the squared spacing: 1/1500 of h^2.
     """
     most, least = _MOST_NODES[len(lengths)], _LEAST_NODES[len(lengths)]
-    return tuple(
-        min(most, max(least, 1 << math.ceil(math.log2(16 / length)))) + 1 for length in lengths
-    )
+    return tuple(min(most, max(least, 1 << math.ceil(math.log2(16 / length)))) + 1 for length in lengths)

@@ -182,12 +182,7 @@ class Cosine(SpectralBasis):
         return np.maximum(second - theta**2, 0.0) / n
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "kernel": kernel_to_dict(self.kernel),
-            "cut": self.cut,
-            "size": self.size,
-        }
+        return {"name": self.name, "kernel": kernel_to_dict(self.kernel), "cut": self.cut, "size": self.size}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Cosine:

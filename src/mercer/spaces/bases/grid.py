@@ -25,15 +25,7 @@ from mercer.spaces.bases.base import (
     nodes_for,
 )
 from mercer.spaces.kernels import Kernel, MaternKernel, norms
-from mercer.spaces.markov import (
-    derivative_row,
-    innovation,
-    state_of,
-    transition,
-    unwhiten,
-    whiten,
-    whitener,
-)
+from mercer.spaces.markov import derivative_row, innovation, state_of, transition, unwhiten, whiten, whitener
 
 __all__ = ["Grid"]
 
@@ -80,14 +72,9 @@ class Grid(Basis):
             out = (out[:, :, None] * part[:, None, :]).reshape(len(x), -1)
         return out
 
-    def evaluate(
-        self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
-    ) -> Floats:
+    def evaluate(self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         states, d, p = self.states(coordinates), len(self.sides), self.kernel.states
-        places = [
-            self._bridge(axis, x[:, axis], 0 if orders is None else orders[axis])
-            for axis in range(d)
-        ]
+        places = [self._bridge(axis, x[:, axis], 0 if orders is None else orders[axis]) for axis in range(d)]
         value = np.zeros(len(x))
         for corner in itertools.product(range(2 * p), repeat=d):
             weight, index = np.ones(len(x)), []
@@ -122,11 +109,7 @@ class Grid(Basis):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "kernel": kernel_to_dict(self.kernel),
-            "sides": list(self.sides),
-        }
+        return {"name": self.name, "kernel": kernel_to_dict(self.kernel), "sides": list(self.sides)}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Grid:

@@ -157,14 +157,10 @@ class Moments(SpectralBasis):
         norm = math.sqrt(m + 1)
         far = math.sqrt(self._farthest) if self.real else 2 * math.sqrt(m)
         apart = 2.0 * m if self.real else 2 * math.sqrt(2.0) * m
-        spans = {
-            "l1": max(apart, math.sqrt(2.0) * m + 1),
-            "cosines" if self.real else "moments": 1.0,
-        }
+        spans = {"l1": max(apart, math.sqrt(2.0) * m + 1), "cosines" if self.real else "moments": 1.0}
         return Features(
-            (_NODES + 1,), project, norm, max(far, norm) * (1 + 1e-9),
-            self.fft_rounding(circle), spans,
-        )  # fmt: skip
+            (_NODES + 1,), project, norm, max(far, norm) * (1 + 1e-9), self.fft_rounding(circle), spans
+        )
 
     @property
     def _farthest(self) -> float:

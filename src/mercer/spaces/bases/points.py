@@ -102,14 +102,10 @@ class PointBasis(Basis):
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         return self.kernel(x, self._z, orders) @ self.mixing.T
 
-    def evaluate(
-        self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
-    ) -> Floats:
+    def evaluate(self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         weights = self.mixing.T @ coordinates
         step = max(1, (1 << 22) // len(self.points))
-        parts = [
-            self.kernel(x[i : i + step], self._z, orders) @ weights for i in range(0, len(x), step)
-        ]
+        parts = [self.kernel(x[i : i + step], self._z, orders) @ weights for i in range(0, len(x), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def row_features(self, smoother: Kernel) -> Features:
@@ -172,9 +168,7 @@ class Landmarks(PointBasis):
         # last bits, and B L differs from I by the rounding of a product, not by the square of L's
         # condition
         size = len(self._factor)
-        return np.asarray(
-            solve_triangular(self._factor, np.eye(size), lower=True, trans="T").T, order="C"
-        )
+        return np.asarray(solve_triangular(self._factor, np.eye(size), lower=True, trans="T").T, order="C")
 
     @cached_property
     def _miss(self) -> Floats:
@@ -243,7 +237,7 @@ class Eigenfunctions(PointBasis):
         values, vectors = np.linalg.eigh(root[:, None] * kernel(z, z) * root)
         floor = 4 * len(z) * 2.0**-52 * float(values[-1])  # M3.1: below it, rounding dust
         values, vectors = values[::-1][:size], vectors[:, ::-1][:, :size]
-        vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), range(len(values))] < 0, -1, 1)  # fmt: skip  # noqa: E501
+        vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), range(len(values))] < 0, -1, 1)
         keep = values > floor
         matrix = (vectors[:, keep] / np.sqrt(values[keep])).T * root
         return cls(kernel, _tuples(z), _tuples(matrix))

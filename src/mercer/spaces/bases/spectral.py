@@ -16,13 +16,7 @@ from typing import Any
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
-from mercer.spaces.bases.base import (
-    UNIT_ROUNDOFF,
-    Basis,
-    kernel_from_dict,
-    most_nodes,
-    positive_int,
-)
+from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, kernel_from_dict, most_nodes, positive_int
 from mercer.spaces.kernels import Gaussian, Kernel
 from mercer.spaces.series import Axis, TrigSeries, exp
 
@@ -178,9 +172,7 @@ class SpectralBasis(Basis):
             out += (product * (sign * scale)[:, None]).T
         return out
 
-    def evaluate(
-        self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None
-    ) -> Floats:
+    def evaluate(self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         series = self.series(coordinates)
         return (series if orders is None else series.derivative(orders))(x)
 
@@ -282,7 +274,7 @@ def _differentiated(axis: Axis, u: Floats, order: int) -> Floats:
     table, k = wide.table(u), axis.order
     slope = axis.rate * math.pi * np.arange(1, k + 1)[:, None]
     for _ in range(order):
-        table = np.concatenate([np.zeros((1, u.size)), -slope * table[k + 1 :], slope * table[1 : k + 1]])  # fmt: skip  # noqa: E501
+        table = np.concatenate([np.zeros((1, u.size)), -slope * table[k + 1 :], slope * table[1 : k + 1]])
     return table[: axis.size]
 
 

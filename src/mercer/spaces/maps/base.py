@@ -107,7 +107,7 @@ def map_from_dict(fields: object) -> FeatureMap:
     if not isinstance(fields, dict) or not isinstance(name, str) or name not in MAPS:
         raise ValueError(f"unknown features {name!r}; this version knows {', '.join(MAPS)}")
     constant = fields.get("constant")
-    if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not 0 <= constant <= 100:  # fmt: skip  # noqa: E501
+    if isinstance(constant, bool) or not isinstance(constant, (int, float)) or not 0 <= constant <= 100:
         raise ValueError("constant of the features must be a number in [0, 100]")
     return MAPS[name].from_fields(float(constant), fields)
 

@@ -29,9 +29,7 @@ class LandmarkMap(FeatureMap):
     name = "landmarks"
 
     @classmethod
-    def spanning(
-        cls, constant: float, kernel: str, lengths: Floats, points: Floats | int
-    ) -> LandmarkMap:
+    def spanning(cls, constant: float, kernel: str, lengths: Floats, points: Floats | int) -> LandmarkMap:
         """Kernel functions at public points, or at about so many points of a grid."""
         noise = _kernel(kernel, lengths)
         if isinstance(points, int):
@@ -50,10 +48,7 @@ class LandmarkMap(FeatureMap):
     @property
     def words(self) -> str:
         kernel = self.basis.kernel
-        return (
-            f"{self.inner} public landmarks, {kernel.name} kernel, bandwidth "
-            f"{shown(kernel.lengths)}"
-        )
+        return f"{self.inner} public landmarks, {kernel.name} kernel, bandwidth {shown(kernel.lengths)}"
 
     @property
     def amplification(self) -> float:
@@ -121,9 +116,7 @@ class TensorMap(FeatureMap):
     def words(self) -> str:
         kernel = self.axes[0].kernel
         lengths = np.array([axis.kernel.lengths[0] for axis in self.axes])
-        return (
-            f"{self.inner} eigenfunctions of the {kernel.name} kernel, bandwidth {shown(lengths)}"
-        )
+        return f"{self.inner} eigenfunctions of the {kernel.name} kernel, bandwidth {shown(lengths)}"
 
     @property
     def amplification(self) -> float:
@@ -150,12 +143,14 @@ class TensorMap(FeatureMap):
     @classmethod
     def from_fields(cls, constant: float, fields: dict[str, Any]) -> TensorMap:
         given, places = fields.get("bases"), fields.get("axes")
-        if not (isinstance(given, list) and isinstance(places, list) and len(given) <= 3 and 1 <= len(places) <= 3):  # fmt: skip  # noqa: E501
+        if not (
+            isinstance(given, list) and isinstance(places, list) and len(given) <= 3 and 1 <= len(places) <= 3
+        ):
             raise ValueError("eigenfunctions must be of one to three columns")
         bases = [Eigenfunctions.from_dict(basis) for basis in given]
         if any(basis.dimension != 1 for basis in bases):
             raise ValueError("eigenfunctions must be products over the columns")
-        if any(isinstance(p, bool) or not isinstance(p, int) or not 0 <= p < len(bases) for p in places):  # fmt: skip  # noqa: E501
+        if any(isinstance(p, bool) or not isinstance(p, int) or not 0 <= p < len(bases) for p in places):
             raise ValueError("axes of eigenfunctions must be numbers of bases")
         axes = tuple(bases[p] for p in places)
         terms = matrix_of(fields.get("terms"), "terms")

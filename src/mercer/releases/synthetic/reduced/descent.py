@@ -119,10 +119,7 @@ def ascend(problem: Problem, codes: Floats, vector: Floats, iterations: int) -> 
         there[:, places] += numbers.reshape(low.shape)
         heights, slopes = problem.fast.slopes(there, vector)
         problem.tick(1)
-        return (
-            -float(signs @ heights) / scale,
-            -(signs[:, None] * slopes[:, places]).ravel() / scale,
-        )
+        return (-float(signs @ heights) / scale, -(signs[:, None] * slopes[:, places]).ravel() / scale)
 
     found = minimize(
         objective,

@@ -84,12 +84,7 @@ def climb(problem: Problem, neighbours: Neighbours, codes: Floats, vector: Float
 
 
 def sweep(
-    problem: Problem,
-    neighbours: Neighbours,
-    codes: Floats,
-    weights: Floats,
-    *,
-    levels: bool = True,
+    problem: Problem, neighbours: Neighbours, codes: Floats, weights: Floats, *, levels: bool = True
 ) -> tuple[Floats, int]:
     """Each point to the best of its neighbours in turn, heaviest first; how many moved."""
     out, moved = codes.copy(), 0

@@ -127,9 +127,7 @@ def reduce(
     return Reduced(codes, share, final, tuple(history))
 
 
-def distance(
-    target: Floats, frequencies: Floats, space: Space, codes: Floats, weights: Floats
-) -> float:
+def distance(target: Floats, frequencies: Floats, space: Space, codes: Floats, weights: Floats) -> float:
     """|sum w phi(z) - c| of any points and weights, in double precision."""
     c, w = _checked(target, frequencies)
     rest = NumpyWaves(w).residual(space.embed(codes), np.asarray(weights, dtype=np.float64), c)
@@ -137,11 +135,7 @@ def distance(
 
 
 def _core(
-    problem: Problem,
-    pools: list[Floats],
-    size: int,
-    iterations: int,
-    history: list[tuple[int, float]],
+    problem: Problem, pools: list[Floats], size: int, iterations: int, history: list[tuple[int, float]]
 ) -> tuple[Floats, Floats, Garden]:
     """The best of several small sets, each grown from a pool of its own."""
     found: list[tuple[Floats, Floats, Garden, list[tuple[int, float]]]] = []
@@ -159,9 +153,7 @@ def _core(
     return codes, share, garden
 
 
-def _polished(
-    problem: Problem, codes: Floats, share: Floats, iterations: int
-) -> tuple[Floats, Floats]:
+def _polished(problem: Problem, codes: Floats, share: Floats, iterations: int) -> tuple[Floats, Floats]:
     """The same in double precision, while a round still gains a hundredth."""
     here = problem.distance(codes, share)
     for _ in range(-(-iterations // _POLISH)):
@@ -196,9 +188,13 @@ def _checked(target: Floats, frequencies: Floats) -> tuple[Floats, Floats]:
 
 
 def _level(
-    target: Floats, frequencies: Floats, space: Space, pool: Floats, size: int,
+    target: Floats,
+    frequencies: Floats,
+    space: Space,
+    pool: Floats,
+    size: int,
     history: list[tuple[int, float]],
-) -> Reduced:  # fmt: skip
+) -> Reduced:
     """Public points with equal weights: allowed by every rule."""
     codes, share = pool[np.arange(size) % len(pool)], np.full(size, 1 / size)
     final = distance(target, frequencies, space, codes, share)
@@ -210,9 +206,7 @@ def _pools(space: Space, frequencies: Floats, restarts: int) -> list[Floats]:
     count = int(np.clip(_POOL_CELLS // len(frequencies), *_POOL))
     rows = space.snap(space.within(np.asarray(space.draw(count * restarts), dtype=np.float64)))
     if rows.ndim != 2 or not len(rows) or not np.all(np.isfinite(rows)):
-        raise ValueError(
-            f"draw must give a matrix of finite codes, one row each; got shape {rows.shape}"
-        )
+        raise ValueError(f"draw must give a matrix of finite codes, one row each; got shape {rows.shape}")
     shape = space.embed(rows[:1]).shape
     if shape != (1, frequencies.shape[1]):
         raise ValueError(

@@ -67,9 +67,7 @@ def grow(
     return codes, weights
 
 
-def candidates(
-    problem: Problem, garden: Garden, codes: Floats, weights: Floats, want: int
-) -> Floats:
+def candidates(problem: Problem, garden: Garden, codes: Floats, weights: Floats, want: int) -> Floats:
     """Rows for new points, best first."""
     waves, space = problem.fast, problem.space
     rest = problem.target

@@ -72,9 +72,7 @@ class TorchWaves(Waves):
             gradient[part] = self._back(self._along(cosines, sines, first, second))
         return heights, gradient
 
-    def value(
-        self, points: Floats, weights: Floats, target: Floats
-    ) -> tuple[float, Floats, Floats]:
+    def value(self, points: Floats, weights: Floats, target: Floats) -> tuple[float, Floats, Floats]:
         blocks = list(self._blocks(points)) if len(points) <= self._step else None
         rest = self._rest(blocks or self._blocks(points), weights, target)
         first, second = self._halves(rest)

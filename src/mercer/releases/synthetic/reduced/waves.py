@@ -42,9 +42,7 @@ class Waves(ABC):
         """phi(u)'vector at each point, and its gradient in the point."""
 
     @abstractmethod
-    def value(
-        self, points: Floats, weights: Floats, target: Floats
-    ) -> tuple[float, Floats, Floats]:
+    def value(self, points: Floats, weights: Floats, target: Floats) -> tuple[float, Floats, Floats]:
         """F = |sum w phi(u) - target|^2 with its gradients in the points and in the weights."""
 
     @abstractmethod
@@ -94,9 +92,7 @@ class NumpyWaves(Waves):
             gradient[part] = self._along(cosines, sines, first, second)
         return heights, gradient
 
-    def value(
-        self, points: Floats, weights: Floats, target: Floats
-    ) -> tuple[float, Floats, Floats]:
+    def value(self, points: Floats, weights: Floats, target: Floats) -> tuple[float, Floats, Floats]:
         cells = len(points) * self.pairs
         kept = list(self._blocks(points)) if cells <= _KEPT else None
         sums = np.zeros(2 * self.pairs)

@@ -184,12 +184,7 @@ class Ball(Rule):
 
 def rule_named(name: str, bound: float) -> Rule:
     """The rule of a word."""
-    rules: dict[str, Rule] = {
-        "free": Free(),
-        "l1": Ball(bound),
-        "positive": Simplex(),
-        "uniform": Uniform(),
-    }
+    rules: dict[str, Rule] = {"free": Free(), "l1": Ball(bound), "positive": Simplex(), "uniform": Uniform()}
     return rules[name]
 
 
