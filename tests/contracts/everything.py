@@ -21,8 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT))
 
-from tests.contracts.cases import CASES, made  # noqa: E402
 from tests.contracts.collected import canonical, collected  # noqa: E402
+from tests.contracts.seeded import CASES, made  # noqa: E402
 
 
 def digest_of(value: object) -> str:
