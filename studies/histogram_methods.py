@@ -18,7 +18,7 @@ from scipy.fft import dct, idct
 
 import mercer
 from machine_data import Floats, peer_module
-from mercer.noise.entropy import simulation
+from mercer.common.streams import simulation
 from mercer.releases.counts.smoothing import best_counts, nonnegative_counts
 
 __all__ = ["MEASURES", "METHODS", "OWN", "RANGES", "range_errors"]

@@ -23,7 +23,7 @@ import numpy as np
 from curve_shared import COLOURS, save, sheet, titles
 from histogram_methods import MEASURES, METHODS, OWN, RANGES, range_errors
 from machine_data import Floats, half_width, provenance
-from mercer.noise.entropy import simulation
+from mercer.common.streams import simulation
 
 FILES = {
     "edwards_mildew_2x6_counts.csv": "six columns of levels and count, 64 rows: mildew of the R "

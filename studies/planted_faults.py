@@ -23,6 +23,7 @@ from scipy.stats import beta, norm
 import mercer
 from mercer.audits.audit import CASES, audit, epsilon_lower_bound
 from mercer.audits.replay import replay
+from mercer.common import streams
 from mercer.noise import entropy
 from mercer.noise.mechanisms import Gaussian, Laplace, Mechanism
 from mercer.noise.orbitope import uniform_moments
@@ -92,7 +93,7 @@ def too_little_noise(name: str, share: float = 0.8) -> Finding:
 
 def one_sided_orbitope(runs: int, degree: int = 8) -> Finding:
     """E5: K-norm noise of a body that is not symmetric, with Delta = 2/n."""
-    rng = entropy.fresh(None)
+    rng = streams.fresh(None)
     s = 2.0  # n epsilon = 1
     k = np.arange(1, degree + 1)
     # reflecting: u = 0 and the point where the Toeplitz vectors are orthogonal
@@ -128,7 +129,7 @@ def gauges(z: Floats) -> Floats:
 
 def thesis_laplace(runs: int, degree: int = 2, n: int = 50) -> Finding:
     """E6: scale m/(n epsilon), without the bound 2 sqrt2 of each pair of functions."""
-    rng = entropy.fresh(None)
+    rng = streams.fresh(None)
     j = np.arange(1, degree + 1)
     one, two = (
         np.concatenate([np.cos(2 * np.pi * j * u), np.sin(2 * np.pi * j * u)]) / n for u in (0.125, 0.625)
@@ -159,7 +160,7 @@ def classic_at_sixteen(runs: int) -> Finding:
     from it.
     """
     epsilon, delta = 16.0, 1e-6
-    rng = entropy.fresh(None)
+    rng = streams.fresh(None)
 
     def true_delta(sigma: float) -> float:
         hits = [int(np.sum(rng.standard_normal(runs) * sigma + c > 0.5)) for c in (1.0, 0.0)]
@@ -314,7 +315,7 @@ def repeated_noise() -> Finding:
 
 def float_noise(runs: int) -> Finding:
     """Float noise on float values: 0 + z keeps bits of z that 1 + z has lost."""
-    rng = entropy.fresh(None)
+    rng = streams.fresh(None)
     noise = Laplace().calibrate(Sensitivity(1.0, "l1"), runs, epsilon=1.0)
 
     def share_of_fine(values: Floats) -> Floats:

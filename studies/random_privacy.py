@@ -21,7 +21,7 @@ import pandas as pd
 
 import mercer
 from curve_shared import COLOURS, provenance, save, sheet, titles
-from mercer.noise.entropy import simulation
+from mercer.common.streams import simulation
 from mercer.promise.weaker import RandomStatement
 from mercer.promise.weaker_rules import asymptotic_rank, check_gamma, pair_rank, pairs_of, rarest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mercer.noise.entropy import simulation
+from mercer.common.streams import simulation
 from mercer.noise.laws import Laplace
 from mercer.releases.counts.smoothing import best_counts, nonnegative_counts
 from tests.conftest import ALPHA

@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import binom
 
 import mercer
-from mercer.noise.entropy import simulation
+from mercer.common.streams import simulation
 from mercer.promise.weaker_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from tests.conftest import ALPHA
 

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.stats import beta
 
 from mercer.audits.worst import WorstPair, worst_pair, worst_scores
+from mercer.common import streams
 from mercer.common.checks import Floats, check_count, check_epsilon
 from mercer.noise import entropy
 from mercer.noise.mechanisms import (
@@ -145,7 +146,7 @@ def audit(
         promise = check_promise(subject, epsilon, delta)
         pair = worst_pair(subject, neighbours, **promise)
         runs = _runs(samples, pair.samples)
-        draw = _mechanism_draws(subject, pair, runs, promise, exact, entropy.fresh(rng))
+        draw = _mechanism_draws(subject, pair, runs, promise, exact, streams.fresh(rng))
         statistic = statistic or pair.statistic
         label = name or subject.name
     elif isinstance(subject, Exponential):
@@ -227,7 +228,7 @@ def _choice_draws(
 ) -> tuple[Floats, Floats]:
     """Whether the first candidate was chosen, under the scores of both neighbours."""
     choice = mechanism.calibrate(Sensitivity(1.0, "score"), epsilon=promise["epsilon"])
-    generator, source, out = entropy.fresh(rng), entropy.Secure(), []
+    generator, source, out = streams.fresh(rng), entropy.Secure(), []
     for side in scores:
         if exact:
             first = np.array([choice.choose(side, source) == 0 for _ in range(runs)], dtype=float)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from mercer.common.checks import check_worthwhile
+from mercer.common.streams import simulation
 from mercer.common.version import __version__
 from mercer.door.publish import Rehearsed
 from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import LedgerError
-from mercer.noise.entropy import MAX_SCALE, Entropy, simulation
+from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.mechanisms.counts import CountNoise
 from mercer.promise.statement import rows_words
 from mercer.promise.weaker import RandomStatement

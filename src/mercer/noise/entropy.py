@@ -1,14 +1,14 @@
-"""The only source of randomness.  Imports nothing of Mercer.
+"""The only source of noise.  Imports nothing of Mercer.
 
-Three kinds, kept apart by type:
+Two kinds, kept apart by type:
 
 - `Secure`: noise that a promise rests on.  Exact discrete Gaussian and Laplace draws by OpenDP
   (M3.5), and uniform numbers with as many bits as anyone asks for (M3.6), from the operating
   system's entropy.
 - `Seeded`: the same law from a seed the caller gave, for studies.  Whoever knows the seed can
   subtract the noise, so every release made with it says that it is not private.
-- `simulation` and `fresh`: floating-point generators for work on public values only (error
-  bands, synthetic samples).  They never touch records.
+
+Floating-point generators for work on public values are in `mercer.common.streams`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["MAX_SCALE", "Entropy", "Lots", "Secure", "Seeded", "Uniforms", "fresh", "resolve", "simulation"]
+__all__ = ["MAX_SCALE", "Entropy", "Lots", "Secure", "Seeded", "Uniforms", "resolve"]
 
 MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
 
@@ -171,16 +171,6 @@ def resolve(rng: object) -> Entropy:
         "rng must be None (secure noise), a whole number >= 0 or a numpy Generator "
         f"(reproducible and not private); got {type(rng).__name__}"
     )
-
-
-def simulation(label: int) -> np.random.Generator:
-    """A fixed stream for simulating public laws, so that a band is the same at every call."""
-    return np.random.default_rng([0x4D65_7263_6572, label])
-
-
-def fresh(rng: int | np.random.Generator | None) -> np.random.Generator:
-    """A generator for post-processing: new from the operating system unless a seed is given."""
-    return np.random.default_rng(rng)
 
 
 @lru_cache(maxsize=16)

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.fft import dct
 from scipy.special import gammaincinv
 
+from mercer.common import streams
 from mercer.common.checks import Floats, Ints
-from mercer.noise import entropy
 from mercer.noise.orbitope import RUNS, cone_draws, public_draws
 
 __all__ = [
@@ -83,7 +83,7 @@ class Normal(Law):
         return rng.standard_normal((runs, size)) * self.scale
 
     def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
-        return self.simulate(kept.size, RUNS, entropy.simulation(1))
+        return self.simulate(kept.size, RUNS, streams.simulation(1))
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Laplace(Law):
         return (pair[0] - pair[1]) * self.step
 
     def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
-        return self.simulate(kept.size, RUNS, entropy.simulation(1))
+        return self.simulate(kept.size, RUNS, streams.simulation(1))
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Euclidean(Law):
         return z * length[:, None]
 
     def draws(self, size: int, kept: Ints) -> Floats:
-        rng = entropy.simulation(1)
+        rng = streams.simulation(1)
         z = rng.standard_normal((RUNS, kept.size))
         square = np.sum(z**2, axis=1)
         if size > kept.size:
@@ -189,7 +189,7 @@ class BinnedLaplace(Law):
         return out
 
     def draws(self, size: int, kept: Ints) -> Floats:
-        return self.simulate(size, RUNS, entropy.simulation(1))[:, kept]
+        return self.simulate(size, RUNS, streams.simulation(1))[:, kept]
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"cells": self.cells}

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Floats
-from mercer.noise import entropy
 
 __all__ = ["RUNS", "cone_draws", "gauge", "powers", "public_draws", "uniform_moments"]
 
@@ -85,6 +85,6 @@ def cone_draws(degree: int, runs: int, rng: np.random.Generator, *, real: bool) 
 def public_draws(degree: int, *, real: bool) -> Floats:
     """Draws of `cone_draws` from a fixed public stream: by them errors and bands are computed."""
     runs = min(RUNS, max(1000, 64 * RUNS // degree))  # fewer where each one is long
-    draws = cone_draws(degree, runs, entropy.simulation(2 * degree + real), real=real)
+    draws = cone_draws(degree, runs, streams.simulation(2 * degree + real), real=real)
     draws.setflags(write=False)
     return draws

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Bools, Floats
 from mercer.noise import entropy
 from mercer.online.base import Standing
@@ -161,7 +162,7 @@ class _Normals:
         self._start(seed)
 
     def _start(self, seed: int | None) -> None:
-        self._rng, self._process = entropy.fresh(seed), os.getpid()
+        self._rng, self._process = streams.fresh(seed), os.getpid()
         self._ahead: list[list[float]] = []
 
     def __call__(self, count: int) -> Floats:

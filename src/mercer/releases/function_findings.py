@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Floats
-from mercer.noise import entropy
 from mercer.noise.laws import Normal
 from mercer.releases.findings import Finding, about, fit_finding, hidden, reach
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbedding
@@ -142,7 +142,7 @@ def _fit(release: TableRelease, embedding: LandmarkEmbedding) -> tuple[Finding, 
 
 def _places(release: TableRelease) -> Floats:
     """Public points of the domain: its corners, its faces and its inside."""
-    draws = entropy.simulation(3).random((_PLACES, 2, release.domain.dimension))
+    draws = streams.simulation(3).random((_PLACES, 2, release.domain.dimension))
     share = np.where(draws[:, 0] < 0.5, np.rint(draws[:, 1]), draws[:, 1])
     ends = np.array([column.ends for column in release.domain.columns])
     inside = ends[:, 0] + share * (ends[:, 1] - ends[:, 0])

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Bools, Floats, Ints, check_count, check_level
-from mercer.noise import entropy
 
 __all__ = ["Interval", "Pushed", "Weighted", "resample"]
 
@@ -97,7 +97,7 @@ class Weighted(ABC):
     def chosen(self, n: int, rng: int | np.random.Generator | None) -> Ints:
         """Places of n points drawn by their weights."""
         n = check_count("n", n, least=0, most=1 << 30, hint="rows to draw")
-        return resample(self.positive, n, entropy.fresh(rng))
+        return resample(self.positive, n, streams.fresh(rng))
 
     def _values(self, h: Any) -> Floats:
         table = self.view()

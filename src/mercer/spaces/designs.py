@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.table import TableDomain
+from mercer.common import streams
 from mercer.common.checks import Floats
-from mercer.noise import entropy
 
 __all__ = ["drawn", "spread"]
 
@@ -26,7 +26,7 @@ def spread(
         return everything(domain)
     from scipy.stats import qmc
 
-    engine = qmc.Sobol(domain.dimension, scramble=True, rng=entropy.simulation(31 + label))
+    engine = qmc.Sobol(domain.dimension, scramble=True, rng=streams.simulation(31 + label))
     unit = engine.random(1 << max(size - 1, 1).bit_length())[:size]
     return domain.from_unit(unit) if records is None else records(unit)
 
@@ -42,7 +42,7 @@ def everything(domain: TableDomain) -> Floats:
 def drawn(domain: TableDomain, sampler: Callable[[int, Any], Any], size: int) -> Any:
     """`size` records of a public distribution: what `sampler(size, rng)` gives, a table."""
     try:
-        return sampler(size, entropy.simulation(37))
+        return sampler(size, streams.simulation(37))
     except TypeError:
         raise TypeError(
             "public must be rows, or a function of (size, rng) that draws rows of a public "

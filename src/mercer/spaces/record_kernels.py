@@ -18,9 +18,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import stdtrit
 
 from mercer.columns.table import TableDomain
+from mercer.common import streams
 from mercer.common.checks import Bools, Floats, check_positive
 from mercer.common.quiet import quiet
-from mercer.noise import entropy
 from mercer.spaces.kernels import KERNELS, MaternKernel
 
 __all__ = ["OwnKernel", "RecordKernel"]
@@ -93,7 +93,7 @@ class RecordKernel:
 
     def frequencies(self, pairs: int) -> Floats:
         """Public random frequencies with the kernel's spectral law, orthogonal in blocks."""
-        d, rng = len(self.factors), entropy.simulation(29)
+        d, rng = len(self.factors), streams.simulation(29)
         blocks = []
         for _ in range(math.ceil(pairs / d)):
             q, r = np.linalg.qr(rng.standard_normal((d, d)))

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from mercer.common.checks import Floats, Ints, check_count
-from mercer.noise.entropy import Entropy, simulation
+from mercer.common.streams import simulation
+from mercer.noise.entropy import Entropy
 from mercer.noise.exact import balls, gamma, phases, powered, settle
 from mercer.noise.laws import Euclidean, Law
 from mercer.noise.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below

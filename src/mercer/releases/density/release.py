@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.domain import Domain
+from mercer.common import streams
 from mercer.common.checks import Floats, check_choice, check_count
-from mercer.noise import entropy
 from mercer.releases.base import Band, FunctionRelease
 from mercer.releases.density.findings import density_findings
 from mercer.releases.density.smoothing import (
@@ -91,7 +91,7 @@ class DensityRelease(FunctionRelease):
     def sample(self, size: int, *, rng: int | np.random.Generator | None = None) -> Floats:
         """Synthetic records drawn from the density: free, and as private as the release."""
         size = check_count("size", size, least=0, most=10**9, hint="how many records to draw")
-        generator = entropy.fresh(rng)
+        generator = streams.fresh(rng)
         weights = np.maximum(self._cells - self._unit_level, 0.0).reshape(-1)
         edges = np.cumsum(weights)
         place = np.searchsorted(edges, generator.random(size) * edges[-1], side="right")

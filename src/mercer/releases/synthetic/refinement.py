@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Floats
-from mercer.noise import entropy
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.synthetic.weightings import fit_weights
 from mercer.releases.synthetic.weights import ENOUGH
@@ -39,7 +39,7 @@ def refined(
 
     A cell moves to that of another of the `points` nearby, so that columns keep their laws.
     """
-    domain, rng = kernel.domain, entropy.simulation(43)
+    domain, rng = kernel.domain, streams.simulation(43)
     size, target = len(points), embedding.target
     raw, length = embedding.span.weights(target), float(np.dot(target, target))
     best = points, weight

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Floats
-from mercer.noise import entropy
 from mercer.releases.synthetic.embedding import NoisyEmbedding
 
 __all__ = ["TwoSample", "two_sample_test"]
@@ -61,7 +61,7 @@ def two_sample_test(
     variance = spread * share + noise
     weight = spread * share / variance
     statistic = float(np.sum(weight * turned**2))
-    rng = entropy.simulation(41)
+    rng = streams.simulation(41)
     null = np.zeros(_RUNS)
     for start in range(0, len(weight), 64):
         part = slice(start, start + 64)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from mercer.common import streams
 from mercer.common.checks import Floats
-from mercer.noise import entropy
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.kernels import KERNELS, MaternKernel
 from mercer.spaces.maps.base import MOST_FEATURES, FeatureMap, shown
@@ -35,7 +35,7 @@ class RandomFeatures(FeatureMap):
         kernel, which makes the average converge faster; drawn from a fixed public stream.
         """
         d, pairs = len(lengths), (size + 1) // 2
-        rng = entropy.simulation(17)
+        rng = streams.simulation(17)
         shape = KERNELS[kernel]
         if issubclass(shape, MaternKernel):
             nu = shape.states - 0.5

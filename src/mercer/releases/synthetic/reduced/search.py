@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mercer.common import streams
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
-from mercer.noise import entropy
 from mercer.releases.synthetic.reduced.descent import Problem, descend, refit
 from mercer.releases.synthetic.reduced.moves import Neighbours, exchange, settle
 from mercer.releases.synthetic.reduced.space import Reduced, Space
@@ -140,7 +140,7 @@ def _core(
     """The best of several small sets, each grown from a pool of its own."""
     found: list[tuple[Floats, Floats, Garden, list[tuple[int, float]]]] = []
     for number, pool in enumerate(pools):
-        rng = entropy.simulation(_STREAM + number)
+        rng = streams.simulation(_STREAM + number)
         garden = Garden(pool, Neighbours.seen(problem.space, pool), rng)
         log: list[tuple[int, float]] = []
         start = np.zeros((0, pool.shape[1])), np.zeros(0)
