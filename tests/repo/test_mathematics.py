@@ -128,6 +128,14 @@ def dead(root: Path) -> Iterator[str]:
                 yield f"{page.relative_to(root)}: no anchor {target}"
 
 
+def unnamed(root: Path) -> Iterator[str]:
+    """Files that documents name in code type, and that are not there."""
+    for page in documents(root):
+        for name in re.findall(rf"`((?:{'|'.join(CODE)})/[\w./]+)`", text_of(page)):
+            if not (root / name).exists():
+                yield f"{page.relative_to(root)}: no file {name}"
+
+
 def astray(root: Path) -> Iterator[str]:
     """Rows of the papers' table whose module is missing or does not name the statement."""
     for line in text_of(root / PAPERS).splitlines():
@@ -149,7 +157,16 @@ def astray(root: Path) -> Iterator[str]:
                 yield f"{PAPERS}: {cells[0]}: {target} cites none of {', '.join(sorted(numbers))}"
 
 
-CHECKS: list[Callable[[Path], Iterator[str]]] = [unresolved, uncited, unproved, repeated, bare, dead, astray]
+CHECKS: list[Callable[[Path], Iterator[str]]] = [
+    unresolved,
+    uncited,
+    unproved,
+    repeated,
+    bare,
+    dead,
+    unnamed,
+    astray,
+]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -176,7 +193,7 @@ def planted(folder: Path) -> Path:
         '# The mathematics\n\n## M1 Noise <a id="m1"></a>\n\nBy [M1](#m1). Proof: [p](proof.md). '
         'Code: [a](../src/a.py).\n\n## Errors\n\n### E1 A slip <a id="e1"></a>\n\nIt is [M1](#m1).\n'
     )
-    (folder / "docs" / "proof.md").write_text("# Proof\n\nOf [M1](mathematics.md#m1).\n")
+    (folder / "docs" / "proof.md").write_text("# Proof\n\nOf [M1](mathematics.md#m1) in `src/a.py`.\n")
     (folder / PAPERS).write_text(
         "# Papers\n\n| there | statement | here |\n| --- | --- | --- |\n"
         "| Corollary 9 | [M1](mathematics.md#m1) | [a](../src/a.py) |\n"
@@ -195,6 +212,7 @@ FAULTS = {
     "a citation that leads to another": (bare, "docs/proof.md", "mathematics.md#m1", "mathematics.md#e1"),
     "a file that is not there": (dead, MATHEMATICS, "proof.md", "proofs.md"),
     "an anchor that is not there": (dead, "docs/proof.md", "#m1", f"#m{2}"),
+    "a named file that is not there": (unnamed, "docs/proof.md", "`src/a.py`", "`src/b.py`"),
     "a module that moved": (astray, PAPERS, "../src/a.py", "../src/b.py"),
     "a module that cites another": (astray, "src/a.py", "M1; and E1", "E1"),
     "a row without a statement": (astray, PAPERS, "[M1](mathematics.md#m1)", "-"),
