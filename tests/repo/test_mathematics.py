@@ -19,6 +19,9 @@ MATHEMATICS, PAPERS = "docs/mathematics.md", "docs/papers.md"
 NUMBER = r"[ME]\d{1,2}(?:\.\d+)?"
 CITATION = re.compile(rf"(?<![\w#.$/]){NUMBER}(?![\w\[])")  # not "M8[D]", a type of dates
 LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+)\)")
+PAPER = r"Hall 201[23]|HRW13, JMLR\]|[Tt]hesis|Slavkovic 2019|Schoelkopf 2018|Mirshani et al\.|Balog et al\."
+KIND = r"Secs?\.|Sections?|Propositions?|Prop\.|Theorem|Corollary|Cor\.|Algorithm|Figures?|Definition|\("
+OWN_NUMBER = re.compile(rf"(?:{PAPER}),?\s+(?:{KIND})?\s*(\d+(?:\.\d+)*)")
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 
 
@@ -136,6 +139,16 @@ def unnamed(root: Path) -> Iterator[str]:
                 yield f"{page.relative_to(root)}: no file {name}"
 
 
+def untold(root: Path) -> Iterator[str]:
+    """Numbers of the papers that modules cite and the papers' table does not have."""
+    rows = [line.split(" | ")[0] for line in text_of(root / PAPERS).splitlines() if line.startswith("| ")]
+    told = set(re.findall(r"\d+(?:\.\d+)*", " ".join(rows)))
+    for file in sources(root, "src"):
+        for number in OWN_NUMBER.findall(text_of(file)):
+            if number not in told:
+                yield f"{file.relative_to(root)} cites {number} of a paper, which is not in {PAPERS}"
+
+
 def astray(root: Path) -> Iterator[str]:
     """Rows of the papers' table whose module is missing or does not name the statement."""
     for line in text_of(root / PAPERS).splitlines():
@@ -165,6 +178,7 @@ CHECKS: list[Callable[[Path], Iterator[str]]] = [
     bare,
     dead,
     unnamed,
+    untold,
     astray,
 ]
 
@@ -198,14 +212,14 @@ def planted(folder: Path) -> Path:
         "# Papers\n\n| there | statement | here |\n| --- | --- | --- |\n"
         "| Corollary 9 | [M1](mathematics.md#m1) | [a](../src/a.py) |\n"
     )
-    (folder / "src" / "a.py").write_text('"""M1; and E1 of the paper.  Dates are "M8[D]"."""\n')
+    (folder / "src" / "a.py").write_text('"""M1; and E1 of Hall 2013, Cor. 9.  Dates are "M8[D]"."""\n')
     return folder
 
 
 FAULTS = {
     "a number that is nowhere": (unresolved, "src/a.py", "M1;", f"M{99};"),
     "a number below one that is there": (unresolved, "src/a.py", "M1;", f"M1; M1.{7};"),
-    "a statement that nothing cites": (uncited, "src/a.py", " and E1 of", " of"),
+    "a statement that nothing cites": (uncited, "src/a.py", " and E1 of", " and"),
     "a statement without a proof": (unproved, MATHEMATICS, "Proof: [p](proof.md)", "See"),
     "an anchor that stands twice": (repeated, MATHEMATICS, 'id="e1"', 'id="m1"'),
     "a citation that is no link": (bare, "docs/proof.md", "[M1](mathematics.md#m1)", "M1"),
@@ -213,6 +227,7 @@ FAULTS = {
     "a file that is not there": (dead, MATHEMATICS, "proof.md", "proofs.md"),
     "an anchor that is not there": (dead, "docs/proof.md", "#m1", f"#m{2}"),
     "a named file that is not there": (unnamed, "docs/proof.md", "`src/a.py`", "`src/b.py`"),
+    "a theorem that is in no table": (untold, "src/a.py", "Cor. 9", f"Cor. {7}"),
     "a module that moved": (astray, PAPERS, "../src/a.py", "../src/b.py"),
     "a module that cites another": (astray, "src/a.py", "M1; and E1", "E1"),
     "a row without a statement": (astray, PAPERS, "[M1](mathematics.md#m1)", "-"),
