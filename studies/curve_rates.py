@@ -1,4 +1,4 @@
-"""How the error of a private mean curve falls with n, and what eta, penalty and kernel do to it.
+"""How the error of a private mean curve falls with n, and what eta, penalty and kernel do to it.  M9.
 
 Mirshani 2019, Theorem 4.2: with a penalty of order 1/N the noise for privacy is of order
 N^(-2 + 1/eta), the same as the sampling error for eta = 1 and of a lower order for eta > 1.  For

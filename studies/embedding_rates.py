@@ -1,4 +1,4 @@
-"""How the distance of a private mean embedding to the true one falls with N.
+"""How the distance of a private mean embedding to the true one falls with N.  M10.
 
 Balog, Tolstikhin and Schoelkopf 2018: Proposition 6 (a share of the rows is public: N^-1/2),
 Proposition 5 (landmarks from a fixed distribution: at least N^-1/(D+1+c)) and Proposition 8

@@ -1,4 +1,4 @@
-"""Hall 2013, Figure 3: a support vector machine in the plane, not private and private.
+"""Hall 2013, Figure 3: a support vector machine in the plane, not private and private.  M8.
 
 Above the papers' way, noise on the weights with their constant sqrt(2 ln(2/delta)) / epsilon; below
 Mercer's default at the same promise.  The paper does not print its numbers, so they are ours: two

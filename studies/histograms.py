@@ -1,6 +1,6 @@
 """How accurate are released histograms: thesis Figures 2.3 and 2.4, and ranges against peers.
 
-Hall's thesis, Section 2.4.1 (MATH M13): Laplace noise on all cells against a sparse release with
+Hall's thesis, Section 2.4.1 (M13): Laplace noise on all cells against a sparse release with
 the threshold (2/alpha) ln p, on the "Edwards" table and on the National Long Term Care Survey;
 negative values are replaced by zero.  Then seven histograms of 4096 cells (DPBench): the mean error
 of ranges at equal epsilon, against diffprivlib and OpenDP.

@@ -1,4 +1,4 @@
-"""Thesis, Figure 5.1: a very sparse histogram under random differential privacy, and without it.
+"""Thesis, Figure 5.1: a very sparse histogram under random differential privacy, and without it.  M14.
 
 Expected l1 error of the counts of p cells of which few hold anything: two-sided geometric noise in
 every cell (differential privacy), random differential privacy as in (5.3), and Chapter 2's

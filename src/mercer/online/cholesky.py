@@ -35,7 +35,7 @@ from mercer.spaces.kernels import Kernel, norms
 __all__ = ["LIMIT", "CholeskyLive", "point_sensitivity"]
 
 LIMIT = 1 << 13
-JITTER = 2.0**-24  # at least eight times what the factor's rounding can take away
+JITTER = 2.0**-24  # about eight times what the factor's rounding can take away
 _FIXED = 160  # bits after the point of exact coordinates
 
 

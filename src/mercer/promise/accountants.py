@@ -108,7 +108,7 @@ def power(events: Iterable[Event], alpha: float) -> float:
 
     The most that an attacker who knows all records but one, and who needs to tell two values of
     that one apart, can reach: the trade-off curve.  Exact for Gaussian events together
-    (Phi(Phi^-1(alpha) + mu)) and for pure ones (Hall 2013, Proposition 4, has the part
+    (Phi(Phi^-1(alpha) + mu)) and for pure ones (M1; Hall 2013, Prop. 4, has the part
     e^epsilon alpha only); an upper bound where kinds are mixed.
     """
     events = tuple(events)

@@ -144,12 +144,12 @@ class Filter:
         return self.basic(spent, split) or self.gaussian(spent, split)
 
     def basic(self, spent: Spent, split: Split) -> bool:
-        """Adaptive basic composition: docs/proofs/ledger.md, Lemma 1."""
+        """Adaptive basic composition: docs/proofs/ledger.md, Lemmas 1 and 2."""
         total = split.basic * decimal(self.delta)
         return spent.epsilon <= decimal(self.epsilon) and spent.delta <= total
 
     def gaussian(self, spent: Spent, split: Split) -> bool:
-        """Fully adaptive Gaussian composition: docs/proofs/ledger.md, Lemmas 2 to 4."""
+        """Fully adaptive Gaussian composition: docs/proofs/ledger.md, Lemmas 3 to 5."""
         if not spent.smooth or split.curve == 0 or self.epsilon > _LARGEST:
             return False
         if spent.distance:

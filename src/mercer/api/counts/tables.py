@@ -1,6 +1,6 @@
 """Values or rows and a budget in, counts of cells out: histograms and tables.
 
-M13, M16, M18; Hall's thesis, Sections 2.4 and 2.5.
+M13, M16, M18; Hall's thesis, Section 2.4.
 """
 
 from __future__ import annotations

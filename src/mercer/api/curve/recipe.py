@@ -236,7 +236,7 @@ class CurveRecipe:
             check_penalty(self.penalty)
 
     def _check_compatible(self) -> None:
-        """Mirshani et al., Theorem 3.1: the estimate must lie in the noise's space."""
+        """M9; Mirshani et al., Theorem 3.1: the estimate must lie in the noise's space."""
         power = min(self.etas())
         reach = power * (2 * _SMOOTHNESS[self.kernel] + 1)
         if reach < _SMOOTHNESS[self.noise_kernel] + 0.5:

@@ -1,4 +1,4 @@
-"""A table drawn whole, out of all tables of a tiny domain.
+"""A table drawn whole, out of all tables of a tiny domain.  M10, M12.
 
 Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.4: the exponential mechanism, exact, to compare with.
 """

@@ -1,6 +1,6 @@
 """The exponential mechanism over a finite set, exact to the last bit.
 
-McSherry and Talwar 2007; Hall's thesis, Proposition 1.3.5 (paper g = -score, alpha = epsilon);
+M12; McSherry and Talwar 2007; Hall's thesis, Proposition 1.3.5 (paper g = -score, alpha = epsilon);
 docs/proofs/exponential.md.  It adds no noise, so it is not among `MECHANISMS`: it turns scores
 into the index of one candidate.
 """

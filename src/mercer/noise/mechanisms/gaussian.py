@@ -1,4 +1,4 @@
-"""The Gaussian mechanism on a lattice, exact to the last bit.  M1, M3.5."""
+"""The Gaussian mechanism on a lattice, exact to the last bit.  M1, M2, M3.5; Hall 2013, Cor. 9."""
 
 from __future__ import annotations
 

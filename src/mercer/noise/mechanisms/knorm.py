@@ -1,6 +1,6 @@
 """K-norm noise: density proportional to exp(-gauge(z) epsilon / Delta).  M11, M3.6.
 
-Thesis, chapter 3; Hardt and Talwar 2010.  A draw is a radius, Gamma(d + 1), times a uniform point
+Thesis, Sec. 1.3.3; Hardt and Talwar 2010.  A draw is a radius, Gamma(d + 1), times a uniform point
 of the body, computed in ball arithmetic until its rounding to the lattice is certain: what is
 released is a rounding of the real number itself, and so as private.  docs/proofs/knorm.md.
 """

@@ -1,6 +1,6 @@
 """What one may ask of a curve: values, derivatives, integrals, extremes.
 
-Mirshani, Reimherr and Slavkovic 2019, Theorem 3.3 and Corollary 3.1: the promise covers the
+M2, M9; Mirshani, Reimherr and Slavkovic 2019, Theorem 3.3 and Corollary 3.1: the promise covers the
 function, and so everything computed from it.
 """
 

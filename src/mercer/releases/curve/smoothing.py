@@ -1,4 +1,4 @@
-"""Smoothing of noisy curves, chosen from the noisy coordinates alone.  M17.
+"""Smoothing of noisy curves, chosen from the noisy coordinates alone.  M9, M17.
 
 Stein's unbiased estimate of the risk of a filter with factors s in uncorrelated coordinates y
 with noise of variance v is sum (1 - s)^2 (y^2 - v) + s^2 v: it needs the noise's variance only,

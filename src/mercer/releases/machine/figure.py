@@ -1,4 +1,4 @@
-"""Pictures of classifiers and regressions.  Hall 2013, Figure 3.
+"""Pictures of classifiers and regressions.  M8; Hall 2013, Figure 3.
 
 A picture sees only the release.  More than two columns are cut: all others stand at a public point.
 """
@@ -157,7 +157,7 @@ def _decision(
     extent: Any,
     level: float | None,
 ) -> None:
-    """Hall 2013, Figure 3: the function's height, its zero line, and where noise may change it."""
+    """M8; Hall 2013, Figure 3: the function's height, its zero line, and where noise may change it."""
     most = float(np.abs(value).max()) or 1.0
     image = axes.imshow(
         value, origin="lower", aspect="auto", cmap="cividis", extent=extent, vmin=-most, vmax=most

@@ -1,6 +1,6 @@
 """How near small tables are to the records, in whole numbers.  Left of the door.
 
-Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.4 (after Blum, Ligett and Roth 2008): a table R of M
+M10, M12; Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.4 (after Blum, Ligett and Roth 2008): a table R of M
 records has the score -||mu_D - mu_R||.  Kernel values are cut to whole multiples of 2^-80, so the
 squared distance is a whole number, and its root is cut once.  docs/proofs/embedding.md.
 """

@@ -1,6 +1,6 @@
 """Other orthonormal expansions of one column: Hermite functions and wavelets.
 
-Thesis, Sec. 3.1.1: any orthonormal functions do, with the bound that their values have.  Rows
+M2; thesis, Sec. 3.1.1: any orthonormal functions do, with the bound that their values have.  Rows
 are nodes of a public grid (M5), so the bounds are the largest over finitely many vectors, in any
 norm, without analysis.
 """

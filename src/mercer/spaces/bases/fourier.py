@@ -1,4 +1,4 @@
-"""Fourier functions of a torus: a periodic boundary, or an open one by padding.
+"""Fourier functions of a torus: a periodic boundary, or an open one by padding.  M2, M11.
 
 With period one the domain is the circle.  With a longer period it is a part of the circle, and
 since a Gaussian does not reach round, the boundary is open: the papers' setting.

@@ -1,4 +1,4 @@
-"""The Markov form of rough kernels on an even grid: time linear in its points. M7.
+"""The Markov form of rough kernels on an even grid: time linear in its points.  M2, M7.
 
 Coordinates are the whitened states of the function at the grid points, along one axis after
 the other: exactly Hall's batch release f_D + sigma Delta G at those points, and the kernel's own

@@ -1,4 +1,4 @@
-"""Bases spanned by kernel functions at public points: landmarks, eigenfunctions.
+"""Bases spanned by kernel functions at public points: landmarks, eigenfunctions.  M2; Hall 2013, Prop. 8.
 
 What rounding can do to coordinates is bounded from the matrices as they were computed, whatever
 processor computed them: docs/proofs/density.md, "Kernel functions at points".
