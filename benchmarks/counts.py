@@ -58,28 +58,21 @@ def trial(folder: Path, rows: int, repeats: int) -> dict[str, float]:
 
 def known(cells: int, occupied: int, repeats: int) -> dict[str, float]:
     """Seconds of a release of counts that are known."""
-    from mercer.door.counts import publish_cells, threshold_of
-    from mercer.door.publish import Purse
+    from mercer.door.publish import Purse, publish
     from mercer.noise.entropy import Secure
-    from mercer.noise.mechanisms.counts import calibrate_counts
+    from mercer.noise.mechanisms.base import Promise
+    from mercer.noise.mechanisms.counts import GeometricCounts, SparseCounts, threshold_of
+    from mercer.sensitive.summaries.cell_counts import CellCounts, moved_counts
 
-    tally = counted(cells, occupied)
-    noise = calibrate_counts(tally.l1(), tally.l2(), epsilon=1)
+    tally, mechanism = counted(cells, occupied), GeometricCounts()
+    noise = mechanism.calibrate(moved_counts(2, 1, "l1"), epsilon=1)
     threshold = threshold_of(noise, cells, None)
 
     def released(limit: int | None) -> object:
-        return publish_cells(
-            tally,
-            noise,
-            Purse(Secure()),
-            n=10 * occupied,
-            unit="row",
-            epsilon=1.0,
-            delta=0.0,
-            threshold=limit,
-            complete=False,
-            what="table",
-        )
+        counts = CellCounts(tally, n=10 * occupied, unit="row", sparse=limit is not None)
+        how = mechanism if limit is None else SparseCounts(mechanism, limit)
+        promise = Promise(epsilon=1.0, delta=0.0)
+        return publish(counts, how, lambda noisy, *_: noisy, Purse(Secure()), promise=promise)
 
     runs: dict[str, Callable[[], object]] = {"sparse": lambda: released(threshold)}
     if cells <= 1 << 16:
@@ -94,13 +87,13 @@ def counted(cells: int, occupied: int):
 
     from mercer.columns.cells import Axes, Axis
     from mercer.columns.kinds import Boolean
-    from mercer.noise.entropy import simulation
-    from mercer.sensitive.summaries.cell_counts import CellCounts
+    from mercer.common.streams import simulation
+    from mercer.sensitive.summaries.cell_counts import CellTally
 
     columns = cells.bit_length() - 1
     axes = Axes(tuple(Axis(Boolean(f"b{i}")) for i in range(columns)))
     keys = np.unique(simulation(9).integers(0, cells, occupied))
-    tally = CellCounts(axes)
+    tally = CellTally(axes)
     tally.put(axes.places(keys), len(keys), np.full(len(keys), 10))
     return tally
 

@@ -22,7 +22,7 @@ import numpy as np
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
-from mercer.door.publish import tilted_noise
+from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.answers import Answer
 from mercer.sensitive.data import open_rows

@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import chi2
 
 import mercer
-from mercer.door.laws import draw_laws
+from mercer.api.synthetic.make import draw_laws
+from mercer.door.publish import Purse
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.column_counts import count_columns
@@ -62,7 +63,7 @@ def test_one_record_or_person_moves_counts_by_no_more(rng):
         frame.loc[: many - 1, ["x", "visits", "age", "ward", "ill"]] = [-9.0, 0, 0, "a", False]
         one, two = counted(frame, unit), counted(other, unit)
         change = sum(np.abs(a - b).sum() for a, b in zip(one.counts, two.counts, strict=True))
-        assert change == one.sensitivity().value == 10 * (1 if unit is None else 1 << 15)
+        assert change == one.sensitivity("l1").value == 10 * (1 if unit is None else 1 << 15)
 
 
 def test_noise_of_the_counts_has_its_law(rng):
@@ -79,7 +80,7 @@ def test_noise_of_the_counts_has_its_law(rng):
                 shown.extend(draws)
                 return draws
 
-        draw_laws(counts, epsilon=epsilon, entropy=Watched(rng))
+        draw_laws(counts, epsilon, Purse(Watched(rng)))
         total += float(np.mean(np.square(shown)))
     r = np.exp(-epsilon / 10)
     variance, fourth = 2 * r / (1 - r) ** 2, 24 / (1 - r) ** 4  # the fourth moment, at most

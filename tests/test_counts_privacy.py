@@ -11,17 +11,17 @@ import pytest
 
 import mercer
 from mercer.api.counts import single as counting
+from mercer.api.counts import tables
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.bins import axes_of
 from mercer.columns.table import TableDomain
-from mercer.door import counts as cell_draws
 from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.entropy import Secure
-from mercer.noise.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts, count_mechanism
 from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries import cell_counts
-from mercer.sensitive.summaries.cell_counts import count_margins
+from mercer.sensitive.summaries.cell_counts import count_margins, moved_counts
 from tests.conftest import ALPHA
 
 SURE = 1 - ALPHA
@@ -127,8 +127,8 @@ def outputs(function, data, runs):
 
 
 def noise_of(epsilon, delta=None):
-    l2 = Sensitivity(math.nextafter(math.sqrt(2), 2), "l2")
-    return calibrate_counts(Sensitivity(2.0, "l1"), l2, epsilon=epsilon, delta=delta)
+    mechanism = count_mechanism(delta)
+    return mechanism.calibrate(moved_counts(2, 1, mechanism.norm), epsilon=epsilon, delta=delta or 0.0)
 
 
 def run_dense(noise, counts, runs):
@@ -234,20 +234,20 @@ def test_audit_of_the_optimal_mechanism():
 
 def test_replay_sees_a_sensitivity_of_one(monkeypatch):
     """A histogram's is 2 under replace-one: peers that state 1 mean another promise."""
-    monkeypatch.setattr(cell_counts.CellCounts, "l1", lambda _: Sensitivity(1.0, "l1"))
+    monkeypatch.setattr(cell_counts.CellCounts, "sensitivity", lambda *_: Sensitivity(1.0, "l1"))
     found = mercer.replay(histogram, NEIGHBOURS)
     assert not found.kept
     assert "EXCEEDED" in str(found)
 
 
 def test_replay_sees_a_threshold_read_from_the_data(monkeypatch):
-    usual = cell_draws.publish_cells
+    usual = tables.publish_cells
 
     def wrong(counts, *rest, **given):
-        given["threshold"] = len(counts.occupied()[0])  # the occupied cells are not public
+        given["threshold"] = len(counts.coordinates()[0])  # the occupied cells are not public
         return usual(counts, *rest, **given)
 
-    monkeypatch.setattr("mercer.api.counts.tables.publish_cells", wrong)
+    monkeypatch.setattr(tables, "publish_cells", wrong)
     pair = ([0, 0, 0, 0, 0], [0, 0, 0, 0, 2])
     found = mercer.replay(lambda data, rng: histogram(data, rng, sparse=True), pair)
     assert not found.same_noise
@@ -296,10 +296,10 @@ def test_calibration_is_never_below():
         assert gaussian.law.scale >= math.sqrt(2) / gaussian.event.mu * (1 - 1e-15)
         assert gaussian.event.distance == 0  # a rounded normal is post-processing of M1
     assert noise_of(1.0, 1e-6).law.scale == pytest.approx(4.22468 * math.sqrt(2), rel=1e-5)
-    with pytest.raises(ValueError, match="norms"):
-        calibrate_counts(Sensitivity(2.0, "l2"), Sensitivity(2.0, "l2"), epsilon=1)
+    with pytest.raises(ValueError, match="in the norm"):
+        GeometricCounts().calibrate(Sensitivity(2.0, "l2"), epsilon=1)
     with pytest.raises(ValueError, match="whole number"):
-        calibrate_counts(Sensitivity(1.5, "l1"), Sensitivity(2.0, "l2"), epsilon=1)
+        GeometricCounts().calibrate(Sensitivity(1.5, "l1"), epsilon=1)
 
 
 def test_neighbours_of_large_tables_are_replayed_folded():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mercer.api.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
+from mercer.door.publish import Purse
 from mercer.noise import entropy
 from mercer.promise.events import PureEvent
 from mercer.sensitive.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
@@ -174,7 +175,7 @@ def test_lead_in_for_the_density(rng):
             method=method,
             epsilon=0.3,
             boundary="reflect",
-            entropy=entropy.Secure(),
+            payer=Purse(entropy.Secure()),
         )
         assert event == PureEvent(0.3)
         assert len(lengths) == 2

@@ -11,9 +11,9 @@ import skfda
 from scipy.stats import binom
 
 import mercer
-from mercer.audits.replay import _Frozen
 from mercer.columns.domain import Domain
 from mercer.common.checks import PrivacyWarning
+from mercer.noise.frozen import Frozen
 from mercer.noise.laws import Euclidean
 from mercer.releases.curve import noisy as noisy_curves
 from mercer.releases.curve import release as curves_module
@@ -186,7 +186,7 @@ def test_bands_cover_the_same_smoothing_without_noise(kind, rng):
     band = first.band(x, level)
     assert np.allclose((band.upper - band.lower) / 2, quantiles[0] * sds[0])
     decode = first._decode
-    exact = mercer.mean_curve(heights, **settings, epsilon=1, **options, rng=_Frozen())
+    exact = mercer.mean_curve(heights, **settings, epsilon=1, **options, rng=Frozen())
     if kind == "pure":  # whose frozen draws are not zero: the frame's coordinates of the mean
         coordinates = first.frame @ (heights[0] @ Polynomials((24,)).of_grid((T,)))
         truth = first.polynomials.evaluate(x[:, None], decode @ coordinates)
@@ -680,7 +680,7 @@ def test_a_constant_is_left_as_it_is(rng):
         **NEARLY,
     )
     assert np.allclose(square([[0.1, 0.9], [0.5, 0.5]]), 0.7, atol=1e-4)
-    paper = released(flat, order="paper", bound=1, penalty=0.5, scale=0.3, rng=_Frozen())
+    paper = released(flat, order="paper", bound=1, penalty=0.5, scale=0.3, rng=Frozen())
     assert np.abs(paper(T) - 0.7).max() > 0.1  # as the paper has it
 
 

@@ -14,10 +14,12 @@ import pytest
 from scipy.stats import binom
 
 import mercer
+from mercer.api.ranks import draw_ends
+from mercer.api.shares import shares
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
 from mercer.common.checks import FindingWarning
-from mercer.door.choose import draw_ends, shares
+from mercer.door.publish import Purse
 from mercer.noise import entropy
 from mercer.noise.laws import Euclidean, Laplace, Normal, OrbitopeLaw
 from mercer.releases.choice import EndCounts
@@ -326,7 +328,7 @@ class Silent(entropy.Seeded):
 
 def ends_of(rows, epsilon=0.5):
     source = Silent()
-    found = draw_ends(ranks(rows), epsilon, source)
+    found = draw_ends(ranks(rows), epsilon, Purse(source))
     return np.array([found.fits, found.lower, found.upper]), source.asked
 
 
@@ -348,7 +350,7 @@ def test_one_person_moves_them_by_two_shares(rng):
         domain = Domain.of((0, 1), rows.names)
         tally = tally_rows(rows, domain)
         source = Silent()
-        found = draw_ends(Ranks(tally, 0, n=tally.persons), 0.5, source)
+        found = draw_ends(Ranks(tally, 0, n=tally.persons), 0.5, Purse(source))
         assert source.asked == [pytest.approx(2 * tally.weight / 0.5)]
         return np.array([found.fits, found.lower, found.upper])
 

@@ -17,6 +17,7 @@ import pytest
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
+from mercer.door.tap import Tap
 from mercer.ledger.ledger import BudgetExceeded, Ledger
 from mercer.noise.entropy import Secure, Seeded
 from mercer.noise.mechanisms.gaussian import Gaussian
@@ -79,8 +80,8 @@ class World:
         self.books.append(Watched())
         pay = self.pay if charged else {"delta": 1e-6}
         live = mercer.live(self.rows, epsilon=epsilon, rng=self.books[-1], **LIVE, **pay)
-        law, scale = live._noise.law, live._noise.scale * share
-        live._noise = type(live._noise)(law, scale, live._noise.event)
+        law, scale = live._tap.noise.law, live._tap.noise.scale * share
+        live._tap.noise = type(live._tap.noise)(law, scale, live._tap.noise.event)
         self.lives.append(live)
         self.steps.append((Fraction(law.step), Fraction(scale)))
 
@@ -180,7 +181,7 @@ def test_a_live_release_beyond_its_charge_is_seen(tmp_path, rng, fault):
 def test_the_distance_of_all_draws_is_paid_beforehand():
     """However many questions follow: LIMIT draws, each within 1/(40 scale^2) of a normal."""
     live = mercer.live(worlds()[0], epsilon=1, delta=1e-6, **LIVE)
-    scale, event = Fraction(live._noise.scale), live._noise.event
+    scale, event = Fraction(live._tap.noise.scale), live._tap.noise.event
     assert Fraction(LIMIT) / (40 * scale**2) <= Fraction(event.distance)
 
 
@@ -407,7 +408,7 @@ def test_the_attacker_stays_below_the_total_and_comes_near(tmp_path, rng):
 
     def play(world, factor):
         """The privacy loss that the attacker adds up, with the noise times `factor`."""
-        mu, other = live._noise.event.mu / factor, once.event.mu
+        mu, other = live._tap.noise.event.mu / factor, once.event.mu
         loss, left = np.zeros(runs), np.full(runs, mu**2)
 
         def draw(shift):
@@ -451,14 +452,14 @@ def test_the_attacker_against_the_program_itself(tmp_path, rng, monkeypatch):
     live, once = charges(tmp_path)
     rows = worlds()
     firsts = [live, mercer.live(rows[1], epsilon=live.privacy.epsilon, delta=live.privacy.delta, **LIVE)]
-    assert firsts[1]._noise == live._noise
+    assert firsts[1]._tap.noise == live._tap.noise
     for one in firsts:
         known = {x: one._values.at(np.array([x])) for x in PEAKS}
         monkeypatch.setattr(one._values, "at", lambda u, known=known: known[float(u[0])])
 
     def opened(world, factor):
         """A path of this world that forgets."""
-        noise, entropy = live._noise, Recorded(rng)
+        noise, entropy = live._tap.noise, Recorded(rng)
         path = CholeskyLive.start(
             Forgetful(),
             "p",
@@ -466,9 +467,8 @@ def test_the_attacker_against_the_program_itself(tmp_path, rng, monkeypatch):
             kernel=live._kernel,
             smoother=live._values._smoother,
             values=firsts[world]._values,
-            noise=type(noise)(noise.law, noise.scale * factor, noise.event),
+            tap=Tap(type(noise)(noise.law, noise.scale * factor, noise.event), entropy),
             statement=live.privacy,
-            entropy=entropy,
         )
         return path, entropy
 
@@ -494,7 +494,7 @@ def test_the_attacker_against_the_program_itself(tmp_path, rng, monkeypatch):
         path, entropy = opened(world, 1.0)
         game(path, entropy, world, order)
         means[world, order] = np.array(entropy.seen)
-    scale = live._noise.law.scale
+    scale = live._tap.noise.law.scale
 
     def losses(world, runs, factor):
         path, entropy = opened(world, factor)

@@ -173,7 +173,7 @@ def test_answers_of_a_growing_factor_have_the_law_of_a_batch(kernel, rng):
         assert np.array_equal(row, live.ask(points))
     gap = (points[:, None, :] - rows[None]) / np.array(widths)
     mean = np.mean(np.exp(-(gap**2).sum(axis=2) / 2), axis=1) / np.prod(np.sqrt(2 * np.pi) * np.array(widths))
-    tau = live._noise.law.scale
+    tau = live._tap.noise.law.scale
     covariance = tau**2 * (kernel(points, points) + JITTER * np.eye(6))
     assert law_p_value(answers, mean, covariance) > ALPHA
     assert law_p_value(answers, mean, 1.6 * covariance) < ALPHA

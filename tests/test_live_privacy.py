@@ -6,6 +6,7 @@ import pytest
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
+from mercer.door.tap import Tap
 from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.memory import Memory
@@ -239,7 +240,7 @@ def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
         monkeypatch.setattr(live._values, "at", lambda u, known=known: known[float(u[0])])
 
     def statistics(live, factor, runs):
-        noise = live._noise
+        noise = live._tap.noise
         path = CholeskyLive.start(
             Forgetful(),
             "p",
@@ -247,9 +248,8 @@ def test_audit_stays_below_the_claim_and_comes_near(rng, monkeypatch):
             kernel=live._kernel,
             smoother=live._values._smoother,
             values=live._values,
-            noise=type(noise)(noise.law, noise.scale * factor, noise.event),
+            tap=Tap(type(noise)(noise.law, noise.scale * factor, noise.event), Seeded(rng)),
             statement=live.privacy,
-            entropy=Seeded(rng),
         )
         out = np.empty(runs)
         for i in range(runs):

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
-from mercer.door.publish import tilted_noise
+from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import Gaussian
 from mercer.noise.mechanisms.objective import FINISH, Slopes, calibrate_tilt, corners

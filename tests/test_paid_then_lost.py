@@ -5,7 +5,6 @@ what can be asked: tiny and huge epsilons, two records, none that fits, all alik
 done is refused before, for public reasons.
 """
 
-import importlib
 import itertools
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 
 import mercer
 from mercer.api import choose as selection
-from mercer.door import publish
+from mercer.door.publish import Purse
 from mercer.releases.choice import QuantileRelease
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.common.checks.PrivacyWarning")
@@ -33,33 +32,19 @@ RECORDS = {
     "at the end": lambda n: np.zeros(n),
     "beyond": lambda n: np.full(n, 1e300),
 }
-_DOORS = (
-    "door.counts",
-    "door.choose",
-    "api.curve.make",
-    "api.synthetic.exponential",
-    "door.optimal",
-    "api.bandwidths",
-    "api.choose",
-    "api.machine.make",
-    "door.publish",
-)
 
 
 @pytest.fixture
 def charges(monkeypatch):
     """Every charge at the door."""
-    real, made = publish.spend, []
+    real, made = Purse.pay, []
 
-    def spend(*args, **kwargs):
-        statement = real(*args, **kwargs)  # which refuses before it charges
+    def pay(*args, **kwargs):
+        paid = real(*args, **kwargs)  # which refuses before it charges
         made.append(kwargs["what"])
-        return statement
+        return paid
 
-    for name in _DOORS:
-        module = importlib.import_module(f"mercer.{name}")
-        if getattr(module, "spend", None) is real:
-            monkeypatch.setattr(module, "spend", spend)
+    monkeypatch.setattr(Purse, "pay", pay)
     return made
 
 

@@ -25,7 +25,8 @@ from mercer.columns.bins import axis_of
 from mercer.columns.cells import Axes
 from mercer.columns.table import TableDomain
 from mercer.noise.count_laws import GeometricLaw
-from mercer.noise.entropy import Lots, Secure, Seeded
+from mercer.noise.entropy import Secure, Seeded
+from mercer.noise.lots import Lots
 from mercer.noise.mechanisms.counts import CountNoise
 from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive import persons
@@ -478,7 +479,7 @@ def test_replay_of_another_spelling_and_of_nobody(cell):
 
 def test_replay_sees_rows_that_the_noise_does_not_cover(monkeypatch):
     """Two rows of a person with the noise for one."""
-    monkeypatch.setattr(CellCounts, "l1", lambda _: Sensitivity(2.0, norm="l1"))
+    monkeypatch.setattr(CellCounts, "sensitivity", lambda *_: Sensitivity(2.0, norm="l1"))
     function = lambda data, rng: mercer.histogram(  # noqa: E731
         data, columns="x", categories=FIVE, unit="who", rows_per_person=2, epsilon=9, rng=rng, insist=True
     )

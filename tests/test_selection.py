@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer
+from mercer.api.ranks import propose_test_release, threshold
+from mercer.api.shares import part
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
-from mercer.door.choose import Held, part, propose_test_release, threshold
 from mercer.door.publish import Purse
 from mercer.noise import entropy
 from mercer.sensitive.summaries.fits import fit_points, fit_scores
 from mercer.sensitive.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
-from mercer.sensitive.summaries.tally import PERSON, Tally
+from mercer.sensitive.summaries.tally import PERSON, Counted, Tally
 from tests.conftest import ALPHA
 from tests.test_cli import run
 from tests.test_exponential import law
@@ -162,7 +163,7 @@ def test_replaced_person_moves_a_rank_score_by_one(rng):
     for rows, place in ((1, 0.0), (70, 1.0), (3, 0.4)):
         values = [*np.linspace(0.3, 0.7, 60), *[place] * rows]
         frame = pd.DataFrame({"id": [i // 3 for i in range(60)] + [99] * rows, "x": values})
-        held = Held(frame, (0, 1), "x", "id", Purse(entropy.Secure()), one=True)
+        held = Counted(frame, (0, 1), "x", "id", one=True)
         scores.append(Ranks(held.tally, 0, n=held.n).scores(q, ALL))
     for one, two in itertools.combinations(scores, 2):
         change = np.max(np.abs(one - two))
@@ -270,7 +271,7 @@ def test_missing_rows_stand_in_the_middle():
 
 def test_stable_data_pass_and_unstable_data_do_not():
     stable, unstable = ranks(np.linspace(0.2, 0.8, 4000)), ranks([0.2] * 2 + [0.8] * 6)
-    source = entropy.Secure()
+    source = Purse(entropy.Secure(), insist=True)
     assert propose_test_release(stable, 10.0, 1e-6, source) == pytest.approx(0.3, rel=0.9)
     assert all(propose_test_release(unstable, 2.0, 1e-12, source) is None for _ in range(20))
 

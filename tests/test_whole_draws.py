@@ -10,7 +10,7 @@ from scipy.stats import binom, chi2
 from mercer.noise.count_laws import GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy, Secure, Seeded
 from mercer.noise.exact import settle
-from mercer.noise.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts
 from mercer.noise.whole import (
     _Endless,
     _heads,
@@ -184,8 +184,7 @@ def test_heads_are_read_in_order():
 
 
 def noise(epsilon=1.0):
-    bounds = Sensitivity(2.0, "l1"), Sensitivity(math.sqrt(2) * (1 + 1e-9), "l2")
-    return calibrate_counts(*bounds, epsilon=epsilon)
+    return GeometricCounts().calibrate(Sensitivity(2.0, "l1"), epsilon=epsilon)
 
 
 def test_sparse_law_is_the_dense_law():

@@ -1,7 +1,7 @@
 """Private quantiles, spreads, bandwidths and choices.  M12; docs/proofs/selection.md.
 
 Every function reads the records into an integer tally, computes scores whose sensitivity is
-proved, charges at the door (`publish.spend`), and only then draws.
+proved, goes through the door (`door.publish`), and only then draws.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import numpy as np
 from mercer.api.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
 from mercer.api.calls import call
 from mercer.api.expected_choices import of_fit, of_quantiles, of_selection, of_spread
+from mercer.api.ranks import draw_ends, draw_quantiles, draw_spread, propose_test_release
+from mercer.api.shares import ENDS, pure, shares
 from mercer.columns.domain import Domain
 from mercer.columns.reading import Reading
 from mercer.common.checks import (
@@ -26,15 +28,18 @@ from mercer.common.checks import (
     check_epsilon,
     check_positive,
 )
-from mercer.door.choose import Held, draw_ends, draw_quantiles, draw_spread, propose_test_release, shares
-from mercer.door.publish import LedgerLike, Purse, spend
-from mercer.noise import entropy
+from mercer.door.publish import LedgerLike, Paid, Purse, publish
+from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.exponential import Choice, Exponential
-from mercer.promise.events import Sensitivity
+from mercer.promise.events import ApproximateEvent, PureEvent, Sensitivity
+from mercer.promise.statement import Statement
 from mercer.releases.choice import QuantileRelease, SelectionRelease, SpreadRelease
+from mercer.releases.findings import share as percent
 from mercer.releases.findings import tell
+from mercer.sensitive.summaries.base import Scores
 from mercer.sensitive.summaries.fits import fit_points, fit_scores
 from mercer.sensitive.summaries.ranks import Ranks
+from mercer.sensitive.summaries.tally import Counted
 
 __all__ = [
     "cv_bandwidth",
@@ -46,6 +51,8 @@ __all__ = [
     "select_function",
 ]
 
+_COUNTED = f", and {percent(ENDS)} of epsilon for three counts with discrete Laplace noise"
+_TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
 _FINEST_LEVEL = 1_000_000  # levels are fractions with at most this denominator
 
 
@@ -98,16 +105,15 @@ def quantiles(
     """
     epsilon = check_epsilon(epsilon)
     levels = _levels(q)
-    source = entropy.resolve(rng)
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
-    held = Held(data, bounds, columns, unit, purse, reading, one=True)
+    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    held = Counted(data, bounds, columns, unit, reading, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
     choice, counts = shares(epsilon, len(levels))
-    statement = held.charge(epsilon, f"quantiles of {held.name}", counted=True)
-    ranks = Ranks(held.tally, 0, n=held.n)
-    ends = draw_ends(ranks, counts, source)
-    found = draw_quantiles(ranks, levels, nodes, choice, source)
+    paid = _pay(purse, held, PureEvent(epsilon), f"quantiles of {held.name}", Exponential.words + _COUNTED)
+    ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
+    ends = draw_ends(ranks, counts, paid)
+    found = draw_quantiles(ranks, levels, nodes, choice, paid)
     ordered = np.empty(len(levels))
     ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
     return tell(
@@ -116,7 +122,7 @@ def quantiles(
             held.domain.bounds[0],
             tuple(map(float, levels)),
             tuple(ordered.tolist()),
-            statement,
+            paid.statement,
             ends,
             bool(held.domain.dates),
         )
@@ -153,33 +159,32 @@ def iqr(
     epsilon = check_epsilon(epsilon)
     choice, counts = shares(epsilon, 2)
     check_choice("method", method, ("exponential", "propose-test-release"))
-    source = entropy.resolve(rng)
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    event: PureEvent | ApproximateEvent = PureEvent(epsilon)
+    what, words = "quartiles", Exponential.words
     if method == "exponential":
         if delta is not None:
             raise ValueError("delta is not used by method='exponential', which is pure; leave it")
-        held = Held(data, bounds, columns, unit, purse, reading, one=True)
-        statement = held.charge(epsilon, f"quartiles of {held.name}", counted=True)
-        ranks = Ranks(held.tally, 0, n=held.n)
-        ends = draw_ends(ranks, counts, source)
-        share: float | None = draw_spread(held.tally, 0, held.n, choice, source)
     else:
-        lost = check_delta(delta)
+        event = ApproximateEvent(epsilon, check_delta(delta))
+        what, words = "interquartile range", _TESTED
         if unit is not None:
             raise ValueError(
                 "unit cannot be combined with method='propose-test-release', which counts rows; "
                 "use method='exponential'"
             )
-        held = Held(data, bounds, columns, unit, purse, reading, one=True)
-        what = f"interquartile range of {held.name}"
-        statement = held.charge(epsilon, what, delta=lost, counted=True)
-        ranks = Ranks(held.tally, 0, n=held.n)
-        ends = draw_ends(ranks, counts, source)
-        share = propose_test_release(ranks, choice / 2, lost, source)
-    width = float(held.domain.widths[0])
-    value = None if share is None else share * width
-    return tell(SpreadRelease(held.name, held.domain.bounds[0], value, method, statement, ends))
+    held = Counted(data, bounds, columns, unit, reading, one=True)
+    paid = _pay(purse, held, event, f"{what} of {held.name}", words + _COUNTED)
+    ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
+    ends = draw_ends(ranks, counts, paid)
+    share = (
+        propose_test_release(ranks, choice / 2, event.delta, paid)
+        if isinstance(event, ApproximateEvent)
+        else draw_spread(ranks, choice, paid)
+    )
+    value = None if share is None else share * float(held.domain.widths[0])
+    return tell(SpreadRelease(held.name, held.domain.bounds[0], value, method, paid.statement, ends))
 
 
 @call(of_selection)
@@ -222,7 +227,6 @@ def select(
     if n is None:
         raise ValueError("n is missing: give the number of records, which is public")
     count = check_count("n", n, least=1, most=1 << 62, hint="the number of records, public")
-    source = entropy.resolve(rng)
     if len(candidates) == 0:
         raise ValueError("candidates must hold at least one candidate, got none")
     scores = [score(c) for c in candidates] if callable(score) else list(score)
@@ -230,22 +234,15 @@ def select(
         raise ValueError(
             f"score must have one number for each of the {len(candidates)} candidates, got {len(scores)}"
         )
-    choice = Exponential().calibrate(bound, epsilon=epsilon)
-    choice.check(scores)
-    purse = Purse.of(source, ledger, dataset, insist=insist, dry_run=dry_run)
-    statement = spend(
-        (choice.event,),
-        purse,
-        epsilon=epsilon,
-        delta=0.0,
-        n=count,
-        unit="row",
-        words=Choice.words,
-        calibration=Exponential.calibration,
-        what=f"one of {len(candidates)} candidates",
-    )
-    index = choice.choose(scores, source)
-    return SelectionRelease(candidates[index], index, len(candidates), statement)
+    Choice.check(scores)
+    purse = Purse.of(rng, ledger, dataset, insist=insist, dry_run=dry_run)
+
+    def build(place: int, _law: object, statement: Statement) -> SelectionRelease:
+        return SelectionRelease(candidates[place], place, len(candidates), statement)
+
+    what = f"one of {len(candidates)} candidates"
+    held = Scores(scores, bound, n=count, unit="row")
+    return publish(held, Exponential(), build, purse, promise=pure(epsilon), what=what)
 
 
 @call(of_fit)
@@ -274,22 +271,37 @@ def select_function(
     the integral of f^2; one record moves it by at most (largest - least value of f, or 0) / n.
     """
     epsilon = check_epsilon(epsilon)
-    source = entropy.resolve(rng)
     names = list(functions) if isinstance(functions, Mapping) else None
     listed = list(functions.values() if isinstance(functions, Mapping) else functions)
     if len(listed) == 0:
         raise ValueError("functions must hold at least one function, got none")
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
-    held = Held(data, bounds, columns, unit, purse, reading, one=False)
+    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    held = Counted(data, bounds, columns, unit, reading, one=False)
     tables = [_table(f, held.domain) for f in listed]
-    scores, sensitivity = fit_scores(held.tally, tables, n=held.n)
-    choice = Exponential().calibrate(sensitivity, epsilon=epsilon)
+    scores, moved = fit_scores(held.tally, tables, n=held.n)
+
+    def build(place: int, _law: object, statement: Statement) -> SelectionRelease:
+        chosen = listed[place] if names is None else names[place]
+        return SelectionRelease(chosen, place, len(listed), statement)
+
     what = f"one of {len(listed)} functions on {', '.join(held.domain.names)}"
-    statement = held.charge(epsilon, what)
-    index = choice.choose(scores, source)
-    chosen = listed[index] if names is None else names[index]
-    return SelectionRelease(chosen, index, len(listed), statement)
+    fits = Scores(scores, moved, n=held.n, unit=held.unit)
+    return publish(fits, Exponential(), build, purse, promise=pure(epsilon), what=what)
+
+
+def _pay(purse: Purse, held: Counted, event: PureEvent | ApproximateEvent, what: str, words: str) -> Paid:
+    """For a choice and the counts beside it together."""
+    delta = event.delta if isinstance(event, ApproximateEvent) else 0.0
+    return purse.pay(
+        (event,),
+        promise=Promise(epsilon=event.epsilon, delta=delta),
+        n=held.n,
+        unit=held.unit,
+        words=words,
+        calibration="propose-test-release" if delta else Exponential.calibration,
+        what=what,
+    )
 
 
 def _levels(q: object) -> tuple[Fraction, ...]:

@@ -53,14 +53,14 @@ def of_density(given: Arguments, made: Any) -> str:
 
 def of_count(given: Arguments, made: Any) -> str:
     """Of one count or proportion: mean absolute error."""
-    from mercer.noise.mechanisms.counts import calibrate_counts
+    from mercer.noise.mechanisms.counts import count_mechanism
     from mercer.promise.events import Sensitivity
 
     if given.get("mechanism", "geometric") != "geometric":
         return "the least risk there is for this n: see mercer.optimal_count"
-    noise = calibrate_counts(
-        Sensitivity(1.0, norm="l1"), Sensitivity(1.0, norm="l2"), epsilon=made.epsilon, delta=made.delta
-    )
+    mechanism = count_mechanism(made.delta)
+    one = Sensitivity(1.0, mechanism.norm)
+    noise = mechanism.calibrate(one, epsilon=made.epsilon, delta=made.delta)
     width = noise.law.half_width(1, 0.95)
     return (
         f"a count is off by {noise.law.mean_error:.3g} on average, and by at most {width:g} in 95 "
@@ -82,20 +82,17 @@ def of_table(given: Arguments, made: Any) -> str:
     from mercer.api.counts.margins import sets_of
     from mercer.api.synthetic.recipe import domain_given
     from mercer.columns.bins import axes_of
-    from mercer.noise.mechanisms.counts import calibrate_counts
+    from mercer.noise.mechanisms.counts import count_mechanism
     from mercer.promise.events import Sensitivity
 
     axes = axes_of(domain_given(given["domain"]), given["columns"], given["bins"])
     if given["margins"] == "all":
         return _of_cells(axes.cells, given, made)
     sets = sets_of(given["margins"], axes)
+    mechanism = count_mechanism(made.delta)
     most = (given.get("rows_per_person") or 1) * 2.0 * len(sets)
-    noise = calibrate_counts(
-        Sensitivity(most, norm="l1"),
-        Sensitivity(math.sqrt(2 * len(sets)), norm="l2"),
-        epsilon=made.epsilon,
-        delta=made.delta,
-    )
+    moved = most if mechanism.norm == "l1" else math.sqrt(2 * len(sets))
+    noise = mechanism.calibrate(Sensitivity(moved, mechanism.norm), epsilon=made.epsilon, delta=made.delta)
     return (
         f"each count of {len(sets)} margins is off by {noise.law.mean_error:.3g} on average, "
         "before they are made consistent, which makes it less"

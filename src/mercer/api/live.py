@@ -10,15 +10,14 @@ from typing import Any
 
 from mercer.api.calls import call
 from mercer.api.density.call import count_of, density, tally_of
-from mercer.api.density.recipe import Recipe, dimension_of
+from mercer.api.density.recipe import Recipe
 from mercer.api.expected import of_density
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Domain, dimension_of
 from mercer.columns.reading import Reading
 from mercer.common.checks import check_choice, check_epsilon
-from mercer.door.publish import LedgerLike, Purse, commit
-from mercer.noise import entropy
+from mercer.door.publish import LedgerLike, Purse, public_seed
+from mercer.door.tap import open_tap
 from mercer.noise.mechanisms.base import check_promise, no_delta
-from mercer.noise.mechanisms.gaussian import GaussianNoise
 from mercer.online.base import CoordinatesLive, LiveRelease, reopened
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.machines import MachineLive
@@ -148,7 +147,7 @@ def live(
         error = release.basis.interpolation(KERNELS[smoother or "gaussian"](release.covariance))
         made = MarkovLive.start(keeper, name, release, error=error)
         if rng is not None:
-            made.follow(entropy.resolve(rng))
+            made.follow(public_seed(rng))
         return made
 
 
@@ -183,12 +182,12 @@ def _cholesky(
             f"route='cholesky', got {bandwidth!r}"
         )
     check_choice("missing", missing, ("zero", "drop"))
-    source, dimension = entropy.resolve(rng), dimension_of(bounds)
+    dimension = dimension_of(bounds)
     counts = dry_run and missing == "drop"  # of complete rows, which are public
     reading = Reading.of(
         na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
     )
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     word = "rule" if isinstance(bandwidth, str) else bandwidth
     recipe = Recipe.of(
         kernel, smoother, "open", "landmarks", None, word, "gaussian", delta=delta, dimension=dimension
@@ -202,9 +201,8 @@ def _cholesky(
     basis, shape = recipe.build(domain, n=n, **promise)
     values = PointValues.of(tally, shape, n=n)
     sensitivity = point_sensitivity(values, shape, basis.kernel, n)
-    noise, statement = commit(
+    tap, statement = open_tap(
         sensitivity,
-        recipe.mechanism,
         LIMIT,
         purse,
         promise=promise,
@@ -212,7 +210,6 @@ def _cholesky(
         unit=rows.unit or "row",
         what=f"live density of {' and '.join(domain.names)}",
     )
-    assert isinstance(noise, GaussianNoise)
     return CholeskyLive.start(
         store,
         name,
@@ -220,9 +217,8 @@ def _cholesky(
         kernel=basis.kernel,
         smoother=shape,
         values=values,
-        noise=noise,
+        tap=tap,
         statement=statement,
-        entropy=source,
     )
 
 

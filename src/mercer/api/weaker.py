@@ -7,12 +7,14 @@ holds for all data sets, and a release that fails for a share gamma of them woul
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from mercer.api.calls import call
-from mercer.api.counts.asked import Question, name_of
+from mercer.api.counts.asked import Question, check_worth, name_of
 from mercer.api.counts.single import condition_of, counted
 from mercer.api.expected import of_count, of_histogram, of_statistic
 from mercer.columns.bins import axis_of
@@ -21,24 +23,29 @@ from mercer.columns.kinds import Numeric
 from mercer.columns.reading import Reading
 from mercer.columns.rules import FAR
 from mercer.columns.table import TableDomain
-from mercer.common.checks import check_choice, check_epsilon
-from mercer.door.counts import check_worth
-from mercer.door.weaker import (
-    Weaker,
-    check_unclaimed,
-    publish_random_cells,
-    publish_random_count,
-    publish_random_statistic,
-)
-from mercer.noise import entropy
-from mercer.noise.mechanisms.counts import calibrate_counts
+from mercer.common.checks import Bools, Ints, check_choice, check_epsilon
+from mercer.door.publish import publish
+from mercer.door.weaker import Weaker
+from mercer.noise.count_laws import CountLaw
+from mercer.noise.mechanisms.base import Promise
+from mercer.noise.mechanisms.counts import GeometricCounts, RareCounts
+from mercer.noise.mechanisms.pairs import PairedLaplace
 from mercer.promise.events import Sensitivity
-from mercer.promise.weaker_rules import check_gamma, check_weaker, rarest
+from mercer.promise.weaker_rules import (
+    asymptotic_delta,
+    asymptotic_rank,
+    check_gamma,
+    check_weaker,
+    pair_rank,
+    rarest,
+)
 from mercer.releases.counts.histogram import HistogramRelease
-from mercer.releases.counts.number import CountRelease
+from mercer.releases.counts.number import Condition, CountRelease
 from mercer.releases.counts.statistic import StatisticRelease
+from mercer.releases.findings import tell
 from mercer.sensitive.records import open_records
-from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
+from mercer.sensitive.summaries.base import Count
+from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells, moved_counts
 from mercer.sensitive.summaries.paired_values import paired_values
 
 __all__ = ["random_histogram", "random_proportion", "random_statistic"]
@@ -102,16 +109,29 @@ def random_proportion(
     axes, words = condition_of(data, where, columns)
     reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
     ask = _question(axes, epsilon, unit, counts, "zero", insist, reading)
-    source = entropy.resolve(rng)
-    check_unclaimed(data, source)
-    one = Sensitivity(1.0, norm="l1")
-    noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon)
+    purse = Weaker.of(rng, share, data=data, insist=insist, dry_run=dry_run)
+    noise = GeometricCounts().calibrate(Sensitivity(1.0, norm="l1"), epsilon=ask.epsilon)
     number, n = counted(ask, data, truths=where is None, progress=progress)
     _check_gain(n, 1, share, "mercer.proportion", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)
-    what = f"proportion of {words}"
-    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source, what, insist, dry_run)
-    return publish_random_count(number, noise, weaker, words=words)
+    most = rarest(n, 1, share)
+    told = f"a count of at most {most} of {n} as it is" if most >= 0 else "no count as it is"
+    who = (
+        f"those few for whom the condition holds where they are at most {most} of the {n} "
+        "records: their number is then told exactly"
+        if most >= 0
+        else "none here, since the count got noise"
+    )
+
+    def build(noisy: tuple[Ints, Bools], law: CountLaw, statement: Any) -> CountRelease:
+        (count,), (exact,) = noisy[0].tolist(), noisy[1].tolist()
+        if exact:
+            return CountRelease(Condition(words), statement, None, count, True)
+        return tell(CountRelease(Condition(words), statement, law, count, True))
+
+    one = Count(number, n=n, unit=ask.unit or "row")
+    payer, what = replace(purse, unprotected=who), f"proportion of {words}"
+    return publish(one, RareCounts(most, told), build, payer, promise=ask.promise, what=what)
 
 
 @call(of_histogram)
@@ -176,17 +196,29 @@ def random_histogram(
     ask = _question(axes, epsilon, unit, counts, missing, insist, reading)
     if axes.cells > MOST_LISTED:
         raise ValueError(f"there are {axes.cells} cells, too many to list (at most {MOST_LISTED})")
-    source = entropy.resolve(rng)
-    check_unclaimed(values, source)
-    empty = CellCounts(axes)
-    noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon)
-    tally = count_cells(ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(source))
+    purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
+    noise = GeometricCounts().calibrate(moved_counts(2, 1, "l1"), epsilon=ask.epsilon)
+    tally = count_cells(ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(purse))
     n = ask.n(tally)
     _check_gain(n, axes.cells, share, "mercer.histogram", insist=ask.insist)
     check_worth(noise, n, None, insist=ask.insist)
-    what = f"histogram of {name}"
-    weaker = Weaker(ask.epsilon, share, ask.unit or "row", n, source, what, insist, dry_run)
-    return publish_random_cells(tally, noise, weaker, complete=ask.missing == "drop")
+    most = rarest(n, axes.cells, share)
+    told = f"cells with at most {most} of the {n} records as they are" if most >= 0 else "no cell as it is"
+    who = (
+        f"whoever is in one of the cells with at most {most} of the {n} records, which are told "
+        "exactly; that is, people whose values are rare"
+        if most >= 0
+        else "none here, since every cell got noise"
+    )
+
+    def build(noisy: tuple[Ints, Bools], law: CountLaw, statement: Any) -> HistogramRelease:
+        counts, exact = noisy
+        complete = ask.missing == "drop"
+        return tell(HistogramRelease(axes, statement, law, None, counts, None, complete, exact))
+
+    held = CellCounts(tally, n=n, unit=ask.unit or "row")
+    payer, what = replace(purse, unprotected=who), f"histogram of {name}"
+    return publish(held, RareCounts(most, told), build, payer, promise=ask.promise, what=what)
 
 
 @call(of_statistic)
@@ -257,8 +289,7 @@ def random_statistic(
             "change is for a statistic of one's own, and required for it: a function of two arrays "
             "that bounds how far exchanging x for y moves n times the statistic"
         )
-    source = entropy.resolve(rng)
-    check_unclaimed(values, source)
+    purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
     name = name_of(values, columns)
     reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
     domain = TableDomain([Numeric(name, -FAR, FAR)])
@@ -269,8 +300,40 @@ def random_statistic(
     if held.n < 2:
         raise ValueError(f"there must be at least 2 rows, got {held.n}; nothing was released")
     words = f"{statistic if own is None else 'statistic'} of {name}"
-    weaker = Weaker(number, share, "row", held.n, source, words, insist, dry_run)
-    return publish_random_statistic(held, weaker, words=words, asymptotic=method == "asymptotic")
+    loose = method == "asymptotic"
+    rank, delta = _rank_of(held.n, number, share, asymptotic=loose)
+    pairs = held.n // 2
+    who = (
+        f"people whose values are far out: the noise is made for changes that all but a share "
+        f"{(pairs + 1 - rank) / pairs:.3g} of pairs of records make, and larger ones show"
+    )
+
+    def build(noisy: tuple[float, float], _law: object, statement: Any) -> StatisticRelease:
+        value, scale = noisy
+        made = StatisticRelease(Condition(words), statement, value, None if loose else scale)
+        return tell(made) if scale else made
+
+    payer = replace(purse, unprotected=who, asymptotic=loose)
+    how = PairedLaplace(held.n, rank, float(share), loose)
+    return publish(held, how, build, payer, promise=Promise(epsilon=number, delta=delta), what=words)
+
+
+def _rank_of(n: int, epsilon: float, gamma: Fraction, *, asymptotic: bool) -> tuple[int, float]:
+    """Which of the changes that pairs make is hidden, and the delta of an asymptotic promise."""
+    pairs = n // 2
+    delta = asymptotic_delta(n, epsilon) if asymptotic else 0.0
+    rank = asymptotic_rank(n, pairs, gamma) if asymptotic else pair_rank(pairs, gamma)
+    if rank is None or delta is None:
+        least = (
+            math.ceil(max(4 * math.log(4 / float(gamma)) / float(gamma) ** 2, 4 / epsilon**2, 3))
+            if asymptotic
+            else 2 * math.ceil(3 / gamma)
+        )
+        raise ValueError(
+            f"gamma = {float(gamma):g} needs at least {least} records, there are {n}; nothing was "
+            "released; use a larger gamma, or mercer.density with public bounds"
+        )
+    return rank, delta
 
 
 def _question(

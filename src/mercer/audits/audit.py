@@ -20,7 +20,6 @@ from scipy.stats import beta
 from mercer.audits.worst import WorstPair, worst_pair, worst_scores
 from mercer.common import streams
 from mercer.common.checks import Floats, check_count, check_epsilon
-from mercer.noise import entropy
 from mercer.noise.mechanisms import (
     L2,
     Exponential,
@@ -32,7 +31,7 @@ from mercer.noise.mechanisms import (
     Orbitope,
     cube,
 )
-from mercer.noise.mechanisms.base import check_promise
+from mercer.noise.mechanisms.base import check_promise, secure_draws
 from mercer.promise.events import Sensitivity
 
 __all__ = ["CASES", "Audit", "audit", "epsilon_lower_bound"]
@@ -208,8 +207,7 @@ def _mechanism_draws(
     out = []
     for centre in (pair.one, pair.two):
         if exact:
-            source = entropy.Secure()
-            rows = np.array([noise.add(centre, source) for _ in range(runs)])
+            rows = np.array(secure_draws(noise, centre, runs))
         else:
             rows = np.empty((runs, pair.size))
             step = max(1, _BLOCK // pair.size)
@@ -228,10 +226,10 @@ def _choice_draws(
 ) -> tuple[Floats, Floats]:
     """Whether the first candidate was chosen, under the scores of both neighbours."""
     choice = mechanism.calibrate(Sensitivity(1.0, "score"), epsilon=promise["epsilon"])
-    generator, source, out = streams.fresh(rng), entropy.Secure(), []
+    generator, out = streams.fresh(rng), []
     for side in scores:
         if exact:
-            first = np.array([choice.choose(side, source) == 0 for _ in range(runs)], dtype=float)
+            first = np.array([place == 0 for place in secure_draws(choice, side, runs)], dtype=float)
         else:
             chance = choice.probabilities(side)[0]
             first = (generator.random(runs) < chance).astype(float)

@@ -26,8 +26,7 @@ import numpy as np
 
 from mercer.audits.runs import Run, differing, run_of
 from mercer.common.checks import Floats
-from mercer.noise.entropy import Entropy
-from mercer.promise.events import Sensitivity
+from mercer.noise.frozen import Frozen
 
 __all__ = ["Change", "Replay", "replay"]
 
@@ -112,8 +111,8 @@ def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
 
     """
     with suppress(Exception):  # once before: what is computed once is computed
-        function(neighbours[0], rng=_Frozen())
-    noise = [_Frozen() for _ in neighbours]
+        function(neighbours[0], rng=Frozen())
+    noise = [Frozen() for _ in neighbours]
     runs = [
         run_of(lambda data=data, frozen=frozen: function(data, rng=frozen))  # type: ignore[misc]
         for data, frozen in zip(neighbours, noise, strict=True)
@@ -206,32 +205,3 @@ def _program(points: Floats, change: Floats, m: int, *, real: bool) -> tuple[flo
     if not found.success:
         return np.inf, np.zeros(count)
     return float(found.x[-1]), found.x[:count] + found.x[count:-1]
-
-
-class _Frozen(Entropy):
-    """Noise that is always the same; writes down what was asked for and what was shown."""
-
-    secure = False
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[Any, ...]] = []
-        self.shown: list[tuple[str, Any, Sensitivity]] = []
-
-    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
-        self.asked.append(("gaussian", scale, size))
-        return [0] * size
-
-    def discrete_laplace(self, scale: float, size: int) -> list[int]:
-        self.asked.append(("laplace", scale, size))
-        return [0] * size
-
-    def octets(self, count: int) -> bytes:
-        self.asked.append(("bytes", count))
-        turn = bytes(1 + (7 * i) % 255 for i in range(255))
-        return (turn * (count // 255 + 1))[:count]
-
-    def parameters(self, *public: Any) -> None:
-        self.asked.append(("parameters", *public))
-
-    def witness(self, what: str, value: Any, sensitivity: Any) -> None:
-        self.shown.append((what, value() if callable(value) else value, sensitivity))

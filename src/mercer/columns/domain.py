@@ -18,7 +18,7 @@ from mercer.columns.base import Column
 from mercer.columns.kinds import Date, Numeric
 from mercer.common.checks import Floats
 
-__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of"]
+__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of", "dimension_of"]
 
 MAX_DIMENSION = 3
 MOST_COLUMNS = 1024  # of a kernel machine
@@ -256,6 +256,23 @@ def _is_numbers(pair: object) -> bool:
 
 def _day_ends(name: str, pair: Any) -> tuple[float, float]:
     return Date(name, *(e.item() if isinstance(e, np.datetime64) else e for e in pair)).ends
+
+
+def dimension_of(bounds: object) -> int | None:
+    """Columns that the bounds speak of, where that can be told."""
+    if isinstance(bounds, Mapping):
+        return len(bounds)
+    if (
+        isinstance(bounds, (list, tuple))
+        and len(bounds) == 2
+        and all(isinstance(b, (str, date)) for b in bounds)
+    ):
+        return 1  # two dates
+    try:
+        shape = np.asarray(bounds, dtype=object).shape
+    except (TypeError, ValueError):
+        return None
+    return {1: 1, 2: shape[0] if shape else 1}.get(len(shape))
 
 
 def day_of(value: float) -> date:

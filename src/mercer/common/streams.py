@@ -1,7 +1,7 @@
 """Random numbers for work on public values: error bands, synthetic samples, public designs.
 
 No promise rests on these floating-point generators, and they never touch records.  Noise comes
-from `mercer.noise.entropy`, which nothing right of the door may import.
+from `mercer.noise`, which nothing right of the door may import.
 """
 
 from __future__ import annotations

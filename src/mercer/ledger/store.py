@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import sqlite3
 import tempfile
 from abc import ABC, abstractmethod
@@ -20,7 +21,6 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from mercer.common.disk import sync
-from mercer.noise.entropy import Secure
 
 __all__ = ["VERSION", "LedgerError", "PostgreSQL", "SQLite", "Store", "store_of"]
 
@@ -68,7 +68,7 @@ class Store(ABC):
         """LedgerError if the database itself is damaged."""
 
     def _begin(self, run: Run) -> str:
-        run("INSERT INTO mercer_ledger VALUES (?, ?)", label := Secure().octets(16).hex(), VERSION)
+        run("INSERT INTO mercer_ledger VALUES (?, ?)", label := secrets.token_hex(16), VERSION)
         return label
 
 

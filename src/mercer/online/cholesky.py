@@ -18,13 +18,11 @@ from scipy.linalg.blas import dtpsv
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
-from mercer.noise.entropy import Entropy, Secure
-from mercer.noise.laws import Normal
-from mercer.noise.mechanisms.gaussian import GaussianNoise
+from mercer.door.tap import Tap
 from mercer.online.base import LiveRelease
 from mercer.online.store import Factor, LiveError, LiveFull, Pen, Record, Store
 from mercer.promise.accountants import replace_one
-from mercer.promise.events import GaussianEvent, Sensitivity, event_from_dict, event_to_dict
+from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.base import Accuracy
 from mercer.releases.file import statement_from
@@ -58,20 +56,12 @@ class CholeskyLive(LiveRelease):
     sensitive = True
 
     def __init__(
-        self,
-        store: Store,
-        record: Record,
-        *,
-        kernel: Kernel,
-        values: PointValues,
-        noise: GaussianNoise,
-        entropy: Entropy,
+        self, store: Store, record: Record, *, kernel: Kernel, values: PointValues, tap: Tap
     ) -> None:
         super().__init__(store, record)
         self.domain = Domain.of(record.fields["bounds"], record.fields["columns"])
         self.privacy = statement_from(record.fields["privacy"])
-        self._kernel, self._values, self._noise, self._entropy = kernel, values, noise, entropy
-        self._sensitivity = replace_one(noise.law.scale * noise.event.mu)
+        self._kernel, self._values, self._tap = kernel, values, tap
         self._knots = _Knots(self.domain.dimension)
         self._kept = 0  # of the knots, how many are in the store for sure
 
@@ -85,9 +75,8 @@ class CholeskyLive(LiveRelease):
         kernel: Kernel,
         smoother: Kernel,
         values: PointValues,
-        noise: GaussianNoise,
+        tap: Tap,
         statement: Statement,
-        entropy: Entropy,
     ) -> CholeskyLive:
         """Keep f_D and the noise that was paid for."""
         fields: dict[str, Any] = {
@@ -97,25 +86,26 @@ class CholeskyLive(LiveRelease):
             "smoother": kernel_to_dict(smoother),
             "shape": list(values.shape),
             "weight": values.weight,
-            "noise": {"law": noise.law.to_dict(), "scale": noise.scale},
-            "event": event_to_dict(noise.event),
+            **tap.to_fields(),
             "privacy": statement.to_dict(),
         }
         record = Record(name, cls.route, fields, values.to_bytes())
         store.create(record)
-        return cls(store, record, kernel=kernel, values=values, noise=noise, entropy=entropy)
+        return cls(store, record, kernel=kernel, values=values, tap=tap)
 
     @classmethod
     def resume(cls, store: Store, record: Record) -> CholeskyLive:
         fields, secret = record.fields, record.secret
-        event = event_from_dict(fields["event"])
-        if secret is None or not isinstance(event, GaussianEvent):
+        try:
+            tap = Tap.resume(fields)
+        except ValueError:
+            tap = None
+        if secret is None or tap is None:
             raise LiveError(f"live release {record.name!r} is incomplete; restore the store")
-        smoother, law = kernel_from_dict(fields["smoother"]), fields["noise"]["law"]
+        smoother = kernel_from_dict(fields["smoother"])
         values = PointValues.from_bytes(secret, fields["shape"], fields["weight"], smoother)
-        noise = GaussianNoise(Normal(law["scale"], law["step"]), fields["noise"]["scale"], event)
         kernel = kernel_from_dict(fields["kernel"])
-        return cls(store, record, kernel=kernel, values=values, noise=noise, entropy=Secure())
+        return cls(store, record, kernel=kernel, values=values, tap=tap)
 
     @property
     def accuracy(self) -> Accuracy:
@@ -129,7 +119,7 @@ class CholeskyLive(LiveRelease):
         )
 
     def standard_error(self, points: object) -> Floats:
-        spread = self._noise.law.scale * math.sqrt(1 + JITTER) / self.domain.volume
+        spread = self._tap.law.scale * math.sqrt(1 + JITTER) / self.domain.volume
         return np.full(self.domain.shape(points), spread)
 
     def _answer(self, rows: Floats) -> Floats:
@@ -185,8 +175,7 @@ class CholeskyLive(LiveRelease):
         line = np.append(head, math.sqrt(square))
         exact = self._coordinate(line, unit)
         value = math.ldexp(float(exact), -_FIXED) * self._values.step
-        self._entropy.witness("coordinates", np.array([value]), self._sensitivity)
-        noisy = float(self._noise.add(np.array([value]), self._entropy)[0])
+        noisy = self._tap.draw(value)
         point = tuple(unit.tolist())
         factor = Factor(point, line.astype("<f8").tobytes(), noisy, exact)
         pen.add_factor(len(knots), factor)

@@ -16,7 +16,6 @@ import numpy as np
 
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats
-from mercer.noise import entropy
 from mercer.online.base import Standing
 from mercer.online.store import Knot, LiveError, Pen, Record, Store
 from mercer.releases.base import Accuracy, Band
@@ -46,9 +45,8 @@ class MarkovLive(Standing):
         self._normals = _Normals(self._kernel.states, self._sigma)
         self._scale = 1 / release.domain.volume  # f_D as it is: no mass is divided out
 
-    def follow(self, source: entropy.Entropy) -> None:
+    def follow(self, seed: int) -> None:
         """Draw reproducibly in this process, for a caller who gave a seed."""
-        seed = int.from_bytes(source.octets(16), "big")
         self._normals = _Normals(self._kernel.states, self._sigma, seed)
 
     @cached_property

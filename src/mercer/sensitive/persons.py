@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.common.checks import Ints
-from mercer.noise.entropy import Lots
+from mercer.noise.lots import Lots
 from mercer.sensitive.base import Sensitive
 from mercer.sources.names import identities
 

@@ -10,13 +10,16 @@ from mercer.columns.kinds import Numeric
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
 from mercer.common.checks import check_choice, check_count, check_delta, check_epsilon
-from mercer.noise.entropy import Entropy, Lots
-from mercer.noise.mechanisms.base import no_delta
+from mercer.door.publish import Purse
+from mercer.door.weaker import Weaker
+from mercer.noise.lots import Lots
+from mercer.noise.mechanisms.base import Promise, no_delta
+from mercer.noise.mechanisms.counts import CountNoise
 from mercer.sensitive.records import Records, open_records
-from mercer.sensitive.summaries.cell_counts import CellCounts, MarginCounts
+from mercer.sensitive.summaries.cell_counts import CellTally, MarginTally
 from mercer.sources.arrow import names_of
 
-__all__ = ["Question", "name_of"]
+__all__ = ["Question", "check_worth", "name_of"]
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,16 @@ class Question:
             records.progress(progress)
         return records
 
-    def lots(self, entropy: Entropy) -> Lots | None:
-        """What decides which rows of a person count; nothing without persons."""
-        return None if self.unit is None else entropy.lots()
+    @property
+    def promise(self) -> Promise:
+        """Epsilon and delta."""
+        return Promise(epsilon=self.epsilon, delta=self.delta)
 
-    def n(self, tally: CellCounts | MarginCounts) -> int:
+    def lots(self, purse: Purse | Weaker) -> Lots | None:
+        """What decides which rows of a person count; nothing without persons."""
+        return None if self.unit is None else purse.lots()
+
+    def n(self, tally: CellTally | MarginTally) -> int:
         """Public: the number of rows, of persons, or of complete rows if that is public."""
         if self.unit is not None:
             return self.some(tally.persons)
@@ -103,6 +111,22 @@ class Question:
             what = "rows" if self.unit is None else f"different {self.unit!r}"
             raise ValueError(f"data: there are no {what}, so there is nothing to count")
         return n
+
+
+def check_worth(
+    noise: CountNoise, n: int, threshold: int | None, *, insist: bool, fewer: str = "fewer cells"
+) -> None:
+    """An error, before anything is spent, where noise would drown any count there can be."""
+    if insist:
+        return
+    reach = noise.law.half_width(1, 0.95) if threshold is None else float(threshold)
+    if reach >= n:
+        how = "noise of one count" if threshold is None else "the threshold of a sparse release"
+        raise ValueError(
+            f"epsilon is so small that everything would be noise: {how} is {reach:.4g} and there "
+            f"are {n} records in all; nothing was spent; use a larger epsilon, {fewer}, or "
+            "insist=True to release it all the same"
+        )
 
 
 def name_of(values: object, columns: object) -> str:

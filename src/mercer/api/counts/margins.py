@@ -9,15 +9,16 @@ from itertools import combinations
 
 import numpy as np
 
-from mercer.api.counts.asked import Question
+from mercer.api.counts.asked import Question, check_worth
 from mercer.columns.cells import MOST_LISTED, Axes
-from mercer.door.counts import check_worth, publish_margins
-from mercer.door.publish import Purse
-from mercer.noise.mechanisms.counts import calibrate_counts
-from mercer.promise.events import Sensitivity
+from mercer.common.checks import Ints
+from mercer.door.publish import Purse, publish
+from mercer.noise.count_laws import CountLaw
+from mercer.noise.mechanisms.counts import count_mechanism
+from mercer.promise.statement import Statement
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.findings import tell
-from mercer.sensitive.summaries.cell_counts import count_margins
+from mercer.sensitive.summaries.cell_counts import MarginCounts, count_margins, moved_counts, moves_of
 
 __all__ = ["released_margins", "sets_of"]
 
@@ -47,35 +48,30 @@ def released_margins(
     # where every record is in a cell and n is public, one count of two tells the other
     complete = ask.missing == "drop"
     single = tuple(complete and size == 2 for size in sizes)
-    moves = sum(1 if alone else 2 for alone in single)  # cells that one record enters or leaves
-    l1 = Sensitivity(float(ask.most * moves), norm="l1")
-    l2 = Sensitivity(math.nextafter(ask.most * math.sqrt(moves), math.inf), norm="l2")
-    noise = calibrate_counts(l1, l2, epsilon=ask.epsilon, delta=ask.delta)
+    mechanism = count_mechanism(ask.delta)
+    moved = moved_counts(moves_of(single), ask.most, mechanism.norm)
+    noise = mechanism.calibrate(moved, **ask.promise)
     tally = count_margins(
-        ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts, lots=ask.lots(purse.entropy)
+        ask.open(data, progress), axes, sets, most=ask.most, counts=ask.counts, lots=ask.lots(purse)
     )
     n = ask.n(tally)
     check_worth(noise, n, None, insist=ask.insist, fewer="fewer margins")
     named = f"{len(sets)} margins of the {what}"
-    raw, statement = publish_margins(
-        tally,
-        single,
-        noise,
-        purse,
-        n=n,
-        unit=ask.unit or "row",
-        epsilon=ask.epsilon,
-        delta=ask.delta,
-        bounds=(l1, l2),
-        what=named,
-    )
-    shaped = tuple(
-        np.asarray(part).reshape([axes.sizes[place] for place in places])
-        for part, places in zip(raw, sets, strict=True)
-    )
-    return tell(
-        MarginsRelease(axes, statement, sets, shaped, noise.law, single, complete, rows_each=ask.most)
-    )
+    ends = np.cumsum([1 if alone else size for size, alone in zip(sizes, single, strict=True)])[:-1]
+
+    def build(noisy: Ints, law: CountLaw, statement: Statement) -> MarginsRelease:
+        parts = [
+            np.array([n - part[0], part[0]]) if alone else part
+            for part, alone in zip(np.split(noisy, ends), single, strict=True)
+        ]
+        shaped = tuple(
+            part.reshape([axes.sizes[place] for place in places])
+            for part, places in zip(parts, sets, strict=True)
+        )
+        return tell(MarginsRelease(axes, statement, sets, shaped, law, single, complete, rows_each=ask.most))
+
+    counts = MarginCounts(tally, single, n=n, unit=ask.unit or "row")
+    return publish(counts, mechanism, build, purse, promise=ask.promise, what=named)
 
 
 def sets_of(margins: object, axes: Axes) -> tuple[tuple[int, ...], ...]:

@@ -11,13 +11,12 @@ import numpy as np
 
 from mercer.columns.cells import MOST_CELLS
 from mercer.common.checks import check_count, check_delta, check_epsilon
-from mercer.door.counts import threshold_of
 from mercer.noise.count_laws import CountLaw
 from mercer.noise.mechanisms.base import no_delta
-from mercer.noise.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.noise.mechanisms.counts import count_mechanism, threshold_of
 from mercer.noise.optimal.bounds import histogram_bound, sparse_bound
-from mercer.promise.events import Sensitivity
 from mercer.releases.counts.accuracy import sparse_error
+from mercer.sensitive.summaries.cell_counts import moved_counts
 
 __all__ = ["HistogramPlan", "histogram_plan"]
 
@@ -182,7 +181,9 @@ def _plan(
         known = check_count("occupied", occupied, least=1, most=size, hint="cells known to hold something")
     number = check_epsilon(epsilon)
     small = 0.0 if no_delta(delta) else check_delta(delta)
-    noise = _noise(most, number, small)
+    mechanism = count_mechanism(small)
+    moved = moved_counts(2, most, mechanism.norm)  # of a person, `most` rows (M16)
+    noise = mechanism.calibrate(moved, epsilon=number, delta=small)
     return HistogramPlan(
         n=many,
         cells=size,
@@ -197,10 +198,3 @@ def _plan(
         sampling_error=math.sqrt(many * most * (size - 1)),
         law=noise.law,
     )
-
-
-def _noise(most: int, epsilon: float, delta: float) -> CountNoise:
-    """A record leaves a cell and enters another; a person has `most` of them (M16)."""
-    one = Sensitivity(2.0 * most, norm="l1")
-    two = Sensitivity(math.nextafter(most * math.sqrt(2.0), math.inf), norm="l2")
-    return calibrate_counts(one, two, epsilon=epsilon, delta=delta)

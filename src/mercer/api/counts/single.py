@@ -6,19 +6,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mercer.api.calls import call
-from mercer.api.counts.asked import Question, name_of
+from mercer.api.counts.asked import Question, check_worth, name_of
 from mercer.api.expected import of_count
+from mercer.api.shares import pure
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.clauses import axes_of_condition, words_of
 from mercer.columns.kinds import Boolean
 from mercer.columns.reading import Reading
-from mercer.door.counts import check_worth, publish_count
-from mercer.door.publish import LedgerLike, Purse
-from mercer.noise import entropy
-from mercer.noise.mechanisms.counts import calibrate_counts
+from mercer.common.checks import Ints
+from mercer.door.publish import LedgerLike, Purse, publish
+from mercer.noise.mechanisms.base import AnyMechanism
+from mercer.noise.mechanisms.counts import OptimalMatrix, count_mechanism
+from mercer.noise.optimal.weights import MOST, OptimalCount
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.counts.number import Condition, CountRelease
+from mercer.releases.findings import tell
+from mercer.sensitive.summaries.base import Count
 from mercer.sensitive.summaries.cell_counts import count_cells, count_persons
 
 __all__ = ["condition_of", "count", "counted", "proportion"]
@@ -179,26 +183,24 @@ def _released(
         reading=reading,
     )
     chosen = _mechanism(mechanism, ask)
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run
-    )
-    one = Sensitivity(1.0, norm="l1")  # a record, or person, comes to fulfil it or ceases to
-    noise = calibrate_counts(one, Sensitivity(1.0, norm="l2"), epsilon=ask.epsilon, delta=ask.delta)
+    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    added = count_mechanism(ask.delta)
+    noise = added.calibrate(Sensitivity(1.0, added.norm), **ask.promise)
     number, n = counted(ask, data, truths=where is None, progress=progress)
+    how: AnyMechanism = added
+    promise = ask.promise
+    if chosen is None:
+        check_worth(noise, n, None, insist=ask.insist)
+    else:
+        how = OptimalMatrix(_matrix(chosen, n, ask.epsilon))
+        promise = pure(how.chosen.epsilon)
+
+    def build(noisy: Ints, law: Any, statement: Statement) -> CountRelease:
+        return tell(CountRelease(Condition(words), statement, law, int(noisy[0]), share))
+
     what = f"{'proportion' if share else 'count'} of {words}"
-    terms: dict[str, Any] = {"n": n, "unit": ask.unit or "row", "what": what}
-    if chosen is not None:
-        from mercer.door.optimal import publish_optimal
-
-        return publish_optimal(chosen, number, purse, ask.epsilon, share=share, words=words, **terms)
-    check_worth(noise, n, None, insist=ask.insist)
-
-    def build(raw: int, statement: Statement) -> CountRelease:
-        return CountRelease(Condition(words), statement, noise.law, raw, share)
-
-    return publish_count(
-        number, noise, purse, epsilon=ask.epsilon, delta=ask.delta, sensitivity=one, build=build, **terms
-    )
+    one = Count(number, n=n, unit=ask.unit or "row")
+    return publish(one, how, build, purse, promise=promise, what=what)
 
 
 def condition_of(data: object, where: Mapping[str, Any] | None, columns: str | None) -> tuple[Axes, str]:
@@ -228,8 +230,6 @@ def _mechanism(mechanism: object, ask: Question) -> Any:
     """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
     if mechanism == "geometric":
         return None
-    from mercer.noise.optimal.weights import OptimalCount
-
     if not isinstance(mechanism, OptimalCount) and mechanism != "optimal":
         raise ValueError(
             "mechanism must be 'geometric', 'optimal' or a mercer.optimal_count(...); got "
@@ -238,3 +238,30 @@ def _mechanism(mechanism: object, ask: Question) -> Any:
     if ask.delta:
         raise ValueError("mechanism='optimal' is pure: leave out delta")
     return mechanism
+
+
+def _matrix(chosen: OptimalCount | str, n: int, epsilon: float) -> OptimalCount:
+    """The mechanism that was given, or the minimax one for this n: checked before anything is paid.
+
+    n is public, so the mechanism may follow it.
+    """
+    if isinstance(chosen, str):
+        if n > MOST:
+            raise ValueError(
+                f"mechanism='optimal' is for at most {MOST} records, there are {n}; nothing was "
+                "spent; leave mechanism out: geometric noise is nearly optimal for so many"
+            )
+        from mercer.noise.optimal.programs import optimal_count
+
+        return optimal_count(n, epsilon)
+    if chosen.n != n:
+        raise ValueError(
+            f"mechanism is for n = {chosen.n} and there are {n} records; nothing was spent; use "
+            f"mercer.optimal_count({n}, …)"
+        )
+    if chosen.epsilon > epsilon:
+        raise ValueError(
+            f"mechanism has epsilon = {chosen.epsilon:g}, more than the {epsilon:g} asked for; "
+            "nothing was spent"
+        )
+    return chosen

@@ -9,19 +9,26 @@ from collections.abc import Callable
 from typing import Any
 
 from mercer.api.calls import call
-from mercer.api.counts.asked import Question, name_of
+from mercer.api.counts.asked import Question, check_worth, name_of
 from mercer.api.expected import of_histogram, of_table
 from mercer.api.synthetic.recipe import domain_given
 from mercer.columns.bins import axes_of, axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.columns.reading import Reading
 from mercer.common.checks import check_count
-from mercer.door.counts import check_worth, publish_cells, threshold_of
-from mercer.door.publish import LedgerLike, Purse
-from mercer.noise import entropy
-from mercer.noise.mechanisms.counts import CountNoise, calibrate_counts
+from mercer.door.publish import LedgerLike, Purse, publish
+from mercer.noise.count_laws import CountLaw
+from mercer.noise.mechanisms.counts import (
+    CountMechanism,
+    CountNoise,
+    SparseCounts,
+    count_mechanism,
+    threshold_of,
+)
+from mercer.promise.statement import Statement
 from mercer.releases.counts.histogram import HistogramRelease
-from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
+from mercer.releases.findings import tell
+from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells, moved_counts
 
 __all__ = ["histogram", "table"]
 
@@ -118,9 +125,7 @@ def histogram(
         insist=insist,
         reading=reading,
     )
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=values, unit=unit, insist=insist, dry_run=dry_run
-    )
+    purse = Purse.of(rng, ledger, dataset, data=values, unit=unit, insist=insist, dry_run=dry_run)
     return released(ask, values, purse, sparse, occupied, f"histogram of {name}", progress)
 
 
@@ -207,9 +212,7 @@ def table(
         reading=reading,
     )
     what = f"table of {', '.join(axes.names)}"
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=rows, unit=unit, insist=insist, dry_run=dry_run
-    )
+    purse = Purse.of(rng, ledger, dataset, data=rows, unit=unit, insist=insist, dry_run=dry_run)
     if not (isinstance(margins, str) and margins == "all"):
         from mercer.api.counts.margins import released_margins
 
@@ -231,7 +234,7 @@ def released(
     """Read, charge, add noise."""
     if not isinstance(sparse, bool) and sparse != "auto":
         raise ValueError(f"sparse must be True, False or 'auto'; got {sparse!r}")
-    cells, empty = ask.axes.cells, CellCounts(ask.axes, ask.most)
+    cells, mechanism = ask.axes.cells, count_mechanism(ask.delta)
     if sparse is False and cells > MOST_LISTED:
         raise ValueError(
             f"the table has {cells} cells, too many to list (at most {MOST_LISTED}); use "
@@ -243,9 +246,9 @@ def released(
         if sparse is False:
             raise ValueError("occupied goes with sparse=True: it is for the threshold")
         sparse = True
-    noise = calibrate_counts(empty.l1(), empty.l2(), epsilon=ask.epsilon, delta=ask.delta)
+    noise = mechanism.calibrate(moved_counts(2, ask.most, mechanism.norm), **ask.promise)
     tally = count_cells(
-        ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts, lots=ask.lots(purse.entropy)
+        ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts, lots=ask.lots(purse)
     )
     n = ask.n(tally)
     if sparse == "auto":
@@ -253,17 +256,35 @@ def released(
     threshold = threshold_of(noise, cells, occupied) if sparse else None  # type: ignore[arg-type]
     check_worth(noise, n, threshold, insist=ask.insist)
     return publish_cells(
-        tally,
-        noise,
+        CellCounts(tally, n=n, unit=ask.unit or "row", sparse=threshold is not None),
+        mechanism,
         purse,
-        n=n,
-        unit=ask.unit or "row",
-        epsilon=ask.epsilon,
-        delta=ask.delta,
+        ask,
         threshold=threshold,
-        complete=ask.missing == "drop",
         what=what,
     )
+
+
+def publish_cells(
+    counts: CellCounts,
+    mechanism: CountMechanism,
+    purse: Purse,
+    ask: Question,
+    *,
+    threshold: int | None,
+    what: str,
+) -> HistogramRelease:
+    """Noise on all cells, or (with a threshold) on the occupied ones and what noise alone lets pass."""
+
+    def build(noisy: Any, law: CountLaw, statement: Statement) -> HistogramRelease:
+        keys, values = (None, noisy) if threshold is None else noisy
+        complete = ask.missing == "drop"
+        return tell(
+            HistogramRelease(ask.axes, statement, law, keys, values, threshold, complete, rows_each=ask.most)
+        )
+
+    how = mechanism if threshold is None else SparseCounts(mechanism, threshold)
+    return publish(counts, how, build, purse, promise=ask.promise, what=what)
 
 
 def sparser(noise: CountNoise, records: int, cells: int) -> bool:

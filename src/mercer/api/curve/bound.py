@@ -13,7 +13,6 @@ from mercer.api.curve.recipe import CurveRecipe
 from mercer.api.expected import of_bound
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import LedgerLike, Purse
-from mercer.noise import entropy
 from mercer.releases.choice import QuantileRelease
 from mercer.sensitive.curves.source import Curves, open_curves, protected
 from mercer.sensitive.persons import identities
@@ -99,7 +98,7 @@ def curve_bound(
         raise ValueError(f"share must be in (0, 1], got {level:g}; 0.95 is usual")
     beyond = check_choice("outside", outside, OUTSIDE)
     unit = protected(unit, long)
-    purse = Purse.of(entropy.resolve(rng), ledger, dataset, data=curves, unit=unit)
+    purse = Purse.of(rng, ledger, dataset, data=curves, unit=unit)
     opened = open_curves(
         curves,
         grid=grid,

@@ -13,7 +13,6 @@ from mercer.api.calls import call
 from mercer.api.curve.make import Asked, check_disjoint
 from mercer.api.expected import of_curve
 from mercer.door.publish import LedgerLike, Purse
-from mercer.noise import entropy
 from mercer.releases.curve.release import CurveRelease
 from mercer.sensitive.curves.groups import split_by
 from mercer.sensitive.curves.source import open_curves, protected
@@ -141,9 +140,7 @@ def mean_curve(
         choice_share=choice_share,
         unit=unit,
     )
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run
-    )
+    purse = Purse.of(rng, ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run)
     opened = open_curves(
         curves,
         grid=grid,
@@ -238,13 +235,11 @@ def mean_curves(
     ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run
-    )
+    purse = Purse.of(rng, ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run)
     if isinstance(curves, Mapping):
         parts: Mapping[Any, object] = curves
         for data in parts.values():  # each may be a file with a note of its ledger
-            Purse.of(purse.entropy, purse.ledger, dataset, data=data, unit=unit)
+            purse.check(data=data, unit=unit)
     else:
         parts = split_by(curves, by, groups, columns=columns, long=long, unit=unit)
         columns = None
@@ -273,5 +268,5 @@ def mean_curves(
         name: replace(one, share=many, note=f"; group {str(name)!r}, {note}") for name, one in read.items()
     }
     ask = ask.shared(many)
-    paid = ask.charge(list(shared.values()), purse)
-    return {name: ask.release(one, purse, paid) for name, one in shared.items()}
+    paid = ask.pay(list(shared.values()), purse)
+    return {name: ask.release(one, paid) for name, one in shared.items()}

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.bandwidths import Split
 from mercer.api.curve.centers import center_of
 from mercer.api.curve.recipe import CurveRecipe
+from mercer.api.shares import Split, pure
 from mercer.common.checks import Floats, check_choice, check_positive
-from mercer.door.publish import Purse, publish, spend
+from mercer.door.publish import Paid, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
 from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
@@ -24,6 +24,7 @@ from mercer.releases.findings import tell
 from mercer.rules.curves import cameron_martin
 from mercer.sensitive.curves.source import Curves
 from mercer.sensitive.persons import identities
+from mercer.sensitive.summaries.base import Scores
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
 from mercer.sensitive.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
@@ -161,7 +162,7 @@ class Asked:
         stretch = groups if pure else math.sqrt(groups) * (1 + 1e-3)
         return replace(self, recipe=replace(self.recipe, stretch=stretch))
 
-    def charge(self, groups: Sequence[Gathered], purse: Purse) -> Statement:
+    def pay(self, groups: Sequence[Gathered], purse: Purse) -> Paid:
         """For all groups together, before anything is drawn.
 
         Noise of groups that share their persons is stretched, so that all of it together is one
@@ -174,10 +175,9 @@ class Asked:
             apart = [event.distance for event in known]
             distance = max(apart) if groups[0].share == 1 else sum(apart)
             whole = GaussianEvent(max(event.mu for event in known), distance)
-        return spend(
+        return purse.pay(
             (whole,),
-            purse,
-            **self.promise,
+            promise=self.promise,
             n=sum(one.n for one in groups),
             unit=groups[0].unit,
             words=self.recipe.mechanism.words,
@@ -191,22 +191,21 @@ class Asked:
         sensitivity = summary.sensitivity(self.recipe.mechanism.norm)
         return self.recipe.mechanism.calibrate(sensitivity, summary.size, **promise).event
 
-    def release(self, read: Gathered, purse: Purse, paid: Statement | None = None) -> CurveRelease:
+    def release(self, read: Gathered, payer: Purse | Paid) -> CurveRelease:
         """Charge, add noise, smooth."""
-        if paid is not None:
-            paid = replace(paid, n=read.n, mechanism=paid.mechanism + read.note)
+        if isinstance(payer, Paid):
+            payer = payer.apart(n=read.n, note=read.note)
         recipe, promise = self.recipe, read.alone(self.promise)
         what = f"mean curve of {read.curves.value}"
-        known = None
-        if self.split is not None:
+        if self.split is not None and isinstance(payer, Purse):
             plain = CurveSummary(read.tally, n=read.n, unit=read.unit, size=read.polynomials.size)
             sensitivity = plain.sensitivity(recipe.mechanism.norm)  # errors before the charge
             recipe.mechanism.calibrate(sensitivity, plain.size, **self.split.noise)
-            paid = self.split.spend(
-                recipe.mechanism, purse, n=read.n, unit=read.unit, what=what, chosen="smoothing"
+            payer = self.split.pay(
+                recipe.mechanism, payer, n=read.n, unit=read.unit, what=what, chosen="smoothing"
             )
             promise = self.split.noise
-            known = self._chosen(read, purse, promise)
+            known: Filter | None = self._chosen(read, self.split, payer, promise)
         else:
             known = self._known(read, promise)
         summary, frame = self._summary(read, known, promise)
@@ -233,7 +232,7 @@ class Asked:
                 **fields, kernel=recipe.kernel, scale=scale, eta=recipe.eta, penalty=recipe.penalty
             )
 
-        return tell(publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid))
+        return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
 
     def _known(self, read: Gathered, promise: Promise) -> Filter | None:
         """The smoothing, where it does not depend on what comes out; and a word if it is bad."""
@@ -246,16 +245,16 @@ class Asked:
         recipe.warn(smoothing, polynomials, frame, n=read.n, promise=promise)
         return smoothing
 
-    def _chosen(self, read: Gathered, purse: Purse, promise: Promise) -> Filter:
+    def _chosen(self, read: Gathered, split: Split, paid: Paid, promise: Promise) -> Filter:
         """By cross-validation, for a share of the budget that is paid already."""
-        assert self.split is not None
         recipe, polynomials = self.recipe, read.polynomials
         filters = recipe.candidates(read.curves.domain, polynomials)
         frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
         errors = [recipe.error(f, polynomials, frame, n=read.n, promise=promise) for f in filters]
         scores, moved = fold_scores(read.tally, polynomials, filters, errors, n=read.n)
-        choice = Exponential().calibrate(moved, epsilon=self.split.choice)
-        return filters[choice.choose(scores, purse.entropy)]
+        held = Scores(scores, moved, n=read.n, unit=read.unit)
+        chosen = pure(split.choice)
+        return publish(held, Exponential(), lambda place, *_: filters[place], paid, promise=chosen)
 
     def _summary(
         self, read: Gathered, known: Filter | None, promise: Promise

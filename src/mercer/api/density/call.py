@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.bandwidths import Split
+from mercer.api.bandwidths import draw_bandwidth, extremes
 from mercer.api.calls import call
-from mercer.api.density.recipe import Recipe, dimension_of
+from mercer.api.density.recipe import Recipe
 from mercer.api.expected import of_density
-from mercer.columns.domain import Domain
+from mercer.api.shares import Split
+from mercer.columns.domain import Domain, dimension_of
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
-from mercer.door.publish import LedgerLike, Purse, publish
-from mercer.noise import entropy
+from mercer.door.publish import LedgerLike, Paid, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import check_promise
@@ -132,12 +132,12 @@ def density(
 
     """
     check_choice("missing", missing, ("zero", "drop"))
-    source, dimension = entropy.resolve(rng), dimension_of(bounds)
+    dimension = dimension_of(bounds)
     counts = dry_run and missing == "drop"  # of complete rows, which are public
     reading = Reading.of(
         na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
     )
-    purse = Purse.of(source, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism, delta=delta, dimension=dimension
     )
@@ -153,16 +153,17 @@ def density(
     tally = tally_of(rows, domain, progress)
     n = count_of(tally, rows, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
-    paid, alone = None, promise
+    payer: Purse | Paid = purse
+    alone = promise
     if split is not None:
-        for widths in split.extremes(domain):  # what is wrong with any is found before the charge
+        for widths in extremes(domain):  # what is wrong with any is found before the charge
             basis_of, shape = replace(recipe, bandwidth=np.array(widths)).build(domain, n=n, **split.noise)
             trial = DensitySummary(tally, basis_of, shape, n=n, unit=protected)
             moved = trial.sensitivity(recipe.mechanism.norm)
             recipe.mechanism.calibrate(moved, trial.size, **split.noise)
-        paid = split.spend(recipe.mechanism, purse, n=n, unit=protected, what=what)
+        payer = split.pay(recipe.mechanism, purse, n=n, unit=protected, what=what)
         alone = split.noise
-        widths = split.draw(tally, domain, purse, n=n, boundary=recipe.boundary)
+        widths = draw_bandwidth(tally, domain, split, payer, n=n, unit=protected, boundary=recipe.boundary)
         recipe = replace(recipe, bandwidth=np.array(widths))
     chosen, smoothing = recipe.build(domain, n=n, **alone)
     summary = DensitySummary(tally, chosen, smoothing, n=n, unit=protected)
@@ -181,7 +182,7 @@ def density(
         choice = split.method if split else _choice(recipe)
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
-    return tell(publish(summary, recipe.mechanism, build, purse, promise=alone, what=what, paid=paid))
+    return tell(publish(summary, recipe.mechanism, build, payer, promise=alone, what=what))
 
 
 def _choice(recipe: Recipe) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.api.curve.recipe import CurveRecipe
-from mercer.api.density.recipe import Recipe, dimension_of
-from mercer.columns.domain import Domain
+from mercer.api.density.recipe import Recipe
+from mercer.columns.domain import Domain, dimension_of
 from mercer.common.checks import check_count, check_positive
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import check_promise, no_delta

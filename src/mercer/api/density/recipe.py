@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 
 import numpy as np
 
@@ -22,7 +20,7 @@ from mercer.spaces.bases.moments import MOST_DEGREE
 from mercer.spaces.bases.spectral import CUT
 from mercer.spaces.kernels import KERNELS, Kernel, MaternKernel, norms
 
-__all__ = ["PRIVATE", "Recipe", "dimension_of"]
+__all__ = ["PRIVATE", "Recipe"]
 
 SPECTRAL = ("cosine", "fourier", "moments")
 _EXPANSIONS = ("hermite", "wavelet")
@@ -238,23 +236,6 @@ def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechan
     if value.norm == "body" or value.name == "geometric":
         raise ValueError(f"mechanism {value.name!r} does not fit a density")
     return value
-
-
-def dimension_of(bounds: object) -> int | None:
-    """Columns that the bounds speak of, where that can be told."""
-    if isinstance(bounds, Mapping):
-        return len(bounds)
-    if (
-        isinstance(bounds, (list, tuple))
-        and len(bounds) == 2
-        and all(isinstance(b, (str, date)) for b in bounds)
-    ):
-        return 1  # two dates
-    try:
-        shape = np.asarray(bounds, dtype=object).shape
-    except (TypeError, ValueError):
-        return None
-    return {1: 1, 2: shape[0] if shape else 1}.get(len(shape))
 
 
 def _checked_size(size: object, basis: str) -> int:

@@ -9,24 +9,23 @@ from typing import Any
 import numpy as np
 
 from mercer.api.density.call import count_of
-from mercer.api.density.recipe import dimension_of
 from mercer.api.machine.recipe import MachineRecipe
-from mercer.columns.domain import MOST_COLUMNS, Domain
+from mercer.api.shares import pure
+from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
-from mercer.door.publish import LedgerLike, Purse, Rehearsed, perturb, publish, spend
-from mercer.noise import entropy
+from mercer.door.objective import Objective
+from mercer.door.publish import LedgerLike, Purse, Rehearsed, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
 from mercer.noise.mechanisms.base import check_promise
-from mercer.noise.mechanisms.objective import TiltedNoise
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.answers import Answer
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.summaries import Examples, MachineSummary, held_scores
+from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
 from mercer.sources.targets import Target
 
 __all__ = ["learn"]
@@ -57,8 +56,7 @@ def learn(
     """Read, check, charge, learn; `build` makes the release of what all machines have."""
     check_choice("missing", missing, ("zero", "drop"))
     promise = check_promise(recipe.mechanism, epsilon, delta)
-    source = entropy.resolve(rng)
-    purse = Purse.of(source, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=dry_run)
+    purse = Purse.of(rng, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=dry_run)
     chosen = isinstance(recipe.penalty, tuple)
     if chosen and (unit is not None or missing == "drop"):
         raise ValueError(
@@ -133,25 +131,29 @@ def learn(
         return out
 
     def drawn() -> Any:
-        paid = None
-        if held is not None:
-            event: Event = ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
-            words = TiltedNoise.words if recipe.method == "objective" else recipe.mechanism.words
-            words += f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
-            recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
-            paid = spend(
-                (event,), purse, **promise, n=whole, unit="row", calibration="exact", what=what, words=words
-            )
-        if recipe.method == "objective":
-            made = perturb(summary, releases, purse, promise=promise, what=what, paid=paid)
-        else:
-            made = publish(summary, recipe.mechanism, releases, purse, promise=promise, what=what, paid=paid)
+        inside = recipe.method == "objective"
+        mechanism = Objective(limits) if inside else recipe.mechanism
+        source = MachineObjective(summary) if inside else summary
         if held is None:
-            return tell(made[0])
+            return tell(publish(source, mechanism, releases, purse, promise=promise, what=what)[0])
+        event: Event = ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
+        words = f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
+        recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
+        paid = purse.pay(
+            (event,),
+            promise=promise,
+            n=whole,
+            unit="row",
+            words=mechanism.words + words,
+            calibration="exact",
+            what=what,
+        )
+        made = publish(source, mechanism, releases, paid.apart(), promise=promise)
         machines = limits.machines[: len(recipe.losses)]
         scores, moved = held_scores(held, features, machines, [release.weights for release in made])
-        choice = Exponential().calibrate(moved, epsilon=promise["epsilon"])
-        return tell(made[choice.choose(scores, source)])
+        kept = Scores(scores, moved, n=held.rows, unit="row")  # rows that nothing else was learnt from
+        chosen = pure(promise["epsilon"])
+        return tell(publish(kept, Exponential(), lambda place, *_: made[place], paid.apart(), promise=chosen))
 
     try:
         return drawn()

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
-from mercer.door.publish import tilted_bounds, tilted_noise
+from mercer.door.objective import tilted_bounds, tilted_noise
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.machine.release import METHODS

@@ -16,7 +16,6 @@ from mercer.api.synthetic.recipe import TableRecipe
 from mercer.columns.reading import Reading
 from mercer.common.checks import check_choice, check_count
 from mercer.door.publish import LedgerLike, Purse
-from mercer.noise import entropy
 from mercer.noise.mechanisms.base import no_delta
 from mercer.sensitive.records import open_records
 from mercer.spaces.record_kernels import OwnKernel
@@ -154,9 +153,7 @@ def synthetic(
     )
     ask = Asked.of(recipe, epsilon=epsilon, delta=delta, choice_share=choice_share)
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=table, unit=unit, insist=insist, dry_run=dry_run
-    )
+    purse = Purse.of(rng, ledger, dataset, data=table, unit=unit, insist=insist, dry_run=dry_run)
     records = open_records(table, domain=recipe.domain, unit=unit, reading=reading)
     if recipe.method == "exponential":
         return draw_table(recipe, records, purse, epsilon=ask.promise["epsilon"])

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer.api.shares import pure
 from mercer.api.synthetic.recipe import TableRecipe
-from mercer.door.publish import Purse, spend
-from mercer.noise.mechanisms.exponential import Choice, Exponential
-from mercer.promise.events import PureEvent
+from mercer.door.publish import Purse, publish
+from mercer.noise.mechanisms.exponential import Exponential
+from mercer.promise.statement import Statement
 from mercer.releases.synthetic.release import TableRelease
 from mercer.sensitive.records import Records
-from mercer.sensitive.summaries.small_tables import candidate_tables, count_cells, table_scores
+from mercer.sensitive.summaries.base import Scores
+from mercer.sensitive.summaries.small_tables import candidate_tables, count_records, table_scores
 
 __all__ = ["draw_table"]
 
@@ -26,24 +28,18 @@ def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: 
         raise ValueError("private laws of the columns cannot be combined with method='exponential'")
     kernel = recipe.record_kernel()
     cells, tables = candidate_tables(kernel, recipe.size)
-    counts = count_cells(records, cells)
+    counts = count_records(records, cells)
     if counts.rows < 2:
         raise ValueError(f"table must have 2 records or more, got {counts.rows}; nothing was spent")
     scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
-    statement = spend(
-        (PureEvent(epsilon),),
-        purse,
-        epsilon=epsilon,
-        delta=0.0,
-        n=counts.rows,
-        unit="row",
-        words=Choice.words,
-        calibration=Exponential.calibration,
-        what=f"synthetic table of {', '.join(recipe.domain.names)}",
-    )
-    chosen = Exponential().calibrate(moved, epsilon=epsilon).choose(scores, purse.entropy)
-    codes = np.repeat(cells, tables[chosen], axis=0)
-    weight = np.full(recipe.size, 1 / recipe.size)
-    return TableRelease(
-        recipe.domain, statement, kernel, "exponential", None, None, codes, weight, "uniform", 1.0
-    )
+
+    def build(place: int, _law: object, statement: Statement) -> TableRelease:
+        codes = np.repeat(cells, tables[place], axis=0)
+        weight = np.full(recipe.size, 1 / recipe.size)
+        return TableRelease(
+            recipe.domain, statement, kernel, "exponential", None, None, codes, weight, "uniform", 1.0
+        )
+
+    what = f"synthetic table of {', '.join(recipe.domain.names)}"
+    held = Scores(scores, moved, n=counts.rows, unit="row")
+    return publish(held, Exponential(), build, purse, promise=pure(epsilon), what=what)

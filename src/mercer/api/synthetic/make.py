@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mercer.api.bandwidths import Split
+import numpy as np
+
+from mercer.api.shares import Split, pure
 from mercer.api.synthetic.recipe import TableRecipe
 from mercer.common.checks import Floats
-from mercer.door.laws import draw_laws
-from mercer.door.publish import Purse, publish
+from mercer.door.publish import Paid, Payer, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Geometric
 from mercer.noise.mechanisms.base import Promise, check_promise
@@ -29,7 +30,7 @@ from mercer.spaces.column_laws import ColumnLaws
 from mercer.spaces.designs import spread
 from mercer.spaces.record_kernels import RecordKernel
 
-__all__ = ["Asked"]
+__all__ = ["Asked", "draw_laws"]
 
 # no warning: after the charge, `python -W error` would make it an exception, and lose the release
 _LEVEL = "; noise left nothing of the records: equal weights on public records"
@@ -55,7 +56,8 @@ class Asked:
         self, records: Records, purse: Purse, progress: Callable[[int], None] | None, polish: dict[str, Any]
     ) -> TableRelease:
         """Read, charge, add noise, weigh."""
-        recipe, promise, paid = self.recipe, self.promise, None
+        recipe, promise = self.recipe, self.promise
+        payer: Purse | Paid = purse
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
         if progress is not None:
             records.progress(progress)
@@ -63,9 +65,9 @@ class Asked:
         if self.split is not None:
             counts = count_columns(records)
             records.progress(lambda _rows: None)  # once is enough
-            n = _known(counts.persons if records.unit else counts.rows)
+            n = _known(counts.n)
             self._check(counts, n)
-            paid = self.split.spend(
+            payer = self.split.pay(
                 recipe.mechanism,
                 purse,
                 n=n,
@@ -75,7 +77,7 @@ class Asked:
                 by=f"laws of the columns, {Geometric().words}",
             )
             promise = self.split.noise
-            laws = draw_laws(counts, epsilon=self.split.choice, entropy=purse.entropy)
+            laws = draw_laws(counts, self.split.choice, payer)
         kernel, marks = recipe.record_kernel(laws), recipe.marks(laws)
         how, landmarks = recipe.features(kernel, marks)
         tally = tally_records(records, how)
@@ -90,13 +92,12 @@ class Asked:
                 return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
-        return tell(publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid))
+        return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
 
     def _check(self, counts: ColumnCounts, n: int) -> None:
         """What is wrong with the promise is found before the charge: the laws come after it."""
         assert self.split is not None
-        cells = sum(len(part) for part in counts.counts)
-        Geometric().calibrate(counts.sensitivity(), cells, epsilon=self.split.choice)
+        Geometric().calibrate(counts.sensitivity("l1"), counts.size, epsilon=self.split.choice)
         size = self.recipe.waves + 1 if self.recipe.method == "features" else self.recipe.size
         moved = replace_one(2 / n, norm=self.recipe.mechanism.norm)
         self.recipe.mechanism.calibrate(moved, size, **self.split.noise)
@@ -171,6 +172,19 @@ class Asked:
             recipe.style,
             recipe.bound,
         )
+
+
+def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer | Paid) -> ColumnLaws:
+    """Laws of the single columns, by two-sided geometric noise on all counts.  M12, M13.
+
+    They tell where landmarks belong and how long scales are.
+    """
+    ends = np.cumsum([len(part) for part in counts.counts])[:-1]
+
+    def build(noisy: Floats, *_: object) -> ColumnLaws:
+        return ColumnLaws.of(counts.domain, np.split(noisy, ends))
+
+    return publish(counts, Geometric(), build, payer, promise=pure(epsilon))
 
 
 def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:

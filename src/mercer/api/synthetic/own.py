@@ -9,7 +9,6 @@ import numpy as np
 
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import LedgerLike, Purse, publish
-from mercer.noise import entropy
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import check_promise, no_delta
@@ -60,9 +59,7 @@ def synthetic_own(
     promise = check_promise(mechanism, epsilon, delta)
     points = _landmarks(public)
     how, used = _span(kernel, points)
-    purse = Purse.of(
-        entropy.resolve(rng), ledger, dataset, data=records, unit=None, insist=insist, dry_run=dry_run
-    )
+    purse = Purse.of(rng, ledger, dataset, data=records, unit=None, insist=insist, dry_run=dry_run)
     if isinstance(records, (str, bytes, dict)) or not isinstance(records, Sequence | np.ndarray):
         raise TypeError(
             f"table must be a list of records for a kernel of your own, got {type(records).__name__}"

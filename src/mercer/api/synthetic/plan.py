@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mercer.api.bandwidths import Split
+from mercer.api.shares import Split
 from mercer.api.synthetic.recipe import TableRecipe
 from mercer.columns.table import TableDomain
 from mercer.noise.mechanisms.base import check_promise

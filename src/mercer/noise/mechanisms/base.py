@@ -4,32 +4,54 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, TypedDict
+from typing import Any, ClassVar, Protocol, TypedDict
 
 from mercer.common.checks import Floats, check_delta, check_epsilon
-from mercer.noise.entropy import Entropy
+from mercer.noise.entropy import Entropy, Secure
 from mercer.noise.laws import Law
 from mercer.promise.events import Event, Norm, Sensitivity
 
 __all__ = [
     "MECHANISMS",
+    "AnyMechanism",
     "Mechanism",
     "Noise",
     "Promise",
+    "Randomiser",
     "check_norm",
     "check_promise",
+    "check_pure",
     "lattice_below",
     "no_delta",
+    "secure_draws",
 ]
 
 MECHANISMS: dict[str, type[Mechanism]] = {}
 
 
-class Noise(ABC):
+class Randomiser(ABC):
+    """A calibrated mechanism: it turns an exact value into one that may be told."""
+
+    event: Event
+    law: Any  # of the noise, for the release: public
+
+    @property
+    def parameters(self) -> tuple[Any, ...]:
+        """Public numbers, for whoever replays a release: they may not follow the records."""
+        return ()
+
+    @abstractmethod
+    def randomise(self, exact: Any, entropy: Entropy) -> Any:
+        """What is told of the exact value."""
+
+
+class Noise(Randomiser):
     """Noise of a known law, ready to be added to exact coordinates."""
 
     law: Law
-    event: Event
+
+    def randomise(self, exact: Floats, entropy: Entropy) -> Floats:
+        return self.add(exact, entropy)
 
     @abstractmethod
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
@@ -69,12 +91,41 @@ class Mechanism(ABC):
         """The noise that makes `size` coordinates of this sensitivity (epsilon, delta)-DP."""
 
 
-def check_norm(mechanism: Mechanism, sensitivity: Sensitivity) -> None:
+class AnyMechanism(Protocol):
+    """What the door asks of a mechanism, whatever it turns into what: numbers, counts or a choice."""
+
+    @property
+    def norm(self) -> Norm:
+        """In which it wants the sensitivity."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """What the statement says about it."""
+        ...
+
+    @property
+    def calibration(self) -> str:
+        """How the noise follows from the promise."""
+        ...
+
+    def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Randomiser:
+        """What makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
+        ...
+
+
+def secure_draws(randomiser: Randomiser, exact: Any, runs: int) -> list[Any]:
+    """So many answers to the same question, drawn as for a release: for audits."""
+    source = Secure()
+    return [randomiser.randomise(exact, source) for _ in range(runs)]
+
+
+def check_norm(mechanism: AnyMechanism, sensitivity: Sensitivity) -> None:
     """A bound in another norm says nothing about this mechanism."""
     if sensitivity.norm != mechanism.norm:
         raise ValueError(
             f"sensitivity must be in the norm {mechanism.norm!r} for the mechanism "
-            f"{mechanism.name!r}, got one in {sensitivity.norm!r}"
+            f"{getattr(mechanism, 'name', type(mechanism).__name__)!r}, got one in {sensitivity.norm!r}"
         )
 
 
@@ -87,12 +138,17 @@ class Promise(TypedDict):
 
 def check_promise(mechanism: Mechanism, epsilon: object, delta: object) -> Promise:
     """What this mechanism can promise: a pure one keeps any promise with a delta, and more."""
-    number = check_epsilon(epsilon)
     if mechanism.pure:
-        if not no_delta(delta):
-            check_delta(delta)
-        return Promise(epsilon=number, delta=0.0)
-    return Promise(epsilon=number, delta=check_delta(delta))
+        return Promise(epsilon=check_pure(epsilon, delta), delta=0.0)
+    return Promise(epsilon=check_epsilon(epsilon), delta=check_delta(delta))
+
+
+def check_pure(epsilon: object, delta: object) -> float:
+    """Epsilon of a mechanism that is pure: it keeps any promise with a delta, and more."""
+    number = check_epsilon(epsilon)
+    if not no_delta(delta):
+        check_delta(delta)
+    return number
 
 
 def no_delta(delta: object) -> bool:

@@ -1,43 +1,54 @@
-"""Noise for counts, dense or sparse, exact on the whole numbers.  M1, M13.
+"""Mechanisms for counts, exact on the whole numbers.  M1, M13.
 
 Pure: two-sided geometric.  With a delta: a normal rounded to the nearest whole number, which is
 post-processing of M1.  Sparse: what is left of the noisy table after cells at or below a public
 threshold are set to zero, drawn without visiting the empty cells.  docs/proofs/counts.md.
+For one count there is also the matrix of least risk, and under the weaker promise (M14) rare
+counts are told as they are.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from mercer.common.checks import Ints, check_delta, check_epsilon
+from mercer.common.checks import Bools, Ints, check_delta, check_epsilon
 from mercer.noise.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy
-from mercer.noise.mechanisms.base import no_delta
+from mercer.noise.mechanisms.base import Randomiser, check_norm, check_pure, no_delta
+from mercer.noise.optimal.weights import OptimalCount
 from mercer.noise.whole import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.promise.accountants import gaussian_multiplier
-from mercer.promise.events import GaussianEvent, PureEvent, Sensitivity
+from mercer.promise.events import GaussianEvent, Norm, PureEvent, Sensitivity
 
-__all__ = ["CountNoise", "calibrate_counts"]
+__all__ = [
+    "CountMechanism",
+    "CountNoise",
+    "GeometricCounts",
+    "OptimalMatrix",
+    "RareCounts",
+    "RoundedGaussian",
+    "SparseCounts",
+    "count_mechanism",
+    "threshold_of",
+]
 
 _BLOCK = 1 << 12  # draws are made in blocks: their number tells the occupied cells but roughly
 
 
 @dataclass(frozen=True)
-class CountNoise:
+class CountNoise(Randomiser):
     """Noise of a known law, ready to be added to whole counts."""
 
     law: CountLaw
     event: PureEvent | GaussianEvent
 
     @property
-    def words(self) -> str:
-        """What the statement says about it."""
-        if isinstance(self.law, GeometricLaw):
-            return "two-sided geometric on whole numbers, exact sampler"
-        return "Gaussian rounded to whole numbers, exact sampler"
+    def parameters(self) -> tuple[float, ...]:
+        return (self.law.scale,)
 
     def draw(self, size: int, entropy: Entropy) -> Ints:
         """Noise alone."""
@@ -45,9 +56,9 @@ class CountNoise:
             return geometric(self.law.scale, size, entropy)
         return rounded_normal(self.law.scale, size, entropy)
 
-    def add(self, counts: Ints, entropy: Entropy) -> Ints:
+    def randomise(self, exact: Ints, entropy: Entropy) -> Ints:
         """Noisy counts."""
-        return counts + self.draw(len(counts), entropy)
+        return exact + self.draw(len(exact), entropy)
 
     def sparse(
         self, keys: Ints, counts: Ints, cells: int, threshold: int, entropy: Entropy
@@ -74,22 +85,209 @@ class CountNoise:
         return all_keys[order], np.concatenate([noisy[kept], values])[order]
 
 
-def calibrate_counts(
-    l1: Sensitivity, l2: Sensitivity, *, epsilon: object, delta: object = None
-) -> CountNoise:
-    """The noise that makes counts of these sensitivities private: pure, or with a delta (M1)."""
-    if l1.norm != "l1" or l2.norm != "l2":
-        raise ValueError("sensitivities of counts must be in the norms l1 and l2")
-    number = check_epsilon(epsilon)
-    if no_delta(delta):
-        if l1.value != round(l1.value):
+@dataclass(frozen=True)
+class GeometricCounts:
+    """Two-sided geometric noise: pure, in the l1 norm, for counts of a whole sensitivity."""
+
+    norm: ClassVar[Norm] = "l1"
+    words = "two-sided geometric on whole numbers, exact sampler"
+    calibration = "exact"
+
+    def calibrate(
+        self,
+        sensitivity: Sensitivity,
+        size: int = 1,  # noqa: ARG002
+        *,
+        epsilon: float,
+        delta: float = 0.0,
+    ) -> CountNoise:
+        """How many counts there are does not matter: the sensitivity is that of all together."""
+        number = check_pure(epsilon, delta)
+        check_norm(self, sensitivity)
+        if sensitivity.value != round(sensitivity.value):
             raise ValueError("the l1 sensitivity of counts must be a whole number")
-        scale = _checked(math.nextafter(l1.value / number * (1 + 1e-12), math.inf))
+        scale = _checked(math.nextafter(sensitivity.value / number * (1 + 1e-12), math.inf))
         return CountNoise(GeometricLaw(scale), PureEvent(number))
-    small = check_delta(delta)
-    multiplier = gaussian_multiplier(epsilon=number, delta=small)
-    sigma = _checked(math.nextafter(multiplier * l2.value * (1 + 1e-12), math.inf))
-    return CountNoise(RoundedNormalLaw(sigma), GaussianEvent(1 / multiplier, 0.0))
+
+
+@dataclass(frozen=True)
+class RoundedGaussian:
+    """A normal rounded to the nearest whole number: (epsilon, delta)-DP, in the l2 norm (M1)."""
+
+    norm: ClassVar[Norm] = "l2"
+    words = "Gaussian rounded to whole numbers, exact sampler"
+    calibration = "exact"
+
+    def calibrate(
+        self,
+        sensitivity: Sensitivity,
+        size: int = 1,  # noqa: ARG002
+        *,
+        epsilon: float,
+        delta: float,
+    ) -> CountNoise:
+        """How many counts there are does not matter: the sensitivity is that of all together."""
+        number, small = check_epsilon(epsilon), check_delta(delta)
+        check_norm(self, sensitivity)
+        multiplier = gaussian_multiplier(epsilon=number, delta=small)
+        sigma = _checked(math.nextafter(multiplier * sensitivity.value * (1 + 1e-12), math.inf))
+        return CountNoise(RoundedNormalLaw(sigma), GaussianEvent(1 / multiplier, 0.0))
+
+
+CountMechanism: TypeAlias = GeometricCounts | RoundedGaussian
+
+
+def count_mechanism(delta: object = None) -> CountMechanism:
+    """Noise for counts: geometric without a delta, rounded normal with one."""
+    return GeometricCounts() if no_delta(delta) else RoundedGaussian()
+
+
+def threshold_of(noise: CountNoise, cells: int, occupied: int | None) -> int:
+    """The public threshold of a sparse release: noise alone passes it with chance q / 2p.
+
+    (2 / epsilon) ln(p / q) for geometric noise (thesis, Proposition 2.4.3), q = 1 unless the
+    number of occupied cells is known in public.
+    """
+    return int(noise.law.threshold((occupied or 1) / (2 * cells)))
+
+
+@dataclass(frozen=True)
+class SparseNoise(Randomiser):
+    """Noise of which only what is above a public threshold is told."""
+
+    noise: CountNoise
+    threshold: int
+
+    @property
+    def event(self) -> PureEvent | GaussianEvent:  # type: ignore[override]
+        return self.noise.event
+
+    @property
+    def law(self) -> CountLaw:
+        return self.noise.law
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (self.law.scale, self.threshold)
+
+    def randomise(self, exact: tuple[Ints, Ints, int], entropy: Entropy) -> tuple[Ints, Ints]:
+        """`exact` are keys and counts of the occupied cells, and the number of all cells."""
+        keys, counts, cells = exact
+        return self.noise.sparse(keys, counts, cells, self.threshold, entropy)
+
+
+@dataclass(frozen=True)
+class SparseCounts:
+    """Noise on all cells of a large table, of which those above a public threshold are kept."""
+
+    inner: CountMechanism
+    threshold: int
+
+    calibration = "exact"
+
+    @property
+    def norm(self) -> Norm:
+        """That of the noise."""
+        return self.inner.norm
+
+    @property
+    def words(self) -> str:
+        """What the statement says about it."""
+        return f"{self.inner.words}; cells above the public threshold {self.threshold} are kept"
+
+    def calibrate(
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
+    ) -> SparseNoise:
+        """The noise of all cells, occupied or not."""
+        return SparseNoise(
+            self.inner.calibrate(sensitivity, size, epsilon=epsilon, delta=delta), self.threshold
+        )
+
+
+@dataclass(frozen=True)
+class MatrixNoise(Randomiser):
+    """Answers by the exact probabilities of a matrix."""
+
+    law: OptimalCount
+
+    @property
+    def event(self) -> PureEvent:  # type: ignore[override]
+        return PureEvent(self.law.epsilon)
+
+    def randomise(self, exact: Ints, entropy: Entropy) -> Ints:
+        return np.array([self.law.draw(int(count), entropy) for count in exact])
+
+
+@dataclass(frozen=True)
+class OptimalMatrix:
+    """The mechanism of least risk for one count that a record moves by at most one."""
+
+    chosen: OptimalCount
+
+    norm: ClassVar[Norm] = "l1"
+    calibration = "exact"
+
+    @property
+    def words(self) -> str:
+        """What the statement says about it."""
+        how = "minimax" if self.chosen.prior is None else "Bayes-optimal"
+        return f"{how} matrix for the {self.chosen.loss} loss, drawn exactly"
+
+    def calibrate(
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
+    ) -> MatrixNoise:
+        """The matrix itself, if it keeps this promise."""
+        check_norm(self, sensitivity)
+        if size != 1 or sensitivity.value != 1 or epsilon < self.chosen.epsilon or delta:
+            raise ValueError(
+                "an optimal matrix is for one count of sensitivity 1 and a pure promise of its own epsilon"
+            )
+        return MatrixNoise(self.chosen)
+
+
+@dataclass(frozen=True)
+class RareNoise(Randomiser):
+    """Noise on all counts but rare ones, which are told as they are."""
+
+    noise: CountNoise
+    most: int
+
+    @property
+    def event(self) -> PureEvent | GaussianEvent:  # type: ignore[override]
+        return self.noise.event
+
+    @property
+    def law(self) -> CountLaw:
+        return self.noise.law
+
+    def randomise(self, exact: Ints, entropy: Entropy) -> tuple[Ints, Bools]:
+        """The counts, and which of them are told exactly."""
+        noisy = self.noise.randomise(exact, entropy)
+        rare = exact <= self.most
+        return np.where(rare, exact, noisy), rare
+
+
+@dataclass(frozen=True)
+class RareCounts:
+    """Counts of at most `most` as they are, all others with noise: the weaker promise alone (M14)."""
+
+    most: int  # below 0: none
+    told: str  # in words
+
+    norm: ClassVar[Norm] = "l1"
+    calibration = "exact"
+
+    @property
+    def words(self) -> str:
+        """What the statement says about it."""
+        return f"{GeometricCounts.words}; {self.told}"
+
+    def calibrate(
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
+    ) -> RareNoise:
+        """The noise of the counts that are not rare."""
+        inner = GeometricCounts().calibrate(sensitivity, size, epsilon=epsilon, delta=delta)
+        return RareNoise(inner, self.most)
 
 
 def _checked(scale: float) -> float:

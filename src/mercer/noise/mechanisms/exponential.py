@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from mercer.common.checks import Floats, Ints, check_epsilon
 from mercer.noise.entropy import Entropy
 from mercer.noise.exact import balls, settle, settled_index
-from mercer.promise.events import PureEvent, Sensitivity
+from mercer.noise.mechanisms.base import Randomiser
+from mercer.promise.events import Norm, PureEvent, Sensitivity
 
 __all__ = ["Choice", "Exponential", "Score", "Scores"]
 
@@ -26,18 +27,22 @@ Scores: TypeAlias = Sequence[Score] | Floats | Ints
 
 
 @dataclass(frozen=True)
-class Choice:
+class Choice(Randomiser):
     """P(i) = counts_i exp(epsilon score_i / (2 sensitivity)) / total: higher scores are better."""
 
     sensitivity: Sensitivity
     event: PureEvent
 
     words = "exponential mechanism over a finite set, exact: the index is decided with certainty"
+    law = None  # nothing is added
 
     @staticmethod
     def check(scores: Scores) -> None:
         """An error where these are no scores, for use before anything is charged."""
         _distinct(scores)
+
+    def randomise(self, exact: Scores, entropy: Entropy) -> int:
+        return self.choose(exact, entropy)
 
     def choose(self, scores: Scores, entropy: Entropy, *, counts: Ints | None = None) -> int:
         """Index of one candidate.
@@ -50,7 +55,6 @@ class Choice:
         then a member of the group with another.
         """
         values, places = _distinct(scores)
-        entropy.witness("scores", np.array(list(scores), dtype=object), self.sensitivity)
         if not len(values):
             raise ValueError("scores must hold at least one candidate, got none")
         multiplicity = np.ones(len(places), dtype=np.int64) if counts is None else counts
@@ -111,10 +115,22 @@ class Exponential:
     """Choose one of finitely many candidates by a score: epsilon-DP, no delta."""
 
     name = "exponential"
+    norm: ClassVar[Norm] = "score"
+    words = Choice.words
     calibration = "pure"
 
-    def calibrate(self, sensitivity: Sensitivity, *, epsilon: float) -> Choice:
-        """The choice that is epsilon-DP when one record moves no score by more than this."""
+    def calibrate(
+        self,
+        sensitivity: Sensitivity,
+        size: int = 1,  # noqa: ARG002
+        *,
+        epsilon: float,
+        delta: float = 0.0,  # noqa: ARG002
+    ) -> Choice:
+        """The choice that is epsilon-DP when one record moves no score by more than this.
+
+        Neither the number of candidates nor a delta changes anything.
+        """
         if sensitivity.norm != "score":
             raise ValueError(
                 f"sensitivity must be that of a score, got the norm {sensitivity.norm!r}; use "

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.noise.entropy import Entropy
+from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.laws import Laplace as LaplaceLaw
 from mercer.noise.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below
-from mercer.promise.events import PureEvent, Sensitivity
+from mercer.promise.events import Norm, PureEvent, Sensitivity
 
-__all__ = ["Geometric", "Laplace", "LaplaceNoise"]
+__all__ = ["Geometric", "GeometricShare", "Laplace", "LaplaceNoise"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class LaplaceNoise(Noise):
     law: LaplaceLaw
     scale: float
     event: PureEvent
+
+    @property
+    def drawable(self) -> bool:
+        """Whether draws of 64 bits reach so far."""
+        return self.scale <= MAX_SCALE
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
         """Snap to the lattice, then add whole numbers of steps as Python integers."""
@@ -104,5 +110,30 @@ class Geometric(Mechanism):
                 "sensitivity must be a whole number for the geometric mechanism, got "
                 f"{sensitivity.value:g}: it releases counts; use 'laplace' for other numbers"
             )
-        scale = math.nextafter(sensitivity.value / epsilon * (1 + 1e-12), math.inf)
-        return LaplaceNoise(LaplaceLaw(scale, 1.0), scale, PureEvent(epsilon))
+        return _whole(sensitivity, epsilon)
+
+
+@dataclass(frozen=True)
+class GeometricShare:
+    """The same for a share of an epsilon that was checked as a whole: it may be below 1e-9."""
+
+    norm: ClassVar[Norm] = "l1"
+    words = "discrete Laplace noise"
+    calibration = "exact"
+
+    def calibrate(
+        self,
+        sensitivity: Sensitivity,
+        size: int,  # noqa: ARG002
+        *,
+        epsilon: float,
+        delta: float = 0.0,  # noqa: ARG002
+    ) -> LaplaceNoise:
+        """Whole numbers lie on the lattice already."""
+        check_norm(self, sensitivity)
+        return _whole(sensitivity, epsilon)
+
+
+def _whole(sensitivity: Sensitivity, epsilon: float) -> LaplaceNoise:
+    scale = math.nextafter(sensitivity.value / epsilon * (1 + 1e-12), math.inf)
+    return LaplaceNoise(LaplaceLaw(scale, 1.0), scale, PureEvent(epsilon))

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,9 +25,10 @@ from scipy.optimize import brentq
 from mercer.common.checks import Floats
 from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.laws import Law, Normal
-from mercer.noise.mechanisms.base import Noise
+from mercer.noise.mechanisms.base import Noise, Randomiser
 from mercer.noise.mechanisms.gaussian import Gaussian, GaussianNoise
 from mercer.noise.mechanisms.knorm import L2
+from mercer.noise.slopes import Slopes, corners, reach
 from mercer.promise.accountants import gaussian_log_delta
 from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
 
@@ -36,31 +37,6 @@ __all__ = ["FINISH", "Slopes", "Tilt", "TiltedNoise", "calibrate_tilt", "corners
 FINISH = 0.02  # share of epsilon and delta for the noise that hides what the solver leaves
 _KEYS = 96  # squared lengths are rounded up to so many values
 _BEYOND = math.sqrt(2 * 750.0)  # a normal vector is longer with probability e^-750, below 1e-325
-
-
-@dataclass(frozen=True)
-class Slopes:
-    """Of one machine: the range of its loss's slope, times kappa."""
-
-    low: float
-    high: float
-
-
-def corners(slopes: Slopes) -> list[float]:
-    """Bounds on |v| at the four corners of (c, c').
-
-    Slopes of one sign for all: 0, one row alone twice, both together.  If low = -high, the corners
-    are +-(phi - phi') and +-(phi + phi'), whose squares add up to 4: one pair is below sqrt(2).
-    """
-    low, high = abs(slopes.low), abs(slopes.high)
-    if slopes.low == -slopes.high:
-        return [2 * high, 2 * high, math.sqrt(2) * high, math.sqrt(2) * high]
-    return [one + other for one, other in itertools.product((low, high), repeat=2)]
-
-
-def reach(machines: Sequence[Slopes]) -> float:
-    """The largest |v| of all machines together."""
-    return math.sqrt(sum(max(corners(slopes)) ** 2 for slopes in machines))
 
 
 @dataclass(frozen=True)
@@ -153,21 +129,31 @@ def _lengths(machines: Sequence[Slopes]) -> dict[float, int]:
     return {math.sqrt(square) * (1 + 1e-9): count for square, count in squares.items()}
 
 
-class TiltedNoise:
+class TiltedNoise(Randomiser):
     """Noise in the objective, then a little on the weights for what the solver leaves."""
 
     words = "random slope in the objective, then a trace of noise on the weights; exact samplers"
 
-    def __init__(self, tilt: Tilt, distance: float, size: int, *, epsilon: float, delta: float) -> None:
-        """`distance` bounds how far penalty * weights are from the minimum that is meant."""
+    def __init__(
+        self, tilt: Tilt, distance: float, size: int, *, curvature: float, epsilon: float, delta: float
+    ) -> None:
+        """`distance` bounds how far penalty * weights are from the minimum that is meant.
+
+        `law` is that of the weights to first order, where n times the objective curves no less
+        than `curvature`.
+        """
         mechanism = L2() if delta == 0 else Gaussian()
         bound = Sensitivity(2 * distance * (1 + 1e-9), norm="l2")
         self.tilt, self._size = tilt, size
         self.finish = mechanism.calibrate(bound, size, epsilon=FINISH * epsilon, delta=FINISH * delta)
         self.event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
+        self.law = self._law(curvature)
 
-    def law(self, curvature: float) -> Law:
-        """The noise of the weights to first order, where n times the objective curves no less."""
+    def randomise(self, exact: Callable[[Floats], Floats], entropy: Entropy) -> Floats:
+        """`exact` is the minimum with a given slope in the objective."""
+        return self.finish.add(exact(self.tilt.draw(self._size, entropy)), entropy)
+
+    def _law(self, curvature: float) -> Law:
         inner, size = self.tilt.law, self._size
         slope = float(inner.deviations(size)[0]) / curvature
         both = math.hypot(slope, float(self.finish.law.deviations(size)[0]))

@@ -14,23 +14,35 @@ import numpy as np
 
 from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints
-from mercer.noise.entropy import Lots
-from mercer.promise.events import Sensitivity
+from mercer.noise.lots import Lots
+from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.statement import rows_words
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import DrawnRows, Persons
 from mercer.sensitive.records import Records
+from mercer.sensitive.summaries.base import Summary
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
-__all__ = ["CellCounts", "MarginCounts", "count_cells", "count_margins", "count_persons"]
+__all__ = [
+    "CellCounts",
+    "CellTally",
+    "MarginCounts",
+    "MarginTally",
+    "count_cells",
+    "count_margins",
+    "count_persons",
+    "moved_counts",
+    "moves_of",
+]
 
 _DENSE = 1 << 22  # cells of a table that is counted cell by cell
 _MOST_RECORDS = 1 << 60  # of rows that are counts: sums and noise stay below 2^63
 _KEPT = 1 << 20  # keys kept apart before they are merged
 
 
-class CellCounts(Sensitive):
-    """Counts of the cells of one table."""
+class CellTally(Sensitive):
+    """Records in the cells of one table."""
 
     def __init__(self, axes: Axes, most: int = 1) -> None:
         self.axes, self.most = axes, most
@@ -113,15 +125,7 @@ class CellCounts(Sensitive):
         """Records that are in a cell.  Sensitive, unless the caller knows it is public."""
         return int(self.dense().sum()) if self._dense is not None else int(self.occupied()[1].sum())
 
-    def l1(self) -> Sensitivity:
-        """A record leaves a cell and enters another; a person has `most` of them: exact."""
-        return Sensitivity(2.0 * self.most, norm="l1")
-
-    def l2(self) -> Sensitivity:
-        """All of a person's rows may leave one cell and enter another."""
-        return Sensitivity(math.nextafter(self.most * math.sqrt(2.0), math.inf), norm="l2")
-
-    def shown(self) -> Ints:
+    def listed(self) -> Ints:
         """The counts for a replay; of a table too large to list, folded to 2^16 sums."""
         if self._dense is not None:
             return self._dense
@@ -131,12 +135,12 @@ class CellCounts(Sensitive):
         return out
 
 
-class MarginCounts(Sensitive):
-    """Counts of several margins of one table: sets of its columns, by their places."""
+class MarginTally(Sensitive):
+    """Records in the cells of several margins of one table: sets of its columns, by their places."""
 
     def __init__(self, axes: Axes, sets: tuple[tuple[int, ...], ...], most: int = 1) -> None:
         self.axes, self.sets, self.most = axes, sets, most
-        self.parts = [CellCounts(axes.only(places), most) for places in sets]
+        self.parts = [CellTally(axes.only(places), most) for places in sets]
         self.rows = self.persons = self.fitting = 0
 
     def add(self, chunk: Floats) -> Self:
@@ -166,11 +170,97 @@ class MarginCounts(Sensitive):
         return self.fitting
 
 
+def moved_counts(moves: int, most: int, norm: Norm) -> Sensitivity:
+    """What one record does that enters or leaves so many cells; a person has `most` of them: exact.
+
+    All of a person's rows may leave one cell and enter another.
+    """
+    if norm == "l1":
+        return Sensitivity(float(most * moves), norm="l1")
+    return Sensitivity(math.nextafter(most * math.sqrt(moves), math.inf), norm="l2")
+
+
+class CellCounts(Summary):
+    """Counts of the cells of one table: of all of them, or (sparse) of those that are occupied."""
+
+    name = "counts"
+
+    def __init__(self, tally: CellTally, *, n: int, unit: str, sparse: bool = False) -> None:
+        self._tally, self.n, self.unit, self._sparse = tally, n, unit, sparse
+
+    @property
+    def size(self) -> int:
+        return self._tally.axes.cells
+
+    @property
+    def note(self) -> str:
+        return _rows_note(self.unit, self._tally.most)
+
+    @property
+    def parameters(self) -> tuple[int]:
+        return (self.size,)
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        """A record leaves a cell and enters another."""
+        return moved_counts(2, self._tally.most, norm)
+
+    def coordinates(self) -> Any:
+        """Counts of all cells; or keys and counts of those that are occupied, and how many there are."""
+        return (*self._tally.occupied(), self.size) if self._sparse else self._tally.dense()
+
+    def shown(self, exact: Any) -> Ints:  # noqa: ARG002
+        return self._tally.listed()
+
+
+class MarginCounts(Summary):
+    """Counts of all cells of several margins, one margin after the other.
+
+    Of a margin marked single, which has two cells, the second alone is counted; the first is what
+    it leaves of n.
+    """
+
+    name = "margins"
+
+    def __init__(self, tally: MarginTally, single: tuple[bool, ...], *, n: int, unit: str) -> None:
+        self._tally, self._single, self.n, self.unit = tally, single, n, unit
+
+    @property
+    def size(self) -> int:
+        sizes = [part.axes.cells for part in self._tally.parts]
+        return sum(1 if alone else size for size, alone in zip(sizes, self._single, strict=True))
+
+    @property
+    def note(self) -> str:
+        return _rows_note(self.unit, self._tally.most)
+
+    @property
+    def parameters(self) -> tuple[tuple[bool, ...]]:
+        return (self._single,)
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        """A record leaves a cell of every margin and enters another; it changes a single one alone."""
+        return moved_counts(moves_of(self._single), self._tally.most, norm)
+
+    def coordinates(self) -> Ints:
+        pairs = zip(self._tally.parts, self._single, strict=True)
+        return np.concatenate([part.dense()[1:] if alone else part.dense() for part, alone in pairs])
+
+
+def moves_of(single: tuple[bool, ...]) -> int:
+    """Cells that one record enters or leaves, of margins of which some are single."""
+    return sum(1 if alone else 2 for alone in single)
+
+
+def _rows_note(unit: str, most: int) -> str:
+    words = rows_words(unit, most)
+    return f"; {words}" if words else ""
+
+
 def count_cells(
     records: Records, axes: Axes, *, most: int, counts: str | None = None, lots: Lots | None = None
-) -> CellCounts:
+) -> CellTally:
     """All records of a source in the cells of a table; of persons, those that `lots` draw."""
-    found: CellCounts = _counted(records, lambda: CellCounts(axes, most), most, counts, lots)
+    found: CellTally = _counted(records, lambda: CellTally(axes, most), most, counts, lots)
     return found
 
 
@@ -182,9 +272,9 @@ def count_margins(
     most: int,
     counts: str | None = None,
     lots: Lots | None = None,
-) -> MarginCounts:
+) -> MarginTally:
     """All records of a source in the cells of several margins: the same ones in all of them."""
-    found: MarginCounts = _counted(records, lambda: MarginCounts(axes, sets, most), most, counts, lots)
+    found: MarginTally = _counted(records, lambda: MarginTally(axes, sets, most), most, counts, lots)
     return found
 
 

@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
-from mercer.promise.events import Sensitivity
-from mercer.sensitive.base import Sensitive
+from mercer.promise.events import Norm, Sensitivity
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.records import Records
+from mercer.sensitive.summaries.base import Summary
 from mercer.spaces.column_laws import bins_of, places_in
 
 __all__ = ["ColumnCounts", "count_columns"]
@@ -18,11 +18,13 @@ __all__ = ["ColumnCounts", "count_columns"]
 _PERSON = 1 << 15
 
 
-class ColumnCounts(Sensitive):
+class ColumnCounts(Summary):
     """How many records are in each bin of each column; cells that do not fit are in none."""
 
+    name = "counts"
+
     def __init__(self, records: Records) -> None:
-        self.domain = records.domain
+        self.domain, self.unit = records.domain, records.unit or "row"
         self.rows, self.persons, self.weight = 0, 0, 1
         self.counts = [np.zeros(bins_of(c), dtype=np.int64) for c in self.domain.columns]
 
@@ -37,9 +39,22 @@ class ColumnCounts(Sensitive):
             counts += padded[:-1]
         return self
 
-    def sensitivity(self) -> Sensitivity:
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Rows, or persons: public."""
+        return self.rows if self.unit == "row" else self.persons
+
+    @property
+    def size(self) -> int:
+        return sum(len(part) for part in self.counts)
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:  # noqa: ARG002
         """A record leaves one bin of every column and enters another: l1, exact."""
         return Sensitivity(float(2 * len(self.counts) * self.weight), norm="l1")
+
+    def coordinates(self) -> Floats:
+        """The counts of one column after the other."""
+        return np.concatenate(self.counts).astype(float)
 
 
 def count_columns(records: Records) -> ColumnCounts:

@@ -8,11 +8,13 @@ intercept is free of the penalty, and what the solver leaves counts (E9).  docs/
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mercer.common.checks import Floats
+from mercer.noise.slopes import Slopes, reach
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity
 from mercer.sensitive.summaries.base import Summary
@@ -20,7 +22,7 @@ from mercer.sensitive.summaries.examples import PIECE, Examples
 from mercer.sensitive.summaries.newton import Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap
 
-__all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineSummary"]
+__all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineObjective", "MachineSummary"]
 
 COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
 _MOST_PIECES = 1 << 22  # of persons' rows: 2^34 of them, public whatever their number is
@@ -53,6 +55,12 @@ class MachineBounds:
         """M of a loss, times kappa: no row's gradient is longer at the minimum."""
         kappa = self.features.kappa
         return machine.loss.steepness(penalty=machine.penalty, kappa=kappa) * kappa
+
+    @property
+    def slopes(self) -> list[Slopes]:
+        """Ranges of the losses' slopes, times kappa."""
+        kappa, losses = self.features.kappa, [machine.loss for machine in self.machines]
+        return [Slopes(loss.slopes[0] * kappa, loss.slopes[1] * kappa) for loss in losses]
 
     def aim(self, machine: Machine) -> float:
         """Gradient at which the solver stops: not below what rounding may do to it."""
@@ -153,7 +161,33 @@ class MachineSummary(Summary):
         each = np.array([aims[m] for m in self.bounds.machines])
         return minimise(risk, each).reshape(-1) * self.bounds.penalties
 
-    def gradient(self) -> Floats:
-        """N times the gradient at the function zero: what noise in the objective hides first."""
-        zero = np.zeros((len(self.bounds.machines), self.bounds.features.size))
-        return self.n * self.risk.sweep(zero, curve=False).gradient.reshape(-1)
+
+class MachineObjective(Summary):
+    """The objectives themselves, for noise that is drawn before they are minimised."""
+
+    name = "gradient"
+
+    def __init__(self, machines: MachineSummary) -> None:
+        self._machines, self.n, self.unit = machines, machines.n, machines.unit
+
+    @property
+    def size(self) -> int:
+        return self._machines.size
+
+    @property
+    def note(self) -> str:
+        return self._machines.note
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:
+        """Of n times the gradient, at any function: what noise in the objective hides first."""
+        return Sensitivity(reach(self._machines.bounds.slopes), norm=norm)
+
+    def coordinates(self) -> Callable[[Floats], Floats]:
+        """The weights that minimise them with a given slope."""
+        return self._machines.tilted
+
+    def shown(self, exact: Callable[[Floats], Floats]) -> Floats:  # noqa: ARG002
+        """N times the gradient at the function zero."""
+        bounds = self._machines.bounds
+        zero = np.zeros((len(bounds.machines), bounds.features.size))
+        return self.n * self._machines.risk.sweep(zero, curve=False).gradient.reshape(-1)

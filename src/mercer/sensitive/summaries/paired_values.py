@@ -14,8 +14,9 @@ import numpy as np
 
 from mercer.columns.rules import FAR
 from mercer.common.checks import Floats, Ints
-from mercer.sensitive.base import Sensitive
+from mercer.promise.events import Norm
 from mercer.sensitive.records import Records
+from mercer.sensitive.summaries.base import Summary
 
 __all__ = ["Change", "PairedValues", "Statistic", "paired_values"]
 
@@ -25,14 +26,25 @@ Change = Callable[[Floats, Floats], Any]
 Statistic = Callable[[Floats], Any]
 
 
-class PairedValues(Sensitive):
+class PairedValues(Summary):
     """The values of a column, and how much they change a statistic in pairs."""
 
     def __init__(self, values: Floats, change: Change | None, statistic: Statistic | None) -> None:
         self._values = np.clip(np.where(np.isfinite(values), values, 0.0), -FAR, FAR)
         self._values.setflags(write=False)
         self._change, self._statistic = change, statistic
-        self.n = len(values)
+        self.n, self.unit = len(values), "row"
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    def sensitivity(self, norm: Norm) -> None:
+        """No bound holds: a value may be anything."""
+
+    def coordinates(self) -> PairedValues:
+        """The values themselves: the noise follows them."""
+        return self
 
     def spread(self, pairs: tuple[Ints, Ints], rank: int) -> float:
         """The rank-th smallest change h(x, x') of the pairs, rounded up; 1 is the smallest."""

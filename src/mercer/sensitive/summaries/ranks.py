@@ -37,12 +37,12 @@ def rank_sensitivity(q: Fraction, weight: int) -> Sensitivity:
 class Ranks(Sensitive):
     """Counts of one column at the nodes of the fine grid."""
 
-    def __init__(self, tally: Tally, axis: int, *, n: int) -> None:
+    def __init__(self, tally: Tally, axis: int, *, n: int, unit: str = "row") -> None:
         counts = tally.on(tally.shape)[0]
         others = tuple(a for a in range(counts.ndim) if a != axis)
         self.counts: Ints = counts.sum(axis=others)
         self.cells = len(self.counts) - 1
-        self.weight, self.n = tally.weight, n
+        self.weight, self.n, self.unit = tally.weight, n, unit
 
     def scores(self, q: Fraction, nodes: Ints) -> Any:
         """-distance of 0 from [#(x < v) - q N, #(x <= v) - q N] at nodes v, times q's denominator.
@@ -94,7 +94,7 @@ class LogBins:
         """
         return round(self.steps * math.log(max(cells, 0.5)) / math.log(self.base))
 
-    def cells_of(self, log: int) -> float:
+    def cells_of(self, log: float) -> float:
         """The range of a logarithm: the inverse, up to rounding, within the bounds."""
         exponent = log / self.steps * math.log(self.base)
         return math.exp(min(max(exponent, math.log(0.5)), math.log(self.cells)))

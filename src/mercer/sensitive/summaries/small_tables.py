@@ -23,7 +23,7 @@ from mercer.sensitive.records import Records
 from mercer.spaces.designs import everything
 from mercer.spaces.record_kernels import RecordKernel
 
-__all__ = ["CellCounts", "candidate_tables", "count_cells", "table_scores"]
+__all__ = ["SmallTally", "candidate_tables", "count_records", "table_scores"]
 
 MOST_TABLES = 20_000
 MOST_CELLS = 64
@@ -32,7 +32,7 @@ _STEP = 1 << 14  # rows at once
 _SCALE = 1 << 30  # of the scores
 
 
-class CellCounts(Sensitive):
+class SmallTally(Sensitive):
     """How many records are each of the records of a small domain."""
 
     def __init__(self, cells: Floats) -> None:
@@ -54,9 +54,9 @@ class CellCounts(Sensitive):
         return self
 
 
-def count_cells(records: Records, cells: Floats) -> CellCounts:
+def count_records(records: Records, cells: Floats) -> SmallTally:
     """One pass over the rows."""
-    return fold(records.parts(), lambda: CellCounts(cells), workers=records.workers)
+    return fold(records.parts(), lambda: SmallTally(cells), workers=records.workers)
 
 
 def candidate_tables(kernel: RecordKernel, size: int) -> tuple[Floats, Ints]:
@@ -77,7 +77,7 @@ def candidate_tables(kernel: RecordKernel, size: int) -> tuple[Floats, Ints]:
 
 
 def table_scores(
-    kernel: RecordKernel, counts: CellCounts, tables: Ints, *, n: int
+    kernel: RecordKernel, counts: SmallTally, tables: Ints, *, n: int
 ) -> tuple[list[int], Sensitivity]:
     """Minus the distance of each table, in steps of 2^-30, and what one record can do to it.
 

@@ -13,13 +13,14 @@ import math
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Domain, dimension_of
+from mercer.columns.reading import PLAIN, Reading
 from mercer.common.checks import Floats, Ints
-from mercer.sensitive.data import Rows, Sensitive
+from mercer.sensitive.data import Rows, Sensitive, open_rows
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
 
-__all__ = ["PERSON", "Tally", "tally_rows"]
+__all__ = ["PERSON", "Counted", "Tally", "tally_rows"]
 
 PERSON = 1 << 20  # a person's weight, shared by the person's rows in whole numbers
 _PIECE = 1 << 17  # rows worked on at once
@@ -125,6 +126,34 @@ def tally_rows(rows: Rows, domain: Domain) -> Tally:
     for chunk, weight in zip(rows.chunks(), weights(), strict=True):
         tally.add(chunk, weight)
     return tally
+
+
+class Counted(Sensitive):
+    """Records counted on the fine grid, with what is public of them."""
+
+    def __init__(
+        self,
+        data: object,
+        bounds: object,
+        columns: object,
+        unit: str | None,
+        reading: Reading = PLAIN,
+        *,
+        one: bool,
+    ) -> None:
+        dimension = 1 if one else dimension_of(bounds)
+        rows = open_rows(
+            data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading
+        )
+        if one and len(rows.names) != 1:
+            raise ValueError(f"columns must be one column, got {len(rows.names)}; name it")
+        self.domain = Domain.of(bounds, rows.names)
+        self.tally = tally_rows(rows, self.domain)
+        self.unit = rows.unit or "row"
+        self.n = self.tally.rows if rows.unit is None else self.tally.persons
+        if self.n < 2:
+            raise ValueError(f"data must have at least 2 records, got {self.n}; nothing was spent")
+        self.name = rows.names[0]
 
 
 def _coarser(counts: Ints, cells: int) -> Ints:

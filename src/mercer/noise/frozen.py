@@ -1,0 +1,39 @@
+"""Noise that is always the same: what a replay of a release on two neighbours draws from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mercer.noise.entropy import Entropy
+from mercer.promise.events import Sensitivity
+
+__all__ = ["Frozen"]
+
+
+class Frozen(Entropy):
+    """Noise that is always the same; writes down what was asked for and what was shown."""
+
+    secure = False
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.shown: list[tuple[str, Any, Sensitivity]] = []
+
+    def discrete_gaussian(self, scale: float, size: int) -> list[int]:
+        self.asked.append(("gaussian", scale, size))
+        return [0] * size
+
+    def discrete_laplace(self, scale: float, size: int) -> list[int]:
+        self.asked.append(("laplace", scale, size))
+        return [0] * size
+
+    def octets(self, count: int) -> bytes:
+        self.asked.append(("bytes", count))
+        turn = bytes(1 + (7 * i) % 255 for i in range(255))
+        return (turn * (count // 255 + 1))[:count]
+
+    def parameters(self, *public: Any) -> None:
+        self.asked.append(("parameters", *public))
+
+    def witness(self, what: str, value: Any, sensitivity: Any) -> None:
+        self.shown.append((what, value() if callable(value) else value, sensitivity))
