@@ -33,6 +33,7 @@ __all__ = [
     "Numeric",
     "Ordered",
     "column_from_dict",
+    "labels_of",
 ]
 
 _EPOCH = date(1970, 1, 1).toordinal()
@@ -243,6 +244,15 @@ class Boolean(Column):
         import pyarrow as pa
 
         return pa.array(codes.astype(bool), mask=missing)
+
+
+def labels_of(column: Column) -> list[str]:
+    """Levels of a column as text; none of one that has bins."""
+    if isinstance(column, Boolean):
+        return ["false", "true"]
+    if isinstance(column, Categorical):
+        return [str(label) for label in column.labels]
+    return [str(level) for level in column.levels] if isinstance(column, Ordered) else []
 
 
 KINDS: Mapping[str, tuple[str, ...]] = {  # what a column of each type is declared by

@@ -29,6 +29,7 @@ __all__ = [
     "check_level",
     "check_positive",
     "check_worthwhile",
+    "is_number",
 ]
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -145,6 +146,15 @@ def check_level(level: object) -> None:
     """The probability that an interval or band covers: in (0, 1)."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+
+
+def is_number(word: str) -> bool:
+    """Whether a text is that of a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(name: str, value: Any, rule: str) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from mercer.columns.conditions import Condition
 from mercer.door.publish import Purse, spend
 from mercer.noise.optimal.programs import optimal_count
 from mercer.noise.optimal.weights import MOST, OptimalCount
 from mercer.promise.events import PureEvent, Sensitivity
-from mercer.releases.counts.number import Condition, CountRelease
+from mercer.releases.counts.number import CountRelease
 from mercer.releases.findings import tell
 
 __all__ = ["mechanism_for", "publish_optimal"]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns.conditions import Condition
 from mercer.common.checks import check_worthwhile
 from mercer.common.streams import simulation
 from mercer.common.version import __version__
@@ -24,7 +25,7 @@ from mercer.promise.statement import rows_words
 from mercer.promise.weaker import RandomStatement
 from mercer.promise.weaker_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from mercer.releases.counts.histogram import HistogramRelease
-from mercer.releases.counts.number import Condition, CountRelease
+from mercer.releases.counts.number import CountRelease
 from mercer.releases.counts.statistic import StatisticRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.summaries.cell_counts import CellCounts

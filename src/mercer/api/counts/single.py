@@ -9,7 +9,7 @@ from mercer.api.calls import call
 from mercer.api.counts.asked import Question, name_of
 from mercer.api.expected import of_count
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.clauses import axes_of_condition, words_of
+from mercer.columns.conditions import Condition, axes_of_condition, words_of
 from mercer.columns.kinds import Boolean
 from mercer.columns.reading import Reading
 from mercer.door.counts import check_worth, publish_count
@@ -18,7 +18,7 @@ from mercer.noise import entropy
 from mercer.noise.mechanisms.counts import calibrate_counts
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
-from mercer.releases.counts.number import Condition, CountRelease
+from mercer.releases.counts.number import CountRelease
 from mercer.sensitive.summaries.cell_counts import count_cells, count_persons
 
 __all__ = ["condition_of", "count", "counted", "proportion"]
