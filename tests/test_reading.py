@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.columns.formats import format_of
-from mercer.columns.reading import Reading
+from mercer.columns.reading import Reading, format_of
 from mercer.sensitive.data import open_rows
 
 SURE = {"epsilon": 1e6, "insist": True}  # noise is none but with probability e^-500000

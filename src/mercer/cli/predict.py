@@ -19,9 +19,9 @@ import typer
 
 from mercer.cli import places as terminal_places
 from mercer.cli.terms import Json, Overwrite
+from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.show import terminal
-from mercer.sources.headers import listed
 
 __all__ = ["predict_command"]
 

@@ -19,6 +19,7 @@ import numpy as np
 from mercer.columns.cells import Unbounded
 from mercer.columns.domain import Domain
 from mercer.columns.reading import PLAIN, Reading
+from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.sensitive.answers import Answer, answers_of
 from mercer.sensitive.base import Sensitive
@@ -27,7 +28,6 @@ from mercer.sources.arrow import names_of
 from mercer.sources.cells import Reader
 from mercer.sources.folders import paths_of
 from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
-from mercer.sources.headers import listed
 from mercer.sources.levels import reader_of
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]

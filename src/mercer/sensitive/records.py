@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mercer.columns.reading import PLAIN, Reading
+from mercer.columns.rules import listed
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats
 from mercer.sensitive.rows import Rows
@@ -23,7 +24,6 @@ from mercer.sources.cells import Reader
 from mercer.sources.files import Task, file_batches, keeps_places
 from mercer.sources.folders import paths_of
 from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
-from mercer.sources.headers import listed
 from mercer.sources.levels import reader_of
 
 __all__ = ["Records", "open_records"]

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.cells import Unbounded
-from mercer.columns.formats import DateFormat, NumberFormat
 from mercer.columns.kinds import Column, Date, Integer, Numeric
-from mercer.columns.reading import OfColumn
+from mercer.columns.reading import DateFormat, NumberFormat, OfColumn
 from mercer.common.checks import Floats
 from mercer.sources.arrow import numbers_of
 from mercer.sources.sorts import by_sort, days_of, sort_of, trimmed, written_days, written_numbers

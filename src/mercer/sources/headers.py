@@ -10,28 +10,17 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from mercer.columns.rules import MARKS, is_no_name, mark_in
 from mercer.sources.folders import ending_of
 
-__all__ = ["header_of", "listed", "looks_like_a_record", "separator_between"]
+__all__ = ["header_of", "separator_between"]
 
 _MOST = 1 << 24  # bytes of a header, and of a block in which Arrow looks for one
 _FIRST = 1 << 14
-_SHOWN = 30
 _BOM = "\xef\xbb\xbf"  # of UTF-8, a character a byte
-_NUMBER = r"[^\w\s#]{0,2} ?[+-]?(?:\d[\d'’ .,]*|[.,]\d+)(?:[eE][+-]?\d+)? ?[^\w\s]{0,2}"
-_DATE = (
-    r"\d{1,4}(?P<mark>[-/.])\d{1,2}(?P=mark)\d{1,4}(?:[T ]\d{1,2}:\d{2}.*)?"
-    r"|\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
-)
-_NEVER = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|)", re.IGNORECASE)  # a name in a header
-_WORD = r"na|n/a|null|none|true|false|yes|no|[^@\s]+@[^@\s]+\.\w+"
-_VALUE = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|{_WORD})", re.IGNORECASE)
-_MARKS = {",": "commas", ";": "';'", "\t": "tabs", "|": "'|'"}
 
 
 def header_of(path: Path) -> list[str]:
@@ -52,53 +41,22 @@ def header_of(path: Path) -> list[str]:
             f"data: the first line of {path.name!r}, which holds the names of the columns, is not "
             "UTF-8; save the file as UTF-8 (in Excel: 'CSV UTF-8'), and read it again"
         ) from None
-    if all(map(_NEVER.fullmatch, map(str.strip, names))):
+    if all(map(is_no_name, map(str.strip, names))):
         raise ValueError(
             f"data: {path.name!r} seems to have no header: its first line holds only numbers, "
             "dates or nothing, and would be taken for the names of the columns; write the names "
             "into the first line of the file"
         )
     expected = separator_between(path)
-    mark = _mark_in(names, expected)
+    mark = mark_in(names, expected)
     if mark is not None and len(names) == 1 and not first.removeprefix(_BOM).startswith('"'):
         way = ", or end its name in .tsv" if mark == "\t" else ""
         raise ValueError(
-            f"data: {path.name!r} has a single column: it looks separated by {_MARKS[mark]}, where "
-            f"{_MARKS[expected]} are expected; save it with {_MARKS[expected]}{way}, or read it "
+            f"data: {path.name!r} has a single column: it looks separated by {MARKS[mark]}, where "
+            f"{MARKS[expected]} are expected; save it with {MARKS[expected]}{way}, or read it "
             "with pandas (sep=…) and hand in the data frame"
         )
     return names
-
-
-def listed(names: Sequence[str]) -> str:
-    """What an error says of the columns there are: their names, unless these look like a record.
-
-    >>> listed(["age", "sex"]), "smith" in listed(["smith", "1972-03-01"])
-    ("'age', 'sex'", False)
-
-    """
-    if looks_like_a_record(names):
-        return (
-            f"{len(names)} column(s), which are not shown: the first line looks like a record "
-            "rather than names; does the file have a header?"
-        )
-    shown = ", ".join(map(repr, names[:_SHOWN]))
-    mark = _mark_in(names, ",")
-    doubt = "" if mark is None else f" (it looks separated by {_MARKS[mark]})"
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "") + doubt
-
-
-def looks_like_a_record(names: Sequence[str]) -> bool:
-    """Whether any name is a value rather than a name, or stands twice."""
-    plain = [part.strip() for name in names for part in re.split(r"[;\t|]", name)]
-    return len(set(names)) < len(names) or any(map(_VALUE.fullmatch, plain))
-
-
-def _mark_in(names: Sequence[str], expected: str) -> str | None:
-    """The mark that separates columns instead of the expected one, if there is any in a name."""
-    counts = {mark: sum(name.count(mark) for name in names) for mark in _MARKS if mark != expected}
-    most = max(counts, key=counts.__getitem__)
-    return most if counts[most] else None
 
 
 def separator_between(path: Path) -> str:

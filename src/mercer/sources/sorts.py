@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.formats import DateFormat, NumberFormat
+from mercer.columns.reading import DateFormat, NumberFormat
 from mercer.common.checks import Floats, Ints
 from mercer.sources.arrow import numbers_of
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
+from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.sensitive.curves.chunks import Blank, Columns, Curves, Streamed, held_array, held_ids, held_pairs
 from mercer.sensitive.curves.fda import fda_curves, fda_kind
@@ -20,7 +21,6 @@ from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights,
 from mercer.sensitive.data import open_rows
 from mercer.sources.arrow import names_of
 from mercer.sources.folders import paths_of
-from mercer.sources.headers import listed
 
 __all__ = ["Columns", "Curves", "Ragged", "is_file", "matched", "open_curves", "present_in", "protected"]
 
