@@ -24,7 +24,7 @@ from mercer.sensitive import records as record_data
 from mercer.sensitive.data import Rows
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.records import Records, open_records
-from mercer.sources.levels import reader_of
+from mercer.sources.cells import reader_of
 from tests.test_columns import columns
 
 SECRET = "k31337"  # stands in the data and must never stand in a message

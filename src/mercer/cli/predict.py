@@ -205,7 +205,7 @@ def _parts(
 ) -> Iterator[tuple[Floats, list[list[Any]]]]:
     import numpy as np
 
-    from mercer.sources.arrow import numbers_of
+    from mercer.sources.sorts import numbers_of
 
     read = list(dict.fromkeys([*names, *keep]))
     for batch in chain.from_iterable(task() for task in tasks(read)):

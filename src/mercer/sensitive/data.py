@@ -24,11 +24,17 @@ from mercer.common.checks import Floats
 from mercer.sensitive.answers import Answer, answers_of
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.rows import CHUNK, ArrayRows, Batches, Rows
-from mercer.sources.arrow import names_of
-from mercer.sources.cells import Reader
+from mercer.sources.cells import Reader, reader_of
 from mercer.sources.folders import paths_of
-from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
-from mercer.sources.levels import reader_of
+from mercer.sources.frames import (
+    check_unit,
+    codes_of,
+    in_rows,
+    names_of,
+    nothing_of,
+    read_already,
+    table_read,
+)
 
 __all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
 
@@ -187,7 +193,7 @@ def _from_list(data: Sequence[Any], ask: _Asked) -> Rows:
     columns = {name: pa.array(readers[name].objects(c)) for name, c in zip(readers, cells, strict=False)}
     ways = ask.ways(readers, set(readers))
     if ask.unit is not None:
-        from mercer.sources.arrow import person_name
+        from mercer.sources.names import person_name
 
         names_of_persons = [person_name(value) for value in cells[-1]]
         columns[ask.unit] = pa.array(names_of_persons, pa.large_string())

@@ -19,12 +19,19 @@ from mercer.columns.rules import listed
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats
 from mercer.sensitive.rows import Rows
-from mercer.sources.arrow import names_of, person_name
-from mercer.sources.cells import Reader
+from mercer.sources.cells import Reader, reader_of
 from mercer.sources.files import Task, file_batches, keeps_places
 from mercer.sources.folders import paths_of
-from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
-from mercer.sources.levels import reader_of
+from mercer.sources.frames import (
+    check_unit,
+    codes_of,
+    in_rows,
+    names_of,
+    nothing_of,
+    read_already,
+    table_read,
+)
+from mercer.sources.names import person_name
 
 __all__ = ["Records", "open_records"]
 

@@ -1,4 +1,4 @@
-"""Columns of any library as Arrow columns, or as codes.  Left of the door.
+"""Tables of any library as Arrow columns, or as codes.  Left of the door.
 
 Only the columns asked for are looked at.  A column whose type is declared is checked by this type,
 which is public; one of Python objects, or of categories that any cell may add to, is read cell by
@@ -8,17 +8,37 @@ cell.  No message of another library, which may show a cell, gets out (M18).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.sources.arrow import named, unit_of
 from mercer.sources.cells import Reader
+from mercer.sources.names import person_name
 
-__all__ = ["check_unit", "codes_of", "in_rows", "nothing_of", "read_already", "table_read"]
+__all__ = ["check_unit", "codes_of", "in_rows", "names_of", "nothing_of", "read_already", "table_read"]
 
 Readers = Mapping[str, Reader]
+
+
+def names_of(data: Any) -> list[str] | None:
+    """Columns of a table or a named column, or None for anything else."""
+    import pyarrow as pa
+
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return list(data.schema.names)
+    if isinstance(data, pa.RecordBatchReader):
+        return list(data.schema.names)
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return ["value"]
+    if _kind(data) in ("pandas.DataFrame", "polars.DataFrame"):
+        if not all(isinstance(name, str) for name in data.columns):
+            raise TypeError("columns of a data frame must have text names; rename them first")
+        return list(data.columns)
+    if _kind(data) in ("pandas.Series", "polars.Series"):
+        return [str(data.name or "value")]
+    return None
 
 
 def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[str]]:
@@ -34,7 +54,7 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
     if isinstance(data, pa.Table):
         for name, reader in readers.items():
             reader.check(data.schema.field(name).type)
-        return named(data, [*readers, *([unit] if unit else [])]), set()
+        return _named(data, [*readers, *([unit] if unit else [])]), set()
     single = type(data).__name__ == "Series"
     columns: dict[str, Any] = {}
     ready = set()
@@ -46,7 +66,7 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
             ready.add(name)
         columns[name] = found
     if unit is not None:
-        columns[unit] = unit_of(data, unit)
+        columns[unit] = _unit_of(data, unit)
     return pa.table(columns), ready
 
 
@@ -195,3 +215,38 @@ def _one_by_one(cells: Any, reader: Reader) -> Floats:
         levels = np.append(reader.objects(list(cells.cat.categories)), np.nan)
         return levels[cells.cat.codes.to_numpy()]
     return reader.objects(list(cells))
+
+
+def _kind(data: Any) -> str:
+    """`pandas.DataFrame` and so on, wherever the class is defined."""
+    return f"{type(data).__module__.split('.')[0]}.{type(data).__qualname__}"
+
+
+def _named(table: Any, names: list[str]) -> Any:
+    """The named columns of an Arrow table; all of them where two have one name."""
+    present = table.schema.names
+    return table if len(set(present)) < len(present) else table.select(names)
+
+
+def _unit_of(data: Any, unit: str) -> Any:
+    """The column of a data frame that names the persons, as Arrow's; no other is looked at."""
+    if list(data.columns).count(unit) > 1:
+        raise ValueError(f"column {unit!r} stands more than once; rename it")
+    return _unit_column(data[unit])
+
+
+def _unit_column(column: Any) -> Any:
+    """Names of persons: cell by cell where one of them could be none of Arrow's."""
+    import pyarrow as pa
+
+    python = column.dtype == object or getattr(column.dtype, "storage", "") == "python"
+    with suppress(Exception):  # of a type that Arrow does not know: every cell by itself
+        if _kind(column).startswith("polars"):
+            return column.to_arrow()
+        if str(column.dtype) == "category":
+            names = pa.array(list(map(person_name, column.cat.categories)), pa.large_string())
+            places = column.cat.codes.to_numpy()
+            return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), names)
+        if not python:
+            return pa.Array.from_pandas(column)
+    return pa.array(list(map(person_name, column)), pa.large_string())

@@ -14,7 +14,7 @@ from mercer.noise.entropy import Entropy, Lots
 from mercer.noise.mechanisms.base import no_delta
 from mercer.sensitive.records import Records, open_records
 from mercer.sensitive.summaries.cell_counts import CellCounts, MarginCounts
-from mercer.sources.arrow import names_of
+from mercer.sources.frames import names_of
 
 __all__ = ["Question", "name_of"]
 

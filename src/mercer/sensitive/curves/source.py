@@ -19,8 +19,8 @@ from mercer.sensitive.curves.chunks import Blank, Columns, Curves, Streamed, hel
 from mercer.sensitive.curves.fda import fda_curves, fda_kind
 from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
 from mercer.sensitive.data import open_rows
-from mercer.sources.arrow import names_of
 from mercer.sources.folders import paths_of
+from mercer.sources.frames import names_of
 
 __all__ = ["Columns", "Curves", "Ragged", "is_file", "matched", "open_curves", "present_in", "protected"]
 
