@@ -9,7 +9,6 @@ read by `cells`, as those of every other kind of release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from mercer.sensitive.rows import CHUNK, ArrayRows, Batches, Rows
 from mercer.sources.cells import Reader, reader_of
 from mercer.sources.folders import paths_of
 from mercer.sources.frames import (
+    array_in,
     check_unit,
     codes_of,
     in_rows,
@@ -245,12 +245,8 @@ def _from_array(data: object, ask: _Asked) -> Rows:
 
 def _array_in(data: object) -> Any:
     """The array in whatever came, by its type and number of axes alone."""
-    array: Any = np.empty((), dtype=object)
-    if isinstance(data, np.ndarray):
-        array = data
-    elif getattr(type(data), "__array__", None) is not None:  # else a cell would say the type
-        with suppress(Exception):  # whatever it says may show a record
-            array = np.asarray(data)
+    found = array_in(data)
+    array: Any = np.empty((), dtype=object) if found is None else found
     if array.dtype.kind not in "iufbOMUS" or array.ndim not in (1, 2):
         raise TypeError(
             "data must be a file, a table or an array of numbers with one or two axes, or a list "

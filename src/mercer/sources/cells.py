@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from mercer.columns.reading import DateFormat, NumberFormat, OfColumn
 from mercer.common.checks import Floats
 from mercer.sources.sorts import by_sort, days_of, numbers_of, sort_of, trimmed, written_days, written_numbers
 
-__all__ = ["AS_IS", "Days", "Levels", "Numbers", "Reader", "numbers_among", "reader_of"]
+__all__ = ["AS_IS", "Days", "Levels", "Numbers", "Reader", "reader_of"]
 
 AS_IS = OfColumn()
 _TRUTHS = {
@@ -40,6 +41,7 @@ _TRUTHS = {
     "0": False,
     "0.0": False,
 }
+_PLAIN = {float, int, np.float64, np.float32, np.float16}  # whose numbers need no closer look
 _WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})([.]0*)?$"  # "01" is a code, not the number 1
 
 
@@ -57,12 +59,6 @@ def reader_of(column: Column, how: OfColumn = AS_IS) -> Reader:
         case Categorical():
             return Levels(column, column.levels, column.other, how)
     raise TypeError(f"column {column.name!r}: there is no reader of {type(column).__name__}")
-
-
-def numbers_among(cells: Any) -> Floats:
-    """An array of Python objects as numbers: what is not a number is missing."""
-    flat = Numbers(Unbounded("x")).objects(cells.reshape(-1).tolist())
-    return flat.reshape(cells.shape)
 
 
 class Reader(ABC):
@@ -192,6 +188,12 @@ class Numbers(Reader):
         self.sorts = frozenset({"number", "truth", *(["text"] if written else [])})
         self._open = isinstance(column, Unbounded)
         self.as_is = self._open and not how.numbers
+
+    def objects(self, cells: Sequence[Any]) -> Floats:
+        if set(map(type, cells)) <= _PLAIN:
+            with suppress(OverflowError):  # a whole number beyond all doubles
+                return self.array(np.fromiter(cells, dtype=np.float64, count=len(cells)))
+        return super().objects(cells)
 
     def _numbers(self, numbers: Floats) -> Floats:
         if self._open:

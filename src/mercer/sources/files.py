@@ -3,7 +3,8 @@
 A CSV file declares no types, so its columns are read as text and what is not a number counts as
 missing: guessing a type, or failing on a cell, would be an output that depends on a record
 (M18).  A damaged line counts as a row without values.  Names of columns are public; but of a file
-without a header the first line is a person's record, so it is refused where it cannot be a header.  Folders named `key=value` give a column.
+without a header the first line is a person's record, so it is refused where it cannot be a
+header.  Folders named `key=value` give a column.
 """
 
 from __future__ import annotations

@@ -13,26 +13,10 @@ from typing import Any
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.sources.cells import numbers_among
-from mercer.sources.sorts import numbers_of
+from mercer.sources.frames import SERIES, array_in, in_rows, is_a, numbers_among
 
-__all__ = [
-    "ARROW",
-    "SERIES",
-    "array_of",
-    "column_numbers",
-    "is_a",
-    "is_frame",
-    "matrix_of",
-    "numbers_in",
-    "objects_of",
-    "shown_type",
-    "tabled",
-    "width_of",
-]
+__all__ = ["array_of", "column_numbers", "is_frame", "matrix_of", "shown_type", "tabled", "width_of"]
 
-ARROW = ("pyarrow.Array", "pyarrow.ChunkedArray")
-SERIES = ("pandas.Series", "pandas.Index", "pandas.ExtensionArray", "polars.Series", *ARROW)
 _FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
 
 
@@ -83,7 +67,7 @@ def matrix_of(X: Any, width: int | None, hint: str) -> Floats:
     array = array_of(X, "X")
     _check_type(array.dtype)
     _check_axes(array.shape)
-    return numbers_in(array)
+    return numbers_among(array)
 
 
 def _check_axes(shape: tuple[int, ...]) -> None:
@@ -112,8 +96,8 @@ def _check_type(kind: Any, column: object = None) -> None:
 
 def _of_rows(rows: Sequence[Any], width: int) -> Floats:
     """Rows of any kind; one of another length, or of another type, is a row without numbers."""
-    flat = [cell for row in rows for cell in _cells(row, width)]
-    return numbers_among(np.fromiter(flat, dtype=object, count=len(flat)).reshape(len(rows), width))
+    columns = in_rows(rows, [f"x{place}" for place in range(width)], None)
+    return np.stack([numbers_among(cells) for cells in columns], axis=1)
 
 
 def _length(row: Any) -> int | None:
@@ -121,21 +105,6 @@ def _length(row: Any) -> int | None:
     if issubclass(type(row), np.ndarray):
         return len(row) if row.ndim else None
     return len(row) if issubclass(type(row), (list, tuple)) else None
-
-
-def _cells(row: Any, width: int) -> Sequence[Any]:
-    empty = [None] * width
-    try:
-        if isinstance(row, np.ndarray):
-            fits = row.ndim == 1 and row.dtype.kind in "iufbO"
-            cells = list(row) if fits else empty
-        elif isinstance(row, (list, tuple)):
-            cells = list(row)
-        else:
-            cells = [row] if width == 1 else empty
-    except Exception:  # of a type of its own; whatever it says may show the record
-        return empty
-    return cells if len(cells) == width else empty
 
 
 def _of_frame(frame: Any) -> Floats:
@@ -158,12 +127,6 @@ def _of_frame(frame: Any) -> Floats:
     return out
 
 
-def is_a(data: object, *names: str) -> bool:
-    """Whether data is of a class of another library, or of one derived from it."""
-    kinds = (f"{c.__module__.split('.')[0]}.{c.__qualname__}" for c in type(data).__mro__)
-    return not set(names).isdisjoint(kinds)
-
-
 def shown_type(kind: Any) -> str:
     """A type without the length of the longest text, which is one record's."""
     return "text" if isinstance(kind, np.dtype) and kind.kind in "US" else str(kind)
@@ -171,76 +134,19 @@ def shown_type(kind: Any) -> str:
 
 def array_of(data: Any, name: str) -> Any:
     """An array of anything that says it is one."""
-    if isinstance(data, np.ndarray):
-        return data
-    array = None
     if any(c.__module__.startswith("scipy.sparse") for c in type(data).__mro__):
         raise TypeError(f"{name} must be dense, got a sparse {type(data).__name__}; use .toarray()")
-    if getattr(type(data), "__array__", None) is not None:
-        try:
-            array = np.asarray(data)
-        except Exception:  # whatever a library says of a cell may show it
-            array = None
+    array = array_in(data)
     if array is None:
         raise TypeError(f"{name} must be an array, a list or a data frame, got {type(data).__name__}")
     return array
 
 
-def numbers_in(array: Any) -> Floats:
-    """An array of numbers or objects as doubles; masked cells are missing."""
-    cells = np.asarray(array)
-    values = numbers_among(cells) if cells.dtype == object else np.asarray(cells, dtype=np.float64)
-    if isinstance(array, np.ma.MaskedArray):
-        values = np.where(np.ma.getmaskarray(array), np.nan, values)
-    return np.asarray(values, dtype=np.float64)
-
-
 def column_numbers(column: Any, name: object) -> Floats | None:
     """A column of a type of numbers, or of Python objects, as doubles; None if of another type."""
-    if is_a(column, "polars.Series"):
-        return _of_polars(column)
-    if is_a(column, *ARROW):
-        return _of_arrow(column, str(name))
-    return _of_pandas(column, str(name))
-
-
-def _of_pandas(column: Any, name: str) -> Floats | None:
-    kind = column.dtype
-    if isinstance(kind, np.dtype) and kind.kind == "O":
-        return np.asarray(numbers_among(column.to_numpy()), dtype=np.float64)
-    if kind.kind in "iufb":
-        return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-    if getattr(kind, "pyarrow_dtype", None) is None:
+    if str(getattr(column, "dtype", "")) == "category":
         return None
-    import pyarrow as pa
-
-    return _of_arrow(pa.array(column, from_pandas=True), name)
-
-
-def _of_polars(column: Any) -> Floats | None:
-    import polars as pl
-
-    if column.dtype == pl.Object:
-        return np.asarray(numbers_among(objects_of(column)), dtype=np.float64)
-    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        return np.asarray(column.cast(pl.Float64, strict=False).to_numpy(), dtype=np.float64)
-    return None
-
-
-def _of_arrow(column: Any, name: str) -> Floats | None:
-    if not _arrow_number(column.type):
+    try:
+        return numbers_among(column, str(name))
+    except TypeError:
         return None
-    chunks = column.chunks if is_a(column, "pyarrow.ChunkedArray") else [column]
-    return np.concatenate([np.empty(0), *(numbers_of(chunk, name) for chunk in chunks)])
-
-
-def _arrow_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
-    return any(test(kind) for test in tests)
-
-
-def objects_of(cells: Any) -> Any:
-    """Cells of Python objects, as they are."""
-    return np.fromiter(cells, dtype=object, count=len(cells))

@@ -71,6 +71,8 @@ def _sorted(cell: Any) -> tuple[str | None, Any]:
 
 
 def _plain(cell: Any) -> tuple[str | None, Any]:
+    if type(cell) is np.ndarray and cell.ndim == 0:  # a cell in an array of its own
+        cell = cell[()]
     if isinstance(cell, str):
         return "text", str.encode(cell, "utf-8", "surrogatepass")  # not a method of its own
     if isinstance(cell, bytes):

@@ -19,18 +19,9 @@ from mercer.columns.domain import Domain
 from mercer.columns.kinds import Categorical, Numeric
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats
-from mercer.sources.cells import Levels, Numbers, Reader, numbers_among
-from mercer.sources.matrices import (
-    ARROW,
-    SERIES,
-    array_of,
-    column_numbers,
-    is_a,
-    is_frame,
-    numbers_in,
-    objects_of,
-    shown_type,
-)
+from mercer.sources.cells import Levels, Numbers, Reader
+from mercer.sources.frames import ARROW, SERIES, is_a, numbers_among
+from mercer.sources.matrices import array_of, column_numbers, is_frame, shown_type
 
 __all__ = ["Classes", "Response", "Target", "labels_of"]
 
@@ -125,7 +116,7 @@ def labels_of(y: Any, *, numeric: bool, name: str = "y") -> Any:
     It has the axes of y.  `numeric`: answers are numbers, so a type of text is refused.
     """
     if isinstance(y, (list, tuple, range)):
-        return _plain(objects_of([_bare(cell) for cell in y]), numeric)
+        return _plain(_objects([_bare(cell) for cell in y]), numeric)
     if is_frame(y):
         if y.shape[1] != 1:
             return np.empty(y.shape)  # which is an error of whoever looks at the axes
@@ -142,7 +133,7 @@ def labels_of(y: Any, *, numeric: bool, name: str = "y") -> Any:
         if isinstance(array, np.ma.MaskedArray):
             cells[np.ma.getmaskarray(array)] = None
         return _plain(cells, numeric)
-    return numbers_in(array) if isinstance(array, np.ma.MaskedArray) else array
+    return numbers_among(array) if isinstance(array, np.ma.MaskedArray) else array
 
 
 def _refused(name: str, kind: object, *, numeric: bool) -> ValueError:
@@ -152,44 +143,37 @@ def _refused(name: str, kind: object, *, numeric: bool) -> ValueError:
 
 def _of_series(y: Any, numeric: bool, name: str) -> Any:
     """A line of another library's: its type says how it is read."""
-    if is_a(y, "pandas.ExtensionArray"):
-        import pandas as pd
-
-        y = pd.Series(y)
     kind = y.type if is_a(y, *ARROW) else y.dtype
     if str(kind).lower() == "object":
-        return _plain(objects_of(y), numeric)
+        return _plain(_objects(y), numeric)
     numbers = column_numbers(y, name)
     if numbers is not None:
         return numbers
     words = None if numeric else _words(y, kind)
     if words is None:
         raise _refused(name, kind, numeric=numeric)
-    return _plain(words, numeric)
+    return _plain(_objects(words), numeric)
 
 
 def _words(y: Any, kind: Any) -> Any:
     """Cells of a type of text or of categories; None of another type."""
-    if is_a(y, "polars.Series"):
-        import polars as pl
-
-        return objects_of(y) if kind in (pl.String, pl.Categorical, pl.Enum) else None
-    if is_a(y, *ARROW):
-        return _arrow_words(y)
-    text = getattr(kind, "type", None) is str or str(kind) == "category"
-    return objects_of(y) if text else None
-
-
-def _arrow_words(column: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return None
-    words = pc.cast(column, pa.large_binary()).to_pylist()  # bytes that are no text would raise
-    return objects_of([w if w is None else w.decode("utf-8", "surrogateescape") for w in words])
+    if is_a(y, *ARROW):
+        y = y.dictionary_decode() if pa.types.is_dictionary(kind) else y
+        if not (pa.types.is_string(y.type) or pa.types.is_large_string(y.type)):
+            return None
+        words = pc.cast(y, pa.large_binary()).to_pylist()  # bytes that are no text would raise
+        return [w if w is None else w.decode("utf-8", "surrogateescape") for w in words]
+    if is_a(y, "polars.Series"):
+        return y if str(kind).split("(")[0] in ("String", "Categorical", "Enum") else None
+    return y if getattr(kind, "type", None) is str or str(kind) == "category" else None
+
+
+def _objects(cells: Any) -> Any:
+    """Cells of Python objects, as they are."""
+    return np.fromiter(cells, dtype=object, count=len(cells))
 
 
 def _bare(cell: Any) -> Any:
