@@ -154,7 +154,7 @@ def test_yes_and_no_are_read_alike_by_every_kind():
 
 
 def _answer(classes):
-    from mercer.sensitive.answers import Answer
+    from mercer.sensitive.data import Answer
     from mercer.sources.targets import Classes
 
     return Answer(np.array(YES_NO, dtype=object), Classes.declared(classes))

@@ -21,9 +21,9 @@ from mercer.columns.kinds import Numeric
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
 from mercer.sensitive import records as record_data
-from mercer.sensitive.data import Rows
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import Records, open_records
+from mercer.sensitive.records import open_records
+from mercer.sensitive.rows import Records, Rows
 from mercer.sources.cells import reader_of
 from tests.test_columns import columns
 

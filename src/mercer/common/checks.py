@@ -23,6 +23,7 @@ __all__ = [
     "Ints",
     "PrivacyWarning",
     "check_choice",
+    "check_column",
     "check_count",
     "check_delta",
     "check_epsilon",
@@ -139,6 +140,13 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in choices:
         shown = value if isinstance(value, str) else type(value).__name__
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {shown!r}")
+    return value
+
+
+def check_column(name: str, value: object) -> str | None:
+    """The name of a column, or None where there is none."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} must be the name of a column, got {type(value).__name__}")
     return value
 
 

@@ -22,7 +22,8 @@ from mercer.promise.events import ApproximateEvent, Event, PureEvent, Sensitivit
 from mercer.promise.statement import Statement
 from mercer.releases.choice import EndCounts
 from mercer.releases.findings import share
-from mercer.sensitive.data import Sensitive, open_rows
+from mercer.sensitive.base import Sensitive
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries.ranks import LogBins, Ranks, rank_sensitivity
 from mercer.sensitive.summaries.tally import Tally, tally_rows
 

@@ -17,7 +17,7 @@ from mercer.columns.reading import PLAIN
 from mercer.common.checks import Floats
 from mercer.estimators.density import numeric_rows, pairs_for, seed_of
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sensitive.answers import Answer, answers_of
+from mercer.sensitive.data import Answer, answers_of
 from mercer.sources.targets import Classes, labels_of
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]

@@ -97,7 +97,10 @@ def _check_type(kind: Any, column: object = None) -> None:
 def _of_rows(rows: Sequence[Any], width: int) -> Floats:
     """Rows of any kind; one of another length, or of another type, is a row without numbers."""
     columns = in_rows(rows, [f"x{place}" for place in range(width)], None)
-    return np.stack([numbers_among(cells) for cells in columns], axis=1)
+    out = np.empty((len(rows), width))
+    for place, cells in enumerate(columns):
+        out[:, place] = numbers_among(cells)
+    return out
 
 
 def _length(row: Any) -> int | None:

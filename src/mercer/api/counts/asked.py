@@ -12,7 +12,8 @@ from mercer.columns.table import TableDomain
 from mercer.common.checks import check_choice, check_count, check_delta, check_epsilon
 from mercer.noise.entropy import Entropy, Lots
 from mercer.noise.mechanisms.base import no_delta
-from mercer.sensitive.records import Records, open_records
+from mercer.sensitive.records import open_records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_counts import CellCounts, MarginCounts
 from mercer.sources.frames import names_of
 

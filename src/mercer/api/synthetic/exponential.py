@@ -12,7 +12,7 @@ from mercer.door.publish import Purse, spend
 from mercer.noise.mechanisms.exponential import Choice, Exponential
 from mercer.promise.events import PureEvent
 from mercer.releases.synthetic.release import TableRelease
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.small_tables import candidate_tables, count_cells, table_scores
 
 __all__ = ["draw_table"]

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
 from mercer.columns.rules import listed
-from mercer.common.checks import Floats
+from mercer.common.checks import Floats, check_column
 from mercer.sensitive.curves.chunks import Blank, Columns, Curves, Streamed, held_array, held_ids, held_pairs
 from mercer.sensitive.curves.fda import fda_curves, fda_kind
 from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
@@ -62,8 +62,7 @@ def _opened(
 ) -> Curves:
     if isinstance(curves, Curves):
         return curves
-    if unit is not None and not isinstance(unit, str):
-        raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
+    unit = check_column("unit", unit)
     missing = missing_heights(na_values)
     kind = fda_kind(curves)
     named = kind is None and (is_file(curves) or names_of(curves) is not None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer.common.checks import Floats
 from mercer.promise.events import Norm, Sensitivity
-from mercer.sensitive.data import Sensitive
+from mercer.sensitive.base import Sensitive
 
 __all__ = ["Summary"]
 

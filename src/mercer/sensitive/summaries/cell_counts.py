@@ -19,7 +19,7 @@ from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import DrawnRows, Persons
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
 __all__ = ["CellCounts", "MarginCounts", "count_cells", "count_margins", "count_persons"]

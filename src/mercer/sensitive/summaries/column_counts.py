@@ -10,7 +10,7 @@ from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.spaces.column_laws import bins_of, places_in
 
 __all__ = ["ColumnCounts", "count_columns"]

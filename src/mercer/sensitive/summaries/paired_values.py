@@ -15,7 +15,7 @@ import numpy as np
 from mercer.columns.rules import FAR
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 
 __all__ = ["Change", "PairedValues", "Statistic", "paired_values"]
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
-from mercer.sensitive.data import Rows, Sensitive
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
+from mercer.sensitive.rows import Rows
 
 __all__ = ["PERSON", "Tally", "tally_rows"]
 
