@@ -24,8 +24,7 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
-from mercer.sensitive.answers import Answer
-from mercer.sensitive.data import open_rows
+from mercer.sensitive.data import Answer, open_rows
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
 from mercer.sensitive.summaries.newton import Risk
 from mercer.sources.targets import Classes

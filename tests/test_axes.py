@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mercer.columns.bins import axes_of, axis_of, axis_of_column
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.clauses import axes_of_condition, words_of
+from mercer.columns.conditions import axes_of_condition, words_of
 from mercer.columns.kinds import Boolean, Categorical, Integer, Numeric
 from mercer.columns.rules import FAR
 from mercer.columns.table import TableDomain

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from mercer.cli.where import conditions
+from mercer.columns.conditions import conditions
 from mercer.ledger.ledger import Ledger
 from tests.shell import released, run
 

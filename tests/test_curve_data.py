@@ -13,8 +13,9 @@ import pytest
 
 from mercer.sensitive.curves.chunks import CURVES
 from mercer.sensitive.curves.source import Curves, Ragged, open_curves
-from mercer.sensitive.data import CHUNK, open_rows
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.persons import person_weights
+from mercer.sensitive.rows import CHUNK
 from mercer.sources.files import file_batches
 
 SECRET = 987654.321  # stands in the data and must never stand in a message

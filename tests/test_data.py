@@ -198,7 +198,7 @@ def test_memory_does_not_grow_with_rows(tmp_path):
     import tracemalloc
 
     from mercer.columns.domain import Domain
-    from mercer.sensitive.data import Rows
+    from mercer.sensitive.rows import Rows
     from mercer.sensitive.summaries import tally_rows
 
     class Endless(Rows):

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
+from mercer.columns.rules import listed
 from mercer.ledger.store import LedgerError
-from mercer.sources.files import _tasks, file_batches, keeps_places
+from mercer.sources.files import _tasks, file_batches, header_of, keeps_places
 from mercer.sources.folders import ending_of, files_in, paths_of, said_of
-from mercer.sources.headers import header_of, listed
 from tests.shell import run
 
 PROMISE = {"epsilon": 1.0, "rng": 5}

@@ -116,9 +116,9 @@ def test_names_of_persons_need_not_be_text(tmp_path):
 
 
 def test_persons_across_chunks(monkeypatch):
-    import mercer.sensitive.records as reading
+    from mercer.sensitive import rows as reading
 
-    monkeypatch.setattr(reading, "_CELLS", 3)
+    monkeypatch.setattr(reading, "CHUNK", 3)
     who = np.repeat(np.arange(20), 5)
     rows = pd.DataFrame({"who": who, "x": np.tile([0, 1, 1, 1, 1], 20)})
     release = mercer.histogram(

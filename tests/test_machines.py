@@ -15,8 +15,7 @@ from mercer.columns.domain import Domain
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
 from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.sensitive.answers import Answer
-from mercer.sensitive.data import open_rows
+from mercer.sensitive.data import Answer, open_rows
 from mercer.sensitive.summaries import Examples, machine, newton
 from mercer.sources.targets import Classes
 from mercer.spaces.kernels import KERNELS

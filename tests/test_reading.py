@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.columns.formats import format_of
-from mercer.columns.reading import Reading
+from mercer.columns.reading import Reading, format_of
 from mercer.sensitive.data import open_rows
 
 SURE = {"epsilon": 1e6, "insist": True}  # noise is none but with probability e^-500000
@@ -155,7 +154,7 @@ def test_yes_and_no_are_read_alike_by_every_kind():
 
 
 def _answer(classes):
-    from mercer.sensitive.answers import Answer
+    from mercer.sensitive.data import Answer
     from mercer.sources.targets import Classes
 
     return Answer(np.array(YES_NO, dtype=object), Classes.declared(classes))

@@ -21,10 +21,10 @@ from mercer.columns.kinds import Numeric
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
 from mercer.sensitive import records as record_data
-from mercer.sensitive.data import Rows
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import Records, open_records
-from mercer.sources.levels import reader_of
+from mercer.sensitive.records import open_records
+from mercer.sensitive.rows import Records, Rows
+from mercer.sources.cells import reader_of
 from tests.test_columns import columns
 
 SECRET = "k31337"  # stands in the data and must never stand in a message

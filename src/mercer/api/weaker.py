@@ -19,6 +19,7 @@ from mercer.api.counts.single import condition_of, counted
 from mercer.api.expected import of_count, of_histogram, of_statistic
 from mercer.columns.bins import axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
+from mercer.columns.conditions import Condition
 from mercer.columns.kinds import Numeric
 from mercer.columns.reading import Reading
 from mercer.columns.rules import FAR
@@ -40,7 +41,7 @@ from mercer.promise.weaker_rules import (
     rarest,
 )
 from mercer.releases.counts.histogram import HistogramRelease
-from mercer.releases.counts.number import Condition, CountRelease
+from mercer.releases.counts.number import CountRelease
 from mercer.releases.counts.statistic import StatisticRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.records import open_records

@@ -294,7 +294,7 @@ def count_command(
     is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.api.counts import single as counting
-    from mercer.cli.where import conditions
+    from mercer.columns.conditions import conditions
 
     places = terminal_places.places(output, overwrite, needed=False, plot=plot)
     if bool(where) == (column is not None):

@@ -19,9 +19,9 @@ import typer
 
 from mercer.cli import places as terminal_places
 from mercer.cli.terms import Json, Overwrite
+from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.show import terminal
-from mercer.sources.headers import listed
 
 __all__ = ["predict_command"]
 
@@ -205,7 +205,7 @@ def _parts(
 ) -> Iterator[tuple[Floats, list[list[Any]]]]:
     import numpy as np
 
-    from mercer.sources.arrow import numbers_of
+    from mercer.sources.sorts import numbers_of
 
     read = list(dict.fromkeys([*names, *keep]))
     for batch in chain.from_iterable(task() for task in tasks(read)):

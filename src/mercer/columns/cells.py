@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.base import Column
-from mercer.columns.kinds import Date, Integer, column_from_dict
+from mercer.columns.declared import column_from_dict
+from mercer.columns.kinds import Column, Date, Integer
 from mercer.columns.rules import FAR
 from mercer.common.checks import Bools, Floats, Ints, check_choice
 

@@ -1,23 +1,153 @@
-"""Which synthetic records a condition by columns holds for.  Right of the door.
+"""Conditions on the columns of records: how they are typed, counted and looked up.  All public.
 
-Everything here is public: what does not fit is an error that names it.
+A condition is a mapping of columns to rules that must all hold.  A rule is a value, a list of
+values, or (least, most) with None for an open end.  `conditions` reads it from text such as
+`age>=65`; `axes_of_condition` makes of it cells in which the records are for which it holds, where
+a condition itself is all that is known of the columns; `matches` and `holds` say which codes of
+known columns it takes in.  What does not fit is an error that names it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Boolean, Categorical, Column, Date, Ordered
+from mercer.columns.cells import Axes, Axis
+from mercer.columns.kinds import Boolean, Categorical, Column, Date, Numeric, Ordered, labels_of
+from mercer.columns.rules import FAR
 from mercer.columns.table import TableDomain
-from mercer.common.checks import Bools, Floats
+from mercer.common.checks import Bools, Floats, is_number
 
-__all__ = ["holds", "matches"]
+__all__ = ["Condition", "axes_of_condition", "conditions", "holds", "matches", "words_of"]
 
+_FORM = (
+    "--where must be COLUMN=VALUE, COLUMN=VALUE|VALUE, COLUMN=FROM..TO, COLUMN>=FROM or "
+    "COLUMN<=TO, for example --where 'age>=65' sex=f"
+)
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
 _EPOCH = date(1970, 1, 1).toordinal()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What was counted, in words."""
+
+    words: str
+
+    def describe(self) -> str:
+        """The words."""
+        return self.words
+
+
+def axes_of_condition(where: object) -> Axes:
+    """A record is in a cell of these axes if the condition holds for it, and in none otherwise."""
+    if not isinstance(where, Mapping) or not where:
+        raise TypeError(
+            'where must be conditions by column, for example {"age": (60, 100), "sex": "f"}; got '
+            f"{type(where).__name__ if not isinstance(where, Mapping) else 'none'}"
+        )
+    axes = []
+    for name, rule in where.items():
+        if not isinstance(name, str):
+            raise TypeError(f"where: columns must have text names, got {type(name).__name__}")
+        axes.append(_axis(name, rule))
+    return Axes(tuple(axes))
+
+
+def words_of(where: Mapping[str, Any]) -> str:
+    """The condition in words."""
+    parts = []
+    for name, rule in where.items():
+        if isinstance(rule, tuple):
+            low, high = rule
+            ends = [f"{name} >= {low}"] if low is not None else []
+            ends += [f"{name} <= {high}"] if high is not None else []
+            parts += ends or [f"{name} is there"]
+        elif isinstance(rule, (list, set, frozenset)):
+            parts.append(f"{name} in {{{', '.join(map(str, rule))}}}")
+        else:
+            parts.append(f"{name} = {rule}")
+    return " and ".join(parts)
+
+
+def _axis(name: str, rule: Any) -> Axis:
+    if isinstance(rule, tuple):
+        return _range_axis(name, rule)
+    if isinstance(rule, str):
+        _check_no_range(name, rule)
+    values = list(rule) if isinstance(rule, (list, set, frozenset)) else [rule]
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if not plain:
+        raise ValueError(f"where: {name!r} must be one value at least")
+    if all(isinstance(value, bool) for value in plain):
+        if len(set(plain)) == 2:
+            return Axis(Boolean(name))
+        return Axis(Categorical(name, (plain[0],)))
+    if len(plain) == 1 and isinstance(plain[0], float) and not plain[0].is_integer():
+        return _range_axis(name, (plain[0], plain[0]))
+    levels = [int(v) if isinstance(v, float) and v.is_integer() else v for v in plain]
+    if not all(isinstance(v, (str, int, bool)) for v in levels):
+        raise ValueError(f"where: {name!r} must be a value, a list of values, or (least, most) for a range")
+    return Axis(Categorical(name, tuple(levels)))
+
+
+def _check_no_range(name: str, text: str) -> None:
+    """Refuse text that reads like a range of numbers: as a value it would hold for nobody."""
+    number = r"[-+]?[0-9]+(?:[.,][0-9]+)?"
+    between = re.fullmatch(rf"\s*({number})\s*(?:-|–|—|\.\.+|:|to|bis)\s*({number})\s*", text)
+    beyond = re.fullmatch(rf"\s*(?:([<>]=?|≤|≥)\s*({number})|({number})\s*\+)\s*", text)
+    if between is None and beyond is None:
+        return
+    if between is not None:
+        ends = f"({between[1]}, {between[2]})"
+    else:
+        assert beyond is not None
+        most = (beyond[1] or "").startswith(("<", "≤"))
+        ends = f"(None, {beyond[2]})" if most else f"({beyond[2] or beyond[3]}, None)"
+    raise ValueError(
+        f"where: {name!r} is {text!r}, which reads like a range of numbers but would be one text; "
+        f"for a range write {{{name!r}: {ends}}}, for records that hold just this text "
+        f"{{{name!r}: [{text!r}]}}"
+    )
+
+
+def _range_axis(name: str, rule: tuple[Any, ...]) -> Axis:
+    if len(rule) != 2:
+        raise ValueError(f"where: {name!r} must be (least, most); None is an open end")
+    if any(isinstance(end, (str, date)) for end in rule):
+        low = date.min if rule[0] is None else rule[0]
+        high = date.max if rule[1] is None else rule[1]
+        try:
+            days = Date(name, low, high)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"where: {name!r} is a range (least, most) of dates or numbers; for one of several "
+                "values give a list, not a tuple"
+            ) from None
+        start, stop = days.ends
+        return Axis(days, (start, stop if stop > start else start + 0.5), "drop")
+    ends = []
+    for end, far in zip(rule, (-FAR, FAR), strict=True):
+        plain = end.item() if isinstance(end, np.generic) else end
+        if plain is None:
+            ends.append(far)
+        elif isinstance(plain, bool) or not isinstance(plain, (int, float)) or not abs(plain) < FAR:
+            raise ValueError(f"where: {name!r} must have finite numbers or dates as ends")
+        else:
+            ends.append(float(plain))
+    if ends[0] > ends[1]:
+        raise ValueError(f"where: {name!r}: (least, most) stand the other way round")
+    if ends[0] == ends[1]:
+        ends[1] = math.nextafter(ends[1], math.inf)
+    return Axis(Numeric(name, -FAR, FAR), tuple(ends), "drop")
 
 
 def holds(domain: TableDomain, codes: Floats, condition: Mapping[str, Any]) -> Bools:
@@ -35,13 +165,13 @@ def holds(domain: TableDomain, codes: Floats, condition: Mapping[str, Any]) -> B
 def matches(column: Column, codes: Floats, rule: Any) -> Bools:
     """Which codes of one column a rule holds for."""
     if isinstance(rule, tuple):
-        return _between(column, codes, rule)
+        return _within(column, codes, rule)
     if isinstance(rule, (list, set, frozenset)):
         return np.isin(codes, [_code(column, value) for value in rule])
     return np.asarray(codes == _code(column, rule), dtype=bool)
 
 
-def _between(column: Column, codes: Floats, rule: tuple[Any, ...]) -> Bools:
+def _within(column: Column, codes: Floats, rule: tuple[Any, ...]) -> Bools:
     if len(rule) != 2:
         raise ValueError(
             f"condition on {column.name!r} must be (least, most), a value or a list of values; got "
@@ -71,7 +201,7 @@ def _code(column: Column, value: Any) -> float:
         written = [str(label) for label in labels]
         found = float(written.index(str(plain))) if str(plain) in written else None
     elif isinstance(column, Date):
-        found = _day(plain)
+        found = _day_code(plain)
     elif isinstance(plain, (int, float)) and not isinstance(plain, bool) and plain == plain:
         found = float(plain)
     if found is None:
@@ -81,7 +211,7 @@ def _code(column: Column, value: Any) -> float:
     return found
 
 
-def _day(value: Any) -> float | None:
+def _day_code(value: Any) -> float | None:
     if isinstance(value, str):
         try:
             value = date.fromisoformat(value)
@@ -90,3 +220,114 @@ def _day(value: Any) -> float | None:
     if isinstance(value, datetime):
         value = value.date()
     return float(value.toordinal() - _EPOCH) if isinstance(value, date) else None
+
+
+def conditions(words: Sequence[str], column_of: Callable[[str], Column] | None = None) -> dict[str, Any]:
+    """Conditions by column: a value, a list of values, or (least, most) with None for open ends.
+
+    `age=60..80`, `age=60..`, `age>=60`, `sex=f`, `ward=a|b`; also `age=60:80` and `ward=a,b`.
+    A value in double quotes is text as it stands.  With `column_of`, values are read as those of
+    the column; without it, as what they look like.
+    """
+    rules: dict[str, Any] = {}
+    for word in words:
+        name, sign, text = _parted(word)
+        column = None if column_of is None else column_of(name)
+        if sign == "=":
+            rule = _told(column, text)
+        else:
+            end = _end(column, name, text)
+            rule = (end, None) if sign == ">=" else (None, end)
+        rules[name] = _joined(name, rules[name], rule) if name in rules else rule
+    return rules
+
+
+def _parted(word: str) -> tuple[str, str, str]:
+    found = re.match(r"\s*([^<>=!]+?)\s*(>=|<=|!=|==|=|<|>)\s*(.*?)\s*$", word, flags=re.S)
+    if found is None or not found[3]:
+        raise ValueError(f"{_FORM}; got {word!r}")
+    name, sign, text = found[1], found[2], found[3]
+    if sign in ("<", ">"):
+        raise ValueError(
+            f"--where knows {sign}= but not {sign}: write the {'least' if sign == '>' else 'most'} "
+            f"value that still counts, for example '{name}{sign}={text}'; got {word!r}"
+        )
+    if sign == "!=":
+        raise ValueError(
+            f"--where has no !=: name the values that count, '{name}=a|b', or count {name}={text} "
+            f"and take it from the public number of records; got {word!r}"
+        )
+    if text[0] in "<>=~":
+        raise ValueError(
+            f"--where: {text!r} is no value; signs are =, >= and <=, and a value that begins with "
+            f"one stands in double quotes, for example '{name}=\"{text}\"'; got {word!r}"
+        )
+    return name, "=" if sign == "==" else sign, text
+
+
+def _told(column: Column | None, text: str) -> Any:
+    if column is None and _quoted(text):
+        return [text[1:-1]]  # that text, whatever it looks like
+    if _quoted(text) or (column is not None and text in labels_of(column)):
+        return _said(column, text)
+    ordered = not isinstance(column, (Boolean, Categorical))
+    for mark in ("..", ":"):
+        low, found, high = text.partition(mark)
+        if found and ordered and (column is not None or _ends(low, high)):
+            if not low and not high:
+                raise ValueError(f"{_FORM}; got a range without ends")
+            return tuple(_said(column, end) if end else None for end in (low, high))
+    mark = "|" if "|" in text else ","
+    if mark in text:
+        return [_said(column, part.strip()) for part in text.split(mark) if part.strip()]
+    value = _said(column, text)
+    if column is None and isinstance(value, str) and _DAY.fullmatch(value) and not _quoted(text):
+        return value, value  # that day, whether the file says so by a date or by a text
+    return value
+
+
+def _end(column: Column | None, name: str, text: str) -> Any:
+    if column is None and not _is_end(text):
+        raise ValueError(
+            f"--where: the end of a range must be a number or a date such as 2024-12-31; got "
+            f"{text!r} for {name!r}"
+        )
+    return _said(column, text)
+
+
+def _ends(low: str, high: str) -> bool:
+    return all(not end or _is_end(end) for end in (low, high))
+
+
+def _is_end(text: str) -> bool:
+    return is_number(text) or bool(_DAY.fullmatch(text))
+
+
+def _quoted(text: str) -> bool:
+    return len(text) > 1 and text[0] == text[-1] == '"'
+
+
+def _said(column: Column | None, text: str) -> Any:
+    if _quoted(text):
+        return text[1:-1]
+    if isinstance(column, Boolean):
+        return _TRUTH.get(text.lower(), text)
+    if isinstance(column, (Categorical, Ordered, Date)):
+        return text
+    if column is None and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if _WHOLE.fullmatch(text) and column is None:
+        return int(text)
+    if column is None and re.fullmatch(r"-?0\d+", text):  # a code such as 007 is no number
+        return text
+    return float(text) if is_number(text) else text
+
+
+def _joined(name: str, one: Any, two: Any) -> tuple[Any, Any]:
+    """`age>=20` and `age<=40`."""
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        pairs = list(zip(one, two, strict=True))
+        if all(None in pair for pair in pairs):
+            low, high = (a if b is None else b for a, b in pairs)
+            return low, high
+    raise ValueError(f"--where: {name!r} stands twice; all conditions must hold")

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, column_from_dict
+from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
+from mercer.columns.rules import check_name
 
-__all__ = ["column_of", "read_declarations"]
+__all__ = ["KINDS", "column_from_dict", "column_of", "read_declarations"]
 
 _FORMS = (
     "(lower, upper) for numbers or dates, range(lower, upper + 1) for whole numbers, a list of "
@@ -28,6 +29,56 @@ _FILE_FORMS = (
     "{categories: levels, other: name}, or {type: …, bounds or levels: …}"
 )
 _SHORT = {"ordered": ("ordered",), "categorical": ("categories", "other")}
+
+
+KINDS: Mapping[str, tuple[str, ...]] = {  # what a column of each type is declared by
+    "numeric": ("bounds",),
+    "integer": ("bounds",),
+    "ordered": ("levels",),
+    "categorical": ("levels", "other"),
+    "boolean": (),
+    "date": ("bounds",),
+}
+
+
+def column_from_dict(fields: Mapping[str, Any]) -> Column:
+    """A column from its name, type and parameters; whatever is wrong is an error."""
+    name = check_name(fields.get("name"))
+    kind = fields.get("type")
+    if not isinstance(kind, str) or kind not in KINDS:
+        shown = repr(kind) if isinstance(kind, (str, type(None))) else type(kind).__name__
+        raise ValueError(f"column {name!r}: type must be one of {', '.join(KINDS)}; got {shown}")
+    given = {key: value for key, value in fields.items() if key not in ("name", "type")}
+    if odd := [str(key) for key in given if key not in KINDS[kind]]:
+        allowed = ", ".join(("type", *KINDS[kind]))
+        raise ValueError(
+            f"column {name!r}: a column of type {kind} has {allowed} alone; got {', '.join(odd)}"
+        )
+    if kind == "boolean":
+        return Boolean(name)
+    if kind in ("ordered", "categorical"):
+        if "levels" not in given:
+            raise ValueError(
+                f"column {name!r}: levels is missing: which levels there are is public and cannot "
+                "be read from the data; list them"
+            )
+        return Ordered(name, **given) if kind == "ordered" else Categorical(name, **given)
+    bounds = given.get("bounds")
+    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
+        raise ValueError(
+            f"column {name!r}: bounds must be a lower and an upper one, public and not read from "
+            f"the data; got {_came(bounds)}"
+        )
+    if kind == "date":
+        return Date(name, *bounds)
+    return Numeric(name, *bounds) if kind == "numeric" else Integer(name, *bounds)
+
+
+def _came(value: object) -> str:
+    """A public argument in an error."""
+    if isinstance(value, (list, tuple)):
+        return f"{len(value)} of them"
+    return "nothing" if value is None else type(value).__name__
 
 
 def column_of(name: object, written: object, *, file: bool = False) -> Column:

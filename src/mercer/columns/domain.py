@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.base import Column
-from mercer.columns.kinds import Date, Numeric
+from mercer.columns.kinds import Column, Date, Numeric
 from mercer.common.checks import Floats
 
 __all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of", "dimension_of"]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.domain import Domain
+from mercer.columns.rules import looks_like_a_record
 from mercer.common.checks import Floats
-from mercer.sources.headers import looks_like_a_record
 
 __all__ = ["alike", "axes_of", "check_names", "grid_in_names", "is_twofold", "on_grid", "own_domain"]
 

@@ -1,11 +1,14 @@
-"""What a column may be declared by: names, bounds and levels.  Imports `checks`.
+"""What a column may be declared by: names, bounds and levels; and names that look like a record.
 
-Declarations are public, so errors show them.
+Declarations are public, so errors show them.  Names of columns are public too, and may decide;
+but of a file without a header the first line is a person's record, so no message lists names of
+which any looks like a value.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, TypeAlias
@@ -16,6 +19,7 @@ from mercer.common.checks import Bools, Floats
 
 __all__ = [
     "FAR",
+    "MARKS",
     "MOST_LEVELS",
     "Level",
     "arrow_levels",
@@ -25,6 +29,10 @@ __all__ = [
     "check_name",
     "check_order",
     "check_whole",
+    "is_no_name",
+    "listed",
+    "looks_like_a_record",
+    "mark_in",
     "show_levels",
 ]
 
@@ -34,6 +42,16 @@ MOST_LEVELS = 1000  # of a column
 FAR = 1e100  # bounds are no larger
 _MOST_WHOLE = 2**53 - 1  # whole numbers that doubles tell apart
 _SHOWN = 8  # levels in a description
+_MOST_NAMES = 30  # in an error
+_NUMBER = r"[^\w\s#]{0,2} ?[+-]?(?:\d[\d'’ .,]*|[.,]\d+)(?:[eE][+-]?\d+)? ?[^\w\s]{0,2}"
+_DATE = (
+    r"\d{1,4}(?P<mark>[-/.])\d{1,2}(?P=mark)\d{1,4}(?:[T ]\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+)
+_NEVER = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|)", re.IGNORECASE)  # a name in a header
+_WORD = r"na|n/a|null|none|true|false|yes|no|[^@\s]+@[^@\s]+\.\w+"
+_VALUE = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|{_WORD})", re.IGNORECASE)
+MARKS = {",": "commas", ";": "';'", "\t": "tabs", "|": "'|'"}
 
 
 def check_name(name: object) -> str:
@@ -153,3 +171,39 @@ def arrow_levels(levels: Sequence[Level], codes: Floats, missing: Bools, *, orde
     if all(isinstance(level, int) for level in levels):  # booleans are, too
         return pa.DictionaryArray.from_arrays(places, pa.array(levels)).dictionary_decode()
     return pa.DictionaryArray.from_arrays(places, pa.array(list(map(str, levels))), ordered=ordered)
+
+
+def is_no_name(text: str) -> bool:
+    """Whether a text is a number, a date or nothing, which no header has for a name."""
+    return _NEVER.fullmatch(text) is not None
+
+
+def listed(names: Sequence[str]) -> str:
+    """What an error says of the columns there are: their names, unless these look like a record.
+
+    >>> listed(["age", "sex"]), "smith" in listed(["smith", "1972-03-01"])
+    ("'age', 'sex'", False)
+
+    """
+    if looks_like_a_record(names):
+        return (
+            f"{len(names)} column(s), which are not shown: the first line looks like a record "
+            "rather than names; does the file have a header?"
+        )
+    shown = ", ".join(map(repr, names[:_MOST_NAMES]))
+    mark = mark_in(names, ",")
+    doubt = "" if mark is None else f" (it looks separated by {MARKS[mark]})"
+    return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "") + doubt
+
+
+def looks_like_a_record(names: Sequence[str]) -> bool:
+    """Whether any name is a value rather than a name, or stands twice."""
+    plain = [part.strip() for name in names for part in re.split(r"[;\t|]", name)]
+    return len(set(names)) < len(names) or any(map(_VALUE.fullmatch, plain))
+
+
+def mark_in(names: Sequence[str], expected: str) -> str | None:
+    """The mark that separates columns instead of the expected one, if there is any in a name."""
+    counts = {mark: sum(name.count(mark) for name in names) for mark in MARKS if mark != expected}
+    most = max(counts, key=counts.__getitem__)
+    return most if counts[most] else None

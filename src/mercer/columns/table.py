@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.declared import column_of, read_declarations
-from mercer.columns.kinds import Column, column_from_dict
+from mercer.columns.declared import column_from_dict, column_of, read_declarations
+from mercer.columns.kinds import Column
 from mercer.common.checks import Floats
 
 __all__ = ["MOST_TABLE_COLUMNS", "Domain", "TableDomain"]

@@ -23,12 +23,14 @@ __all__ = [
     "Ints",
     "PrivacyWarning",
     "check_choice",
+    "check_column",
     "check_count",
     "check_delta",
     "check_epsilon",
     "check_level",
     "check_positive",
     "check_worthwhile",
+    "is_number",
 ]
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -141,10 +143,26 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
     return value
 
 
+def check_column(name: str, value: object) -> str | None:
+    """The name of a column, or None where there is none."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} must be the name of a column, got {type(value).__name__}")
+    return value
+
+
 def check_level(level: object) -> None:
     """The probability that an interval or band covers: in (0, 1)."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
+
+
+def is_number(word: str) -> bool:
+    """Whether a text is that of a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def _number(name: str, value: Any, rule: str) -> float:

@@ -17,9 +17,8 @@ from mercer.columns.reading import PLAIN
 from mercer.common.checks import Floats
 from mercer.estimators.density import numeric_rows, pairs_for, seed_of
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sensitive.answers import Answer, answers_of
-from mercer.sources.labels import labels_of
-from mercer.sources.targets import Classes
+from mercer.sensitive.data import Answer, answers_of
+from mercer.sources.targets import Classes, labels_of
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
 

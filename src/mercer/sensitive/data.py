@@ -1,17 +1,16 @@
-"""Any source of records as chunks of numbers.  Left of the door: holds people's data.
+"""Any source of rows as chunks of numbers, and answers beside them.  Left of the door.
 
 Nothing here may be printed, pickled or copied to disk, and no error may depend on the value of
 a record (M18): text that is not a number, missing and infinite values become NaN and follow the
 public rule of the summary that reads them.  Names and types of columns are public.  Cells are
-read by `cells`, as those of every other kind of release.
+read by `sources.cells`, as those of every other kind of release.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,18 +18,46 @@ import numpy as np
 from mercer.columns.cells import Unbounded
 from mercer.columns.domain import Domain
 from mercer.columns.reading import PLAIN, Reading
-from mercer.common.checks import Floats
-from mercer.sensitive.answers import Answer, answers_of
+from mercer.columns.rules import listed
+from mercer.common.checks import Floats, check_column
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.rows import CHUNK, ArrayRows, Batches, Rows
-from mercer.sources.arrow import names_of
-from mercer.sources.cells import Reader
+from mercer.sensitive.rows import (
+    ArrayRows,
+    Found,
+    Readers,
+    Rows,
+    StreamedRows,
+    Way,
+    check_no_unit,
+    check_once,
+    in_files,
+    in_list,
+    in_table,
+    slices,
+    ways_of,
+)
+from mercer.sources.cells import Reader, reader_of
 from mercer.sources.folders import paths_of
-from mercer.sources.frames import check_unit, codes_of, in_rows, nothing_of, read_already, table_read
-from mercer.sources.headers import listed
-from mercer.sources.levels import reader_of
+from mercer.sources.frames import array_in, codes_of, names_of, read_already
+from mercer.sources.targets import Target
 
-__all__ = ["CHUNK", "Rows", "Sensitive", "open_rows"]
+__all__ = ["Answer", "answers_of", "open_rows"]
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Sensitive):
+    """What is to be learnt: the name of a column, or an array beside the rows, and how to read it.
+
+    Chunks of rows with an answer have one column more, the last, of targets.
+    """
+
+    values: Any
+    target: Target
+
+    @property
+    def column(self) -> str | None:
+        """Its column, where it is one of the data's."""
+        return self.values if isinstance(self.values, str) else None
 
 
 def open_rows(
@@ -51,17 +78,30 @@ def open_rows(
     """
     if isinstance(data, Rows):
         return data
-    if unit is not None and not isinstance(unit, str):
-        raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
-    ask = _Asked(columns, unit, dimension, bounds, answer, reading)
+    ask = _Asked(columns, check_column("unit", unit), dimension, bounds, answer, reading)
     if (paths := paths_of(data)) is not None:
-        return _from_files(paths, ask)
-    names = names_of(data)
-    if names is not None:
-        return _from_table(data, names, ask)
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes, bytearray, memoryview)):
-        return _from_list(data, ask)
-    return _from_array(data, ask)
+        found = in_files(paths, ask.chosen, ask.unit)
+        if ask.answer is not None and ask.label is None:
+            raise TypeError("y must be the name of a column where the data are a file")
+        rows = StreamedRows(found.tasks, ask.names_in(found), ask.unit, ask.ways(found))
+        rows.fixed = found.fixed
+        return rows
+    if (present := names_of(data)) is not None:
+        table, found = in_table(data, present, ask.chosen, ask.unit)
+    elif isinstance(data, Sequence) and not isinstance(data, (str, bytes, bytearray, memoryview)):
+        table, found = in_list(data, ask.of_list(), ask.unit)
+    else:
+        return _array_rows(data, ask)
+    ways = ask.ways(found)
+    if ask.answer is not None and ask.label is None:
+        import pyarrow as pa
+
+        place = "y"
+        while place in table.schema.names:
+            place += "'"
+        targets = answers_of(ask.answer, table.num_rows, ask.reading)
+        table, ways[place] = table.append_column(place, pa.array(targets)), read_already
+    return StreamedRows(slices(table), ask.names_in(found), ask.unit, ways)
 
 
 class _Asked:
@@ -86,7 +126,7 @@ class _Asked:
         """The column of answers, if they are one of the data's."""
         return None if self.answer is None else self.answer.column
 
-    def readers(self, names: Sequence[str]) -> dict[str, Reader]:
+    def _readers(self, names: Sequence[str]) -> dict[str, Reader]:
         """A reader for each column, and for the column of answers, the last."""
         label = [] if self.label is None else [self.label]
         self.reading.check_names([*names, *label, *(["y"] if self.answer and not label else [])])
@@ -99,126 +139,61 @@ class _Asked:
             found[self.label] = self.answer.target.reader(self.label, self.reading)
         return found
 
-    def ways(
-        self, readers: Mapping[str, Reader], ready: set[str] | frozenset[str] = frozenset()
-    ) -> dict[str, Callable[[Any], Floats]]:
-        """How an Arrow column of each name becomes numbers."""
-        found: dict[str, Callable[[Any], Floats]] = {}
-        for name, reader in readers.items():
-            codes = nothing_of if self.reading.blank else read_already if name in ready else reader.codes
-            finish = name == self.label and self.answer is not None
-            found[name] = partial(_finished, self.answer.target, codes) if finish else codes  # type: ignore[union-attr]
-        return found
+    def chosen(self, present: list[str]) -> Readers:
+        """Readers of the columns to release, of those that are there."""
+        return self._readers(_chosen(present, self))
+
+    def of_list(self) -> Readers:
+        """Readers of the columns of a list, of which public arguments say how many there are (M18)."""
+        if self.columns is None and self.dimension is None:
+            if self.bounds is not None:
+                Domain.of(self.bounds, ["x"])  # what is wrong with them is said first
+            raise ValueError(
+                "columns is missing: a list does not declare how many columns its rows have; name "
+                "them with columns=…, give bounds for each, or hand in a numpy array"
+            )
+        named = _names_given(self.columns)
+        names = named or _plain_names(self.dimension or 1)
+        if self.unit in names:
+            raise _unit_released(self.unit)
+        readers = self._readers(names)
+        if self.label is not None and not named:
+            raise _unnamed_label(self.label)
+        return readers
+
+    def of_array(self, width: int) -> dict[str, Reader]:
+        """Readers of the columns of an array, which has so many."""
+        names = _names_given(self.columns) or _plain_names(width)
+        if len(names) != width:
+            raise ValueError(
+                f"columns must be {width} name(s) for the columns of the array, got {len(names)}"
+            )
+        if self.label is not None:
+            raise _unnamed_label(self.label)
+        return self._readers(names)
+
+    def names_in(self, found: Found) -> list[str]:
+        """Columns that are no answers."""
+        return [name for name in found.readers if name != self.label]
+
+    def ways(self, found: Found) -> dict[str, Way]:
+        """How an Arrow column of each name becomes numbers, that of answers to learn from."""
+        ways = ways_of(found, list(found.readers) if self.reading.blank else ())
+        if self.answer is not None and self.label is not None:
+            ways[self.label] = partial(_finished, self.answer.target, ways[self.label])
+        return ways
 
 
-def _finished(target: Any, codes: Callable[[Any], Floats], column: Any) -> Floats:
+def _finished(target: Any, codes: Way, column: Any) -> Floats:
     return np.asarray(target.finish(codes(column)), dtype=np.float64)
 
 
-def _from_files(paths: list[Path], ask: _Asked) -> Rows:
-    import pyarrow as pa
-
-    from mercer.sources.files import file_batches, keeps_places
-
-    schema, tasks = file_batches(paths)
-    if ask.answer is not None and ask.label is None:
-        raise TypeError("y must be the name of a column where the data are a file")
-    names = _chosen(schema.names, ask)
-    readers = ask.readers(names)
-    declared = keeps_places(paths)  # cells of CSV files are text of which no type is known
-    for name, reader in readers.items():
-        kind = schema.field(name).type  # of a CSV file only what the names of folders declare
-        if declared or not pa.types.is_float64(kind):
-            reader.check(kind)
-    check_unit(schema, ask.unit)
-    rows = Batches(tasks, names, ask.unit, ask.ways(readers))
-    rows.fixed = declared
-    return rows
-
-
-def _from_table(data: Any, present: list[str], ask: _Asked) -> Rows:
-    names = _chosen(present, ask)
-    readers = ask.readers(names)
-    table, ready = table_read(data, readers, ask.unit)
-    check_unit(table.schema, ask.unit)
-    ways = ask.ways(readers, ready)
-    if ask.answer is not None and ask.label is None:
-        import pyarrow as pa
-
-        place = "y"
-        while place in table.schema.names:
-            place += "'"
-        targets = answers_of(ask.answer, table.num_rows, ask.reading)
-        table, ways[place] = table.append_column(place, pa.array(targets)), read_already
-    return Batches(_slices(table), names, ask.unit, ways)
-
-
-def _slices(table: Any) -> Callable[[list[str]], Iterator[Callable[[], Iterator[Any]]]]:
-    def slices(wanted: list[str]) -> Iterator[Callable[[], Iterator[Any]]]:
-        yield lambda: iter(table.select(wanted).to_batches())
-
-    return slices
-
-
-def _from_list(data: Sequence[Any], ask: _Asked) -> Rows:
-    """Rows of Python objects.  How many columns there are is said by public arguments (M18)."""
-    import pyarrow as pa
-
-    if ask.columns is None and ask.dimension is None:
-        if ask.bounds is not None:
-            Domain.of(ask.bounds, ["x"])  # what is wrong with them is said first
-        raise ValueError(
-            "columns is missing: a list does not declare how many columns its rows have; name "
-            "them with columns=…, give bounds for each, or hand in a numpy array"
-        )
-    named = _names_given(ask.columns)
-    width = len(named) if named else ask.dimension or 1
-    names = named or (["x"] if width == 1 else [f"x{i + 1}" for i in range(width)])
-    if ask.unit in names:
-        raise _unit_released(ask.unit)
-    label = [] if ask.label is None else [ask.label]
-    readers = ask.readers(names)
-    if label and not named:
-        raise ValueError(
-            f"y = {ask.label!r} names a column, so the data must have named columns: hand in a "
-            "data frame, an Arrow table or a file, or y as an array"
-        )
-    cells = in_rows(data, [*names, *label], ask.unit)
-    columns = {name: pa.array(readers[name].objects(c)) for name, c in zip(readers, cells, strict=False)}
-    ways = ask.ways(readers, set(readers))
-    if ask.unit is not None:
-        from mercer.sources.arrow import person_name
-
-        names_of_persons = [person_name(value) for value in cells[-1]]
-        columns[ask.unit] = pa.array(names_of_persons, pa.large_string())
-    if ask.answer is not None and ask.label is None:
-        columns["y'"] = pa.array(answers_of(ask.answer, len(data), ask.reading))
-        ways["y'"] = read_already
-    return Batches(_slices(pa.table(columns)), names, ask.unit, ways)
-
-
-def _from_array(data: object, ask: _Asked) -> Rows:
-    if ask.unit is not None:
-        raise ValueError(
-            "unit names a column, so the data must have named columns: hand in a data frame, an "
-            "Arrow table, a file or a list of dictionaries"
-        )
+def _array_rows(data: object, ask: _Asked) -> Rows:
+    check_no_unit(ask.unit)
     array = _array_in(data)
     rows = array[:, None] if array.ndim == 1 else array
-    names = _names_given(ask.columns)
-    if not names:
-        width = rows.shape[1]
-        names = ["x"] if width == 1 else [f"x{i + 1}" for i in range(width)]
-    if len(names) != rows.shape[1]:
-        raise ValueError(
-            f"columns must be {rows.shape[1]} name(s) for the columns of the array, got {len(names)}"
-        )
-    if ask.label is not None:
-        raise ValueError(
-            f"y = {ask.label!r} names a column, so the data must have named columns: hand in a "
-            "data frame, an Arrow table or a file, or y as an array"
-        )
-    readers = list(ask.readers(names).values())
+    chosen = ask.of_array(rows.shape[1])
+    names, readers = list(chosen), list(chosen.values())
     if ask.reading.blank:
         rows = np.broadcast_to(np.nan, rows.shape)
         return ArrayRows(rows if ask.answer is None else np.full((len(rows), len(names) + 1), np.nan), names)
@@ -239,32 +214,14 @@ def _from_array(data: object, ask: _Asked) -> Rows:
 
 def _array_in(data: object) -> Any:
     """The array in whatever came, by its type and number of axes alone."""
-    array: Any = np.empty((), dtype=object)
-    if isinstance(data, np.ndarray):
-        array = data
-    elif getattr(type(data), "__array__", None) is not None:  # else a cell would say the type
-        with suppress(Exception):  # whatever it says may show a record
-            array = np.asarray(data)
+    found = array_in(data)
+    array: Any = np.empty((), dtype=object) if found is None else found
     if array.dtype.kind not in "iufbOMUS" or array.ndim not in (1, 2):
         raise TypeError(
             "data must be a file, a table or an array of numbers with one or two axes, or a list "
             f"of rows; got {type(data).__name__} of {array.dtype} with {array.ndim} axes"
         )
     return array
-
-
-def _names_given(columns: object) -> list[str]:
-    """Names as a caller gave them; none where columns were not named."""
-    if columns is None:
-        return []
-    if isinstance(columns, str):
-        return [columns]
-    if isinstance(columns, Sequence) and all(isinstance(name, str) for name in columns):
-        names = list(columns)
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"columns must be one or more different names, got {listed(names)}")
-        return names
-    raise TypeError(f"columns must be a column's name or a list of names, got {type(columns).__name__}")
 
 
 def _chosen(present: list[str], ask: _Asked) -> list[str]:
@@ -289,12 +246,77 @@ def _chosen(present: list[str], ask: _Asked) -> list[str]:
     return names
 
 
+def _names_given(columns: object) -> list[str]:
+    """Names as a caller gave them; none where columns were not named."""
+    if columns is None:
+        return []
+    if isinstance(columns, str):
+        return [columns]
+    if isinstance(columns, Sequence) and all(isinstance(name, str) for name in columns):
+        names = list(columns)
+        if not names or len(set(names)) < len(names):
+            raise ValueError(f"columns must be one or more different names, got {listed(names)}")
+        return names
+    raise TypeError(f"columns must be a column's name or a list of names, got {type(columns).__name__}")
+
+
 def _check_there(what: str, name: str | None, present: list[str]) -> None:
     if name is not None and name not in present:
         raise ValueError(f"{what}: there is no column {name!r}; there are {listed(present)}")
-    if name is not None and present.count(name) > 1:
-        raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
+    check_once(name, present)
+
+
+def _plain_names(width: int) -> list[str]:
+    return ["x"] if width == 1 else [f"x{i + 1}" for i in range(width)]
+
+
+def _unnamed_label(label: str) -> ValueError:
+    return ValueError(
+        f"y = {label!r} names a column, so the data must have named columns: hand in a data frame, "
+        "an Arrow table or a file, or y as an array"
+    )
 
 
 def _unit_released(unit: object) -> ValueError:
     return ValueError(f"unit must name a column that is not released, got {unit!r}; it names the person")
+
+
+def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
+    """Targets of an array, one for each of so many rows."""
+    values = _column_in(answer.values)
+    shape = values.shape if isinstance(values, np.ndarray) else (_length(values, rows),)
+    if shape != (rows,):
+        raise ValueError(
+            f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of a column"
+        )
+    return answer.target.finish(codes_of(values, answer.target.reader("y", reading)))
+
+
+def _column_in(values: Any) -> Any:
+    """The column of a frame or an array that has one; a list as it is, its cells taken out."""
+    if isinstance(values, (list, tuple)):
+        cells = [c[0] if isinstance(c, (list, tuple)) and len(c) == 1 else c for c in values]
+        return np.fromiter(cells, dtype=object, count=len(cells))
+    if isinstance(values, np.ndarray):
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    shape = getattr(values, "shape", ())
+    if isinstance(shape, tuple) and len(shape) == 2:  # a frame or a table
+        if shape[1] != 1:
+            raise ValueError(f"y must be one column of answers, got {shape[1]}; name one of them")
+        match type(values).__module__.split(".")[0]:
+            case "pandas":
+                return values.iloc[:, 0]
+            case "polars":
+                return values.to_series(0)
+        return values.column(0)
+    return values
+
+
+def _length(values: Any, rows: int) -> int:
+    try:
+        return len(values)
+    except TypeError:
+        raise TypeError(
+            f"y must be one answer for each of the {rows} rows, or the name of a column; got "
+            f"{type(values).__name__}"
+        ) from None

@@ -1,19 +1,50 @@
-"""Chunks of records: what a summary reads.  Left of the door: holds people's data."""
+"""Chunks of records: what a summary reads, and where it finds them.  Left of the door.
+
+The columns that are asked for are found in files, tables and lists in one way, whatever they are
+read for: their declared types are public and checked before a cell is read (M18).
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats
 from mercer.sensitive.base import Sensitive
 from mercer.sources.cells import Reader
+from mercer.sources.files import Task, file_batches, keeps_places
+from mercer.sources.frames import check_unit, in_rows, nothing_of, read_already, table_read
+from mercer.sources.names import person_name
 
-__all__ = ["CHUNK", "ArrayRows", "Batches", "Rows"]
+__all__ = [
+    "CHUNK",
+    "ArrayRows",
+    "Found",
+    "Readers",
+    "Records",
+    "Rows",
+    "StreamedRows",
+    "Tasks",
+    "Way",
+    "check_no_unit",
+    "check_once",
+    "in_files",
+    "in_list",
+    "in_table",
+    "slices",
+    "ways_of",
+]
+
+Readers: TypeAlias = Mapping[str, Reader]
+Way: TypeAlias = Callable[[Any], Floats]  # how an Arrow column becomes numbers
+Tasks: TypeAlias = Callable[[list[str]], Iterator[Task]]  # reads the columns of these names, in parts
 
 CHUNK = 1 << 20  # rows handled at once; of more than eight columns far fewer
 _FEW = 8  # columns
@@ -79,60 +110,169 @@ class ArrayRows(Rows):
         return iter(())
 
 
-class Batches(Rows):
-    """Anything Arrow can stream: tables, data frames, files."""
+class ArrowRows(Rows, ABC):
+    """Anything Arrow can stream: tables, data frames, files; `ways` tell how columns are read."""
 
     workers = 2
-    apart = False  # chunks as lists of columns
 
     def __init__(
         self,
-        tasks: Callable[[list[str]], Iterator[Callable[[], Iterator[Any]]]],
+        tasks: Tasks,
         names: Sequence[str],
         unit: str | None,
-        ways: Mapping[str, Callable[[Any], Floats]],
+        ways: Mapping[str, Way],
+        span: int,
+        step: int,
     ) -> None:
         super().__init__(names, unit)
         self._tasks, self._ways = tasks, ways
         # always read together: a table may be cut differently in each of its columns
         self._wanted = list(dict.fromkeys([*ways, *([unit] if unit else [])]))
-        self._step = _step(len(ways))
+        self._span, self._step = span, step  # rows that are read at once, and that make a chunk
 
-    def columnwise(self) -> bool:
-        self.apart, self._step = True, max(1, 4 * CHUNK // len(self.names))
-        return True
+    @abstractmethod
+    def _chunk(self, columns: list[Floats]) -> Floats:
+        """Columns beside each other."""
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
             yield partial(self._read, task)
 
-    def _read(self, task: Callable[[], Iterator[Any]]) -> Iterator[Floats]:
+    def _read(self, task: Task) -> Iterator[Floats]:
         for batch in task():
             self._tick(batch.num_rows)
-            for most in range(0, batch.num_rows, CHUNK):
-                yield from self._numbers(batch.slice(most, CHUNK))
-
-    def _numbers(self, batch: Any) -> Iterator[Floats]:
-        columns = [read(batch.column(name)) for name, read in self._ways.items()]
-        for start in range(0, batch.num_rows, self._step):
-            part = [column[start : start + self._step] for column in columns]
-            if self.apart:
-                yield part  # type: ignore[misc]
-            elif len(part) > _FEW:  # column by column, as they came
-                yield np.stack(part).T
-            else:
-                yield part[0][:, None] if len(part) == 1 else np.stack(part, axis=1)
+            for part in _cut(batch, self._span):
+                columns = [read(part.column(name)) for name, read in self._ways.items()]
+                for start in range(0, part.num_rows, self._step):
+                    yield self._chunk([column[start : start + self._step] for column in columns])
 
     def persons(self) -> Iterator[Any]:
         assert self.unit is not None
         for task in self._tasks(self._wanted):
             for batch in task():
-                for most in range(0, batch.num_rows, CHUNK):
-                    column = batch.column(self.unit).slice(most, CHUNK)
+                for part in _cut(batch, self._span):
+                    column = part.column(self.unit)
                     for start in range(0, len(column), self._step):
                         yield column.slice(start, self._step)
+
+
+class StreamedRows(ArrowRows):
+    """Rows of numbers."""
+
+    apart = False  # chunks as lists of columns
+
+    def __init__(self, tasks: Tasks, names: Sequence[str], unit: str | None, ways: Mapping[str, Way]) -> None:
+        super().__init__(tasks, names, unit, ways, CHUNK, _step(len(ways)))
+
+    def columnwise(self) -> bool:
+        self.apart, self._step = True, max(1, 4 * CHUNK // len(self.names))
+        return True
+
+    def _chunk(self, columns: list[Floats]) -> Floats:
+        if self.apart:
+            return columns  # type: ignore[return-value]
+        if len(columns) > _FEW:  # column by column, as they came
+            return np.stack(columns).T
+        return columns[0][:, None] if len(columns) == 1 else np.stack(columns, axis=1)
+
+
+class Records(ArrowRows):
+    """Records of a public domain as codes."""
+
+    def __init__(self, tasks: Tasks, domain: TableDomain, unit: str | None, ways: Mapping[str, Way]) -> None:
+        step = max(1, CHUNK // domain.dimension)
+        super().__init__(tasks, domain.names, unit, ways, step, step)
+        self.domain = domain
+
+    def _chunk(self, columns: list[Floats]) -> Floats:
+        return columns[0][:, None] if len(columns) == 1 else np.stack(columns).T  # each in one piece
+
+
+def _cut(batch: Any, rows: int) -> Iterator[Any]:
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 def _step(columns: int) -> int:
     """Rows of a chunk: one of many columns holds half as many numbers."""
     return CHUNK if columns <= _FEW else max(1, (CHUNK >> 1) // columns)
+
+
+@dataclass(frozen=True, repr=False)
+class Found(Sensitive):
+    """Where the cells are, and how the columns are read."""
+
+    tasks: Tasks
+    readers: Readers
+    ready: Collection[str] = ()  # columns of codes that are read already
+    fixed: bool = True  # a row's place says nothing of other rows
+
+
+def in_files(paths: list[Path], choose: Callable[[list[str]], Readers], unit: str | None) -> Found:
+    """The columns that are chosen by their names, in files."""
+    import pyarrow as pa
+
+    schema, tasks = file_batches(paths)
+    readers = choose(schema.names)
+    declared = keeps_places(paths)  # cells of CSV files are text of which no type is known
+    for name, reader in readers.items():
+        kind = schema.field(name).type  # of a CSV file only what the names of folders declare
+        if declared or not pa.types.is_float64(kind):
+            reader.check(kind)
+    check_unit(schema, unit)
+    return Found(tasks, readers, fixed=declared)
+
+
+def in_table(
+    data: Any, present: list[str], choose: Callable[[list[str]], Readers], unit: str | None
+) -> tuple[Any, Found]:
+    """The same in a table or data frame, and an Arrow table of them."""
+    readers = choose(present)
+    table, ready = table_read(data, readers, unit)
+    check_unit(table.schema, unit)
+    return table, Found(slices(table), readers, ready)
+
+
+def in_list(data: Sequence[Any], readers: Readers, unit: str | None) -> tuple[Any, Found]:
+    """Rows of any kind; what one is does not change how another is read (M18)."""
+    import pyarrow as pa
+
+    cells = in_rows(data, list(readers), unit)
+    columns = {name: pa.array(readers[name].objects(c)) for name, c in zip(readers, cells, strict=False)}
+    if unit is not None:
+        columns[unit] = pa.array([person_name(value) for value in cells[-1]], pa.large_string())
+    table = pa.table(columns)
+    return table, Found(slices(table), readers, set(readers))
+
+
+def slices(table: Any) -> Tasks:
+    """An Arrow table in parts."""
+
+    def tasks(wanted: list[str]) -> Iterator[Task]:
+        for batch in table.select(wanted).to_batches(max_chunksize=CHUNK):
+            yield partial(iter, (batch,))
+
+    return tasks
+
+
+def ways_of(found: Found, blank: Collection[str]) -> dict[str, Way]:
+    """How an Arrow column of each name becomes numbers."""
+    return {
+        name: nothing_of if name in blank else read_already if name in found.ready else reader.codes
+        for name, reader in found.readers.items()
+    }
+
+
+def check_once(name: str | None, present: list[str]) -> None:
+    """Refuse a name that several columns bear."""
+    if name is not None and present.count(name) > 1:
+        raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
+
+
+def check_no_unit(unit: str | None) -> None:
+    """Refuse a unit where columns have no names."""
+    if unit is not None:
+        raise ValueError(
+            "unit names a column, so the data must have named columns: hand in a data frame, an "
+            "Arrow table, a file or a list of dictionaries"
+        )

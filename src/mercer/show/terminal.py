@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mercer.common.checks import is_number
 from mercer.sources.folders import said_of
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "console",
     "describe",
     "facts",
+    "is_number",
     "load_release",
     "notes",
     "number_at",
@@ -101,14 +103,6 @@ def _belongs(option: str, token: str) -> bool:
         token = token.rpartition("=")[2].partition(",")[0]
         return is_number(token) or bool(_DAY.fullmatch(token))
     return option in _LISTS and is_number(token)
-
-
-def is_number(token: str) -> bool:
-    try:
-        float(token)
-    except ValueError:
-        return False
-    return True
 
 
 def bandwidth_of(words: list[str] | None, dimension: int) -> Any:

@@ -4,27 +4,61 @@ What a cell means does not depend on where it stands, nor on the kind of release
 file, of a data frame and of a list is read alike, for densities as for tables.  A cell that does
 not fit is NaN, or the column's `other`; a column is refused by its declared type alone, which is
 public, and no error depends on a value (M18).
+
+A level is met by its text (case and blanks do not count), by its number, or by its truth: "Yes",
+" yes" and "YES" are one; 1, 1.0 and "1.0" are one; a column of truths fits levels that are truths,
+0 and 1, or two words for them.  What is undeclared is the column's `other`, or missing.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from mercer.columns.cells import Unbounded
-from mercer.columns.formats import DateFormat, NumberFormat
-from mercer.columns.kinds import Column, Date, Integer, Numeric
-from mercer.columns.reading import OfColumn
+from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
+from mercer.columns.reading import DateFormat, NumberFormat, OfColumn
 from mercer.common.checks import Floats
-from mercer.sources.arrow import numbers_of
-from mercer.sources.sorts import by_sort, days_of, sort_of, trimmed, written_days, written_numbers
+from mercer.sources.sorts import by_sort, days_of, numbers_of, sort_of, trimmed, written_days, written_numbers
 
-__all__ = ["AS_IS", "Days", "Numbers", "Reader", "numbers_among"]
+__all__ = ["AS_IS", "Days", "Levels", "Numbers", "Reader", "reader_of"]
 
 AS_IS = OfColumn()
+_TRUTHS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "1.0": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+    "0.0": False,
+}
+_PLAIN = {float, int, np.float64, np.float32, np.float16}  # whose numbers need no closer look
+_WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})([.]0*)?$"  # "01" is a code, not the number 1
+
+
+def reader_of(column: Column, how: OfColumn = AS_IS) -> Reader:
+    """The reader of a column's cells."""
+    match column:
+        case Numeric() | Integer() | Unbounded():
+            return Numbers(column, how)
+        case Date():
+            return Days(column, how)
+        case Boolean():
+            return Levels(column, (False, True), None, how)
+        case Ordered():
+            return Levels(column, column.levels, None, how)
+        case Categorical():
+            return Levels(column, column.levels, column.other, how)
+    raise TypeError(f"column {column.name!r}: there is no reader of {type(column).__name__}")
 
 
 class Reader(ABC):
@@ -155,6 +189,12 @@ class Numbers(Reader):
         self._open = isinstance(column, Unbounded)
         self.as_is = self._open and not how.numbers
 
+    def objects(self, cells: Sequence[Any]) -> Floats:
+        if set(map(type, cells)) <= _PLAIN:
+            with suppress(OverflowError):  # a whole number beyond all doubles
+                return self.array(np.fromiter(cells, dtype=np.float64, count=len(cells)))
+        return super().objects(cells)
+
     def _numbers(self, numbers: Floats) -> Floats:
         if self._open:
             return numbers
@@ -179,12 +219,6 @@ class Numbers(Reader):
 
     def _texts(self, texts: Any) -> Floats:
         return self._numbers(self._in_text(texts))
-
-
-def numbers_among(cells: Any) -> Floats:
-    """An array of Python objects as numbers: what is not a number is missing."""
-    flat = Numbers(Unbounded("x")).objects(cells.reshape(-1).tolist())
-    return flat.reshape(cells.shape)
 
 
 class Days(Reader):
@@ -213,7 +247,133 @@ class Days(Reader):
         return self._days(written_days(texts, written if isinstance(written, DateFormat) else None))
 
 
+class Levels(Reader):
+    """Levels by their text, number or truth; what is undeclared is `other`, if there is one."""
+
+    def __init__(
+        self, column: Column, levels: Sequence[Any], other: str | None, how: OfColumn = AS_IS
+    ) -> None:
+        super().__init__(column, how)
+        self._other = np.nan if other is None else float(len(levels))
+        truths = _truths_among(levels)
+        self._spelt = _spellings(column.name, [*levels, *([] if other is None else [other])], truths)
+        numbers = {
+            float(level): float(place)
+            for place, level in enumerate(levels)
+            if isinstance(level, (int, float)) and not isinstance(level, bool)
+        }
+        written = {float(int(v)): float(place) for place, v in enumerate(levels) if _is_whole(v)}
+        self._declared, self._places = _Places(numbers), _Places({**written, **numbers})
+        self._truth = _Places({float(truth): float(place) for truth, place in truths.items()})
+        numeric = self._places.keys.size or self._truth.keys.size
+        self.sorts = frozenset(
+            {"text", *(["number"] if numeric else []), *(["truth"] if self._truth.keys.size else [])}
+        )
+
+    def _numbers(self, numbers: Floats) -> Floats:
+        places = self._places if self._places.keys.size else self._truth
+        codes = places.of(numbers, self._other)
+        codes[~np.isfinite(numbers)] = np.nan
+        return codes
+
+    def _truths(self, truths: Floats) -> Floats:
+        codes = self._truth.of(truths, self._other)
+        codes[np.isnan(truths)] = np.nan
+        return codes
+
+    def _days(self, days: Floats) -> Floats:
+        return np.full(len(days), np.nan)
+
+    def _texts(self, texts: Any) -> Floats:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        coded = pc.dictionary_encode(texts)  # every text is looked up once
+        known = pa.array(list(self._spelt), pa.large_binary())
+        found = pc.fill_null(pc.index_in(_folded(coded.dictionary), value_set=known), len(known))
+        places = np.array([*self._spelt.values(), self._other])
+        of_text = places[found.to_numpy(zero_copy_only=False)]
+        strange = pc.equal(found, len(known))
+        rest = coded.dictionary.filter(strange)
+        numbers = np.full(len(rest), self._other)
+        if self._places.keys.size:  # "1.0" is the level 1, and "01" only where it is a number
+            whole = pc.if_else(pc.match_substring_regex(rest, _WHOLE), rest, None)
+            numbers = self._places.of(self._in_text(whole), self._other)
+        if self._declared.keys.size:
+            numbers = self._declared.of(self._in_text(rest), self._other)
+        of_text[strange.to_numpy(zero_copy_only=False)] = numbers
+        which = pc.fill_null(coded.indices, len(of_text)).to_numpy(zero_copy_only=False)
+        return np.append(of_text, np.nan)[which]
+
+
+class _Places:
+    """Places of levels that are numbers."""
+
+    def __init__(self, places: Mapping[float, float]) -> None:
+        self.keys = np.array(sorted(places), dtype=np.float64)
+        self._places = np.array([places[key] for key in sorted(places)], dtype=np.float64)
+
+    def of(self, numbers: Floats, otherwise: Any) -> Floats:
+        """The place of each number among the levels, or `otherwise`."""
+        if not self.keys.size:
+            return np.broadcast_to(np.float64(otherwise), numbers.shape).copy()
+        near = np.minimum(np.searchsorted(self.keys, numbers), self.keys.size - 1)
+        return np.where(self.keys[near] == numbers, self._places[near], otherwise)
+
+
 def _declared(column: Column) -> str:
     if isinstance(column, Unbounded):
         return "must hold numbers"
     return f"is declared as {column.describe()}"
+
+
+def _folded(texts: Any) -> Any:
+    """Trimmed text as bytes, without capitals (of ASCII) and with one blank for several."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    small = pc.ascii_lower(pc.cast(texts, pa.large_string(), safe=False))
+    return pc.replace_substring_regex(pc.cast(small, pa.large_binary()), r"[ \t\r\n]+", " ")
+
+
+def _fold(text: str) -> bytes:
+    """The same for one text; letters beyond ASCII keep their case."""
+    small = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+    return re.sub(r"[ \t\r\n]+", " ", small.strip()).encode("utf-8", "surrogatepass")
+
+
+def _spellings(name: str, labels: Sequence[Any], truths: Mapping[bool, int]) -> dict[bytes, float]:
+    """Places by how a level may stand in a text; an error where two could not be told apart."""
+    words: dict[bytes, float] = {}
+    for place, label in enumerate(labels):
+        text = str(label)
+        for spelt in (text, text.lower(), text.upper(), text.title(), text.casefold()):
+            if words.setdefault(_fold(spelt), float(place)) != place:
+                raise ValueError(
+                    f"column {name!r}: levels must differ by more than case and blanks, got "
+                    f"{str(labels[int(words[_fold(spelt)])])!r} and {text!r}, which are read as "
+                    "one; leave one of them out, or rename it in the data"
+                )
+    if len(truths) == 2 == len(labels) or all(isinstance(label, bool) for label in labels):
+        for word, truth in _TRUTHS.items():  # the two of them, so that every word is one of them
+            if truth in truths:
+                words.setdefault(word.encode(), float(truths[truth]))
+    return words
+
+
+def _truths_among(levels: Sequence[Any]) -> dict[bool, int]:
+    """Places of false and true: of levels that are truths, 0 and 1, or words for them."""
+    if all(isinstance(level, bool) for level in levels):
+        return {level: place for place, level in enumerate(levels)}
+    if all(isinstance(level, (int, float)) for level in levels):
+        return {bool(level): place for place, level in enumerate(levels) if level in (0, 1)}
+    said = [_TRUTHS.get(str(level).strip().lower()) for level in levels]
+    if None not in said and len(set(said)) == len(said):
+        return {bool(truth): place for place, truth in enumerate(said)}
+    plain = [str(level).lower() for level in levels]
+    return {word == "true": plain.index(word) for word in ("true", "false") if word in plain}
+
+
+def _is_whole(level: object) -> bool:
+    """Whether a text is that of a whole number, which a table of numbers may hold."""
+    return isinstance(level, str) and bool(re.fullmatch(r"0|-?[1-9][0-9]{0,14}", level))

@@ -2,12 +2,16 @@
 
 A CSV file declares no types, so its columns are read as text and what is not a number counts as
 missing: guessing a type, or failing on a cell, would be an output that depends on a record
-(M18).  A damaged line counts as a row without values.  Folders named `key=value` give a column.
+(M18).  A damaged line counts as a row without values.  Names of columns are public; but of a file
+without a header the first line is a person's record, so it is refused where it cannot be a
+header.  Folders named `key=value` give a column.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import re
 import threading
 import weakref
@@ -16,12 +20,12 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
+from mercer.columns.rules import MARKS, is_no_name, mark_in
 from mercer.sources.folders import Part, ending_of, files_in
-from mercer.sources.headers import header_of, separator_between
 
-__all__ = ["Task", "file_batches", "keeps_places"]
+__all__ = ["Task", "file_batches", "header_of", "keeps_places"]
 
 Task: TypeAlias = Callable[[], Iterator[Any]]  # reads one part: a stream of Arrow batches
 
@@ -29,6 +33,9 @@ _ROWS = 1 << 20  # of a batch; of more than eight columns, eight times as many c
 _BLOCK = 1 << 24  # bytes
 _LARGEST = (1 << 31) - 1  # bytes, of a block that Arrow can hold
 _PATIENCE = 60.0  # seconds for threads of Arrow to end
+_MOST_HEADER = 1 << 24  # bytes of a header, and of a block in which Arrow looks for one
+_FIRST_HEADER = 1 << 14
+_BOM = "\xef\xbb\xbf"  # of UTF-8, a character a byte
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
@@ -256,7 +263,7 @@ def _parsing(path: Path, damaged: list[None], free: threading.Event) -> Any:
 
     weakref.finalize(skip, free.set).atexit = False
     return reading.ParseOptions(
-        delimiter=separator_between(path),
+        delimiter=_separator(path),
         invalid_row_handler=skip,
         newlines_in_values=True,  # or where a block ends would change the number of rows
         ignore_empty_lines=False,  # in a file of one column an empty line is an empty cell
@@ -281,3 +288,67 @@ def _unreadable(path: Path) -> ValueError:
         f"data: {path.name!r} cannot be read as {kind}: it is damaged, truncated or of another "
         "kind; nothing was spent"
     )
+
+
+def header_of(path: Path) -> list[str]:
+    """Names of the columns of a CSV or TSV file; ValueError says what is wrong, not what stands.
+
+    EOFError or another exception of reading is the caller's to turn into words.
+    """
+    first, names = _first_record(path)
+    if first.startswith(("\xff\xfe", "\xfe\xff")) or "\0" in first:
+        raise ValueError(
+            f"data: {path.name!r} is not UTF-8 but UTF-16 or similar; save it as UTF-8 (in Excel: "
+            "'CSV UTF-8'), and read it again"
+        )
+    try:
+        names = [name.encode("latin-1").decode() for name in names]
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"data: the first line of {path.name!r}, which holds the names of the columns, is not "
+            "UTF-8; save the file as UTF-8 (in Excel: 'CSV UTF-8'), and read it again"
+        ) from None
+    if all(map(is_no_name, map(str.strip, names))):
+        raise ValueError(
+            f"data: {path.name!r} seems to have no header: its first line holds only numbers, "
+            "dates or nothing, and would be taken for the names of the columns; write the names "
+            "into the first line of the file"
+        )
+    expected = _separator(path)
+    mark = mark_in(names, expected)
+    if mark is not None and len(names) == 1 and not first.removeprefix(_BOM).startswith('"'):
+        way = ", or end its name in .tsv" if mark == "\t" else ""
+        raise ValueError(
+            f"data: {path.name!r} has a single column: it looks separated by {MARKS[mark]}, where "
+            f"{MARKS[expected]} are expected; save it with {MARKS[expected]}{way}, or read it "
+            "with pandas (sep=…) and hand in the data frame"
+        )
+    return names
+
+
+def _separator(path: Path) -> str:
+    """What stands between the cells, by the file's ending."""
+    return "\t" if (ending_of(path) or "").startswith(".tsv") else ","
+
+
+def _first_record(path: Path) -> tuple[str, list[str]]:
+    """Its text and its cells, a character a byte; as for Arrow, it may go over several lines."""
+    size = _FIRST_HEADER
+    while True:
+        with _opened(path) as file:
+            held = file.read(size)
+        text = held.decode("latin-1")
+        before = len(text) - len(text.removeprefix(_BOM))
+        lines = io.StringIO(text[before:], newline="")
+        cells = next(csv.reader(lines, delimiter=_separator(path)), None)
+        end = before + lines.tell()
+        if cells is not None and (end < len(text) or len(held) < size):
+            return text[:end], cells or [""]
+        if cells is None or size >= _MOST_HEADER:
+            raise EOFError  # not even a header
+        size *= 8
+
+
+def _opened(path: Path) -> IO[bytes]:
+    zipped = (ending_of(path) or "").endswith(".gz")
+    return gzip.open(path) if zipped else path.open("rb")  # type: ignore[return-value]

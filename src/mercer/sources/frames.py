@@ -1,4 +1,4 @@
-"""Columns of any library as Arrow columns, or as codes.  Left of the door.
+"""Tables of any library as Arrow columns, or as codes.  Left of the door.
 
 Only the columns asked for are looked at.  A column whose type is declared is checked by this type,
 which is public; one of Python objects, or of categories that any cell may add to, is read cell by
@@ -8,17 +8,60 @@ cell.  No message of another library, which may show a cell, gets out (M18).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from mercer.columns.cells import Unbounded
 from mercer.common.checks import Floats
-from mercer.sources.arrow import named, unit_of
-from mercer.sources.cells import Reader
+from mercer.sources.cells import Numbers, Reader
+from mercer.sources.names import person_name
 
-__all__ = ["check_unit", "codes_of", "in_rows", "nothing_of", "read_already", "table_read"]
+__all__ = [
+    "ARROW",
+    "SERIES",
+    "array_in",
+    "check_unit",
+    "codes_of",
+    "in_rows",
+    "is_a",
+    "names_of",
+    "nothing_of",
+    "numbers_among",
+    "read_already",
+    "table_read",
+]
+
+ARROW = ("pyarrow.Array", "pyarrow.ChunkedArray")
+SERIES = ("pandas.Series", "pandas.Index", "pandas.ExtensionArray", "polars.Series", *ARROW)
 
 Readers = Mapping[str, Reader]
+
+
+def is_a(data: object, *names: str) -> bool:
+    """Whether data is of a class of another library, or of one derived from it."""
+    kinds = (f"{c.__module__.split('.')[0]}.{c.__qualname__}" for c in type(data).__mro__)
+    return not set(names).isdisjoint(kinds)
+
+
+def names_of(data: Any) -> list[str] | None:
+    """Columns of a table or a named column, or None for anything else."""
+    import pyarrow as pa
+
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return list(data.schema.names)
+    if isinstance(data, pa.RecordBatchReader):
+        return list(data.schema.names)
+    if isinstance(data, (pa.Array, pa.ChunkedArray)):
+        return ["value"]
+    if is_a(data, "pandas.DataFrame", "polars.DataFrame"):
+        if not all(isinstance(name, str) for name in data.columns):
+            raise TypeError("columns of a data frame must have text names; rename them first")
+        return list(data.columns)
+    if is_a(data, "pandas.Series", "polars.Series"):
+        return [str(data.name or "value")]
+    return None
 
 
 def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[str]]:
@@ -34,8 +77,8 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
     if isinstance(data, pa.Table):
         for name, reader in readers.items():
             reader.check(data.schema.field(name).type)
-        return named(data, [*readers, *([unit] if unit else [])]), set()
-    single = type(data).__name__ == "Series"
+        return _named(data, [*readers, *([unit] if unit else [])]), set()
+    single = is_a(data, "pandas.Series", "polars.Series")
     columns: dict[str, Any] = {}
     ready = set()
     for name, reader in readers.items():
@@ -46,7 +89,7 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
             ready.add(name)
         columns[name] = found
     if unit is not None:
-        columns[unit] = unit_of(data, unit)
+        columns[unit] = _unit_of(data, unit)
     return pa.table(columns), ready
 
 
@@ -60,10 +103,29 @@ def codes_of(values: Any, reader: Reader) -> Floats:
         return _joined(whole, reader)
     if isinstance(values, np.ndarray):
         return _of_array(values, reader)
-    if type(values).__name__ == "Series" and hasattr(values, "dtype"):
+    if is_a(values, "pandas.Index", "pandas.ExtensionArray"):
+        import pandas as pd
+
+        values = pd.Series(values)
+    if is_a(values, *SERIES):
         found = _arrow_column(values, reader)
         return _one_by_one(values, reader) if found is None else _joined(found, reader)
     return reader.objects(list(values))
+
+
+def numbers_among(cells: Any, name: str = "x") -> Floats:
+    """Cells as doubles, NaN where one is not a number; a declared type without any is refused."""
+    return codes_of(cells, Numbers(Unbounded(name)))
+
+
+def array_in(data: object) -> Any:
+    """The array in anything that says by its type that it is one, else None."""
+    if isinstance(data, np.ndarray):
+        return data
+    if getattr(type(data), "__array__", None) is not None:  # else a cell would say the type
+        with suppress(Exception):  # whatever it says may show a record
+            return np.asarray(data)
+    return None
 
 
 def in_rows(data: Sequence[Any], names: Sequence[str], unit: str | None) -> list[list[Any]]:
@@ -123,17 +185,17 @@ def _joined(column: Any, reader: Reader) -> Floats:
 
 
 def _of_array(values: Any, reader: Reader) -> Floats:
-    """One axis of cells."""
+    """Of any number of axes where cells are numbers or objects, else of one."""
     import pyarrow as pa
 
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
         codes = _of_array(np.asarray(values.data), reader)
         return np.where(np.ma.getmaskarray(values), np.nan, codes)
     if isinstance(values, np.ma.MaskedArray):
-        return reader.objects(np.ma.filled(values, None).tolist())
+        values = np.ma.filled(values, None)
     kind = values.dtype.kind
     if kind == "O":
-        return reader.objects(values.tolist())
+        return reader.objects(values.reshape(-1).tolist()).reshape(values.shape)
     _check_array(values.dtype, reader)
     if kind in "iufb":
         return reader.array(values)
@@ -195,3 +257,33 @@ def _one_by_one(cells: Any, reader: Reader) -> Floats:
         levels = np.append(reader.objects(list(cells.cat.categories)), np.nan)
         return levels[cells.cat.codes.to_numpy()]
     return reader.objects(list(cells))
+
+
+def _named(table: Any, names: list[str]) -> Any:
+    """The named columns of an Arrow table; all of them where two have one name."""
+    present = table.schema.names
+    return table if len(set(present)) < len(present) else table.select(names)
+
+
+def _unit_of(data: Any, unit: str) -> Any:
+    """The column of a data frame that names the persons, as Arrow's; no other is looked at."""
+    if list(data.columns).count(unit) > 1:
+        raise ValueError(f"column {unit!r} stands more than once; rename it")
+    return _unit_column(data[unit])
+
+
+def _unit_column(column: Any) -> Any:
+    """Names of persons: cell by cell where one of them could be none of Arrow's."""
+    import pyarrow as pa
+
+    python = column.dtype == object or getattr(column.dtype, "storage", "") == "python"
+    with suppress(Exception):  # of a type that Arrow does not know: every cell by itself
+        if is_a(column, "polars.Series"):
+            return column.to_arrow()
+        if str(column.dtype) == "category":
+            names = pa.array(list(map(person_name, column.cat.categories)), pa.large_string())
+            places = column.cat.codes.to_numpy()
+            return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), names)
+        if not python:
+            return pa.Array.from_pandas(column)
+    return pa.array(list(map(person_name, column)), pa.large_string())

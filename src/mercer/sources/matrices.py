@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.sources.cells import numbers_among
-from mercer.sources.typed import SERIES, array_of, column_numbers, is_a, numbers_in, shown_type
+from mercer.sources.frames import SERIES, array_in, in_rows, is_a, numbers_among
 
-__all__ = ["is_frame", "matrix_of", "tabled", "width_of"]
+__all__ = ["array_of", "column_numbers", "is_frame", "matrix_of", "shown_type", "tabled", "width_of"]
 
 _FRAMES = ("pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
 
@@ -68,7 +67,7 @@ def matrix_of(X: Any, width: int | None, hint: str) -> Floats:
     array = array_of(X, "X")
     _check_type(array.dtype)
     _check_axes(array.shape)
-    return numbers_in(array)
+    return numbers_among(array)
 
 
 def _check_axes(shape: tuple[int, ...]) -> None:
@@ -97,8 +96,11 @@ def _check_type(kind: Any, column: object = None) -> None:
 
 def _of_rows(rows: Sequence[Any], width: int) -> Floats:
     """Rows of any kind; one of another length, or of another type, is a row without numbers."""
-    flat = [cell for row in rows for cell in _cells(row, width)]
-    return numbers_among(np.fromiter(flat, dtype=object, count=len(flat)).reshape(len(rows), width))
+    columns = in_rows(rows, [f"x{place}" for place in range(width)], None)
+    out = np.empty((len(rows), width))
+    for place, cells in enumerate(columns):
+        out[:, place] = numbers_among(cells)
+    return out
 
 
 def _length(row: Any) -> int | None:
@@ -106,21 +108,6 @@ def _length(row: Any) -> int | None:
     if issubclass(type(row), np.ndarray):
         return len(row) if row.ndim else None
     return len(row) if issubclass(type(row), (list, tuple)) else None
-
-
-def _cells(row: Any, width: int) -> Sequence[Any]:
-    empty = [None] * width
-    try:
-        if isinstance(row, np.ndarray):
-            fits = row.ndim == 1 and row.dtype.kind in "iufbO"
-            cells = list(row) if fits else empty
-        elif isinstance(row, (list, tuple)):
-            cells = list(row)
-        else:
-            cells = [row] if width == 1 else empty
-    except Exception:  # of a type of its own; whatever it says may show the record
-        return empty
-    return cells if len(cells) == width else empty
 
 
 def _of_frame(frame: Any) -> Floats:
@@ -141,3 +128,28 @@ def _of_frame(frame: Any) -> Floats:
             _check_type(kinds[place], name)
         out[:, place] = cells
     return out
+
+
+def shown_type(kind: Any) -> str:
+    """A type without the length of the longest text, which is one record's."""
+    return "text" if isinstance(kind, np.dtype) and kind.kind in "US" else str(kind)
+
+
+def array_of(data: Any, name: str) -> Any:
+    """An array of anything that says it is one."""
+    if any(c.__module__.startswith("scipy.sparse") for c in type(data).__mro__):
+        raise TypeError(f"{name} must be dense, got a sparse {type(data).__name__}; use .toarray()")
+    array = array_in(data)
+    if array is None:
+        raise TypeError(f"{name} must be an array, a list or a data frame, got {type(data).__name__}")
+    return array
+
+
+def column_numbers(column: Any, name: object) -> Floats | None:
+    """A column of a type of numbers, or of Python objects, as doubles; None if of another type."""
+    if str(getattr(column, "dtype", "")) == "category":
+        return None
+    try:
+        return numbers_among(column, str(name))
+    except TypeError:
+        return None

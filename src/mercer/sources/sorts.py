@@ -1,6 +1,7 @@
-"""Sorts of cells: text, numbers, truths and days.  Left of the door.
+"""Sorts of cells: text, numbers, truths and days, each as doubles.  Left of the door.
 
-What a text says does not depend on other cells: text that is no number, or no date, is NaN.
+What a text says does not depend on other cells: text that is no number, or no date, is NaN.  No
+message of Arrow, which may show a cell, gets out.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.formats import DateFormat, NumberFormat
+from mercer.columns.reading import DateFormat, NumberFormat
 from mercer.common.checks import Floats, Ints
-from mercer.sources.arrow import numbers_of
 
-__all__ = ["by_sort", "days_of", "sort_of", "trimmed", "written_days", "written_numbers"]
+__all__ = ["by_sort", "days_of", "numbers_of", "sort_of", "trimmed", "written_days", "written_numbers"]
 
+_NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9:.,]*[ ]*(Z|[+-][0-9:]+)?)?$"
 _A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _PARTS = ("year", "month", "day")
@@ -70,6 +71,8 @@ def _sorted(cell: Any) -> tuple[str | None, Any]:
 
 
 def _plain(cell: Any) -> tuple[str | None, Any]:
+    if type(cell) is np.ndarray and cell.ndim == 0:  # a cell in an array of its own
+        cell = cell[()]
     if isinstance(cell, str):
         return "text", str.encode(cell, "utf-8", "surrogatepass")  # not a method of its own
     if isinstance(cell, bytes):
@@ -95,6 +98,31 @@ def trimmed(cells: Any) -> Any:
     text = pc.cast(pc.cast(cells, pa.large_binary()), pa.large_string(), safe=False)
     bare = pc.cast(pc.ascii_trim_whitespace(text), pa.large_binary())
     return pc.if_else(pc.equal(pc.binary_length(bare), 0), None, bare)
+
+
+def numbers_of(column: Any, name: str) -> Floats:
+    """An Arrow column as doubles, nulls as NaN; no message of Arrow's, which may show a cell."""
+    import pyarrow as pa
+
+    try:
+        return _converted(column)
+    except pa.ArrowException:
+        raise TypeError(f"column {name!r} cannot be read as numbers; convert it first") from None
+
+
+def _converted(column: Any) -> Floats:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        # a CSV file's text: what is not a number is missing
+        text = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
+        column = pc.cast(pc.utf8_trim_whitespace(pc.cast(text, pa.large_string())), pa.float64())
+    elif pa.types.is_boolean(column.type):
+        column = pc.cast(pc.cast(column, pa.uint8()), pa.float64())
+    elif not pa.types.is_float64(column.type):
+        column = pc.cast(column, pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def days_of(cells: Any) -> Floats:

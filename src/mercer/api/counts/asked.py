@@ -15,9 +15,10 @@ from mercer.door.weaker import Weaker
 from mercer.noise.lots import Lots
 from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import CountNoise
-from mercer.sensitive.records import Records, open_records
+from mercer.sensitive.records import open_records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_counts import CellTally, MarginTally
-from mercer.sources.arrow import names_of
+from mercer.sources.frames import names_of
 
 __all__ = ["Question", "check_worth", "name_of"]
 

@@ -10,7 +10,7 @@ from mercer.api.counts.asked import Question, check_worth, name_of
 from mercer.api.expected import of_count
 from mercer.api.shares import pure
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.clauses import axes_of_condition, words_of
+from mercer.columns.conditions import Condition, axes_of_condition, words_of
 from mercer.columns.kinds import Boolean
 from mercer.columns.reading import Reading
 from mercer.common.checks import Ints
@@ -20,7 +20,7 @@ from mercer.noise.mechanisms.counts import OptimalMatrix, count_mechanism
 from mercer.noise.optimal.weights import MOST, OptimalCount
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
-from mercer.releases.counts.number import Condition, CountRelease
+from mercer.releases.counts.number import CountRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.summaries.base import Count
 from mercer.sensitive.summaries.cell_counts import count_cells, count_persons

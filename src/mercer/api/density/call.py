@@ -23,7 +23,8 @@ from mercer.noise.mechanisms.base import check_promise
 from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
-from mercer.sensitive.data import Rows, open_rows
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.rows import Rows
 from mercer.sensitive.summaries import DensitySummary, Examples, Tally, tally_rows
 
 __all__ = ["count_of", "density", "tally_of"]

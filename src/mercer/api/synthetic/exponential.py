@@ -13,7 +13,7 @@ from mercer.door.publish import Purse, publish
 from mercer.noise.mechanisms.exponential import Exponential
 from mercer.promise.statement import Statement
 from mercer.releases.synthetic.release import TableRelease
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.base import Scores
 from mercer.sensitive.summaries.small_tables import candidate_tables, count_records, table_scores
 

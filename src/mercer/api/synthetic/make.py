@@ -23,7 +23,7 @@ from mercer.releases.synthetic.reduced.space import Space
 from mercer.releases.synthetic.refinement import refined
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import placed
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
 from mercer.spaces.column_laws import ColumnLaws

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.cells import Axes, Axis
+from mercer.columns.kinds import labels_of
 from mercer.common.checks import Bools, Floats
 from mercer.releases.counts.histogram import Margin
-from mercer.releases.synthetic.marginals import labels_of
 
 __all__ = ["MOST_BARS", "Cells", "bars", "bins", "heat", "in_words", "names", "upright"]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.cells import MOST_LISTED, Axes, Axis
+from mercer.columns.kinds import labels_of
 from mercer.common.checks import Bools, Floats, check_level
 from mercer.promise.weaker import RandomStatement
 from mercer.releases.counts.bars import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
@@ -21,7 +22,6 @@ from mercer.releases.counts.histogram import HistogramRelease, Margin
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease
 from mercer.releases.counts.statistic import StatisticRelease
-from mercer.releases.synthetic.marginals import labels_of
 
 __all__ = ["CountPage", "draw_counts"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mercer.columns.conditions import Condition
 from mercer.common.checks import check_level
 from mercer.common.fields import Fields
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
@@ -18,18 +19,7 @@ from mercer.releases.weighted import Interval
 if TYPE_CHECKING:
     from mercer.noise.optimal.weights import OptimalCount
 
-__all__ = ["Condition", "CountRelease", "count_from"]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What was counted, in words."""
-
-    words: str
-
-    def describe(self) -> str:
-        """The words."""
-        return self.words
+__all__ = ["CountRelease", "count_from"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

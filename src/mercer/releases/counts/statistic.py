@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from mercer.columns.conditions import Condition
 from mercer.common.checks import check_level
 from mercer.common.fields import Fields, finite
 from mercer.releases.base import Release
-from mercer.releases.counts.number import Condition
 from mercer.releases.findings import Finding
 from mercer.releases.weighted import Interval
 

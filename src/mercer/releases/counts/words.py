@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.where import conditions
+from mercer.columns.conditions import conditions
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, Date
+from mercer.columns.kinds import Column, Date, labels_of
 from mercer.common.checks import Floats, check_level
-from mercer.releases.synthetic.marginals import correlation, distribution, labels_of, marginal, share_of_true
+from mercer.releases.synthetic.marginals import correlation, distribution, marginal, share_of_true
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.sheets import BOTTOM, MOST_BARS, SIDES, TOP, WIDE, Panel, Sheet
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Boolean, Categorical, Column, Ordered
+from mercer.columns.kinds import Categorical, Column, Ordered, labels_of
 from mercer.common.checks import Floats, check_level
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.weighted import Interval
 
-__all__ = ["Marginal", "correlation", "distribution", "estimate", "labels_of", "marginal", "share_of_true"]
+__all__ = ["Marginal", "correlation", "distribution", "estimate", "marginal", "share_of_true"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,15 +34,6 @@ class Marginal:
     def labels(self) -> list[str]:
         """Of the levels."""
         return labels_of(self.column)
-
-
-def labels_of(column: Column) -> list[str]:
-    """Levels of a column as text; none of one that has bins."""
-    if isinstance(column, Boolean):
-        return ["false", "true"]
-    if isinstance(column, Categorical):
-        return [str(label) for label in column.labels]
-    return [str(level) for level in column.levels] if isinstance(column, Ordered) else []
 
 
 def marginal(release: TableRelease, name: str, *, level: float, bins: int = 20) -> Marginal:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mercer.columns.kinds import Column
-from mercer.releases.synthetic.marginals import labels_of
+from mercer.columns.kinds import Column, labels_of
 from mercer.releases.synthetic.release import TableRelease
 
 __all__ = ["BOTTOM", "MOST_BARS", "SIDES", "TOP", "WIDE", "Panel", "Sheet"]

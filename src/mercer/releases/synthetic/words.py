@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from mercer.api.synthetic.plan import TablePlan
-from mercer.cli.where import conditions
-from mercer.columns.kinds import Categorical, Column, Date
+from mercer.columns.conditions import conditions
+from mercer.columns.kinds import Categorical, Column, Date, labels_of
 from mercer.columns.table import TableDomain
-from mercer.releases.synthetic.marginals import estimate, labels_of, marginal
+from mercer.releases.synthetic.marginals import estimate, marginal
 from mercer.releases.synthetic.own import RecordsRelease
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.weighted import Interval

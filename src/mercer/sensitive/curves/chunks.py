@@ -18,8 +18,8 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
-from mercer.sensitive.data import CHUNK, Rows
 from mercer.sensitive.persons import identities
+from mercer.sensitive.rows import CHUNK, Rows
 
 __all__ = [
     "CURVES",

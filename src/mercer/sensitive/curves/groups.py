@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns.rules import listed
 from mercer.common.checks import Ints
 from mercer.sensitive.curves.chunks import names_in, pairs_of
 from mercer.sensitive.curves.source import is_file, matched, present_in
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.persons import identities
-from mercer.sources.arrow import names_of
-from mercer.sources.headers import listed
+from mercer.sources.frames import names_of
 
 __all__ = ["columns_of_points", "split_by"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import array
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
-from mercer.sources.cells import numbers_among
+from mercer.sources.frames import SERIES, is_a, numbers_among
 
 __all__ = [
     "Ragged",
@@ -31,7 +30,6 @@ __all__ = [
     "without",
 ]
 
-_PLAIN = {float, int, bool, np.float64, np.float32, np.float16, np.bool_}
 _NUMBERS = (str, bytes, bytearray, memoryview, range, array.array)  # no sequences of curves
 
 
@@ -101,38 +99,14 @@ def numbers_in(cells: Any, axes: int = 1) -> Floats:
     """
     try:
         with np.errstate(all="ignore"):
-            return _numbers(cells, axes)
-    except Exception:  # whatever a library says of a cell may show it
+            if isinstance(cells, (list, tuple)):
+                if axes > 1:
+                    return np.stack([numbers_in(row, axes - 1) for row in cells])
+            elif not is_a(cells, *SERIES):
+                cells = np.asanyarray(cells)  # or text and mappings would be lines of cells
+            return numbers_among(cells)
+    except Exception:  # of a type without numbers; or whatever a library says of a cell, which may show it
         return np.empty(0)
-
-
-def _numbers(cells: Any, axes: int) -> Floats:
-    if isinstance(cells, np.ma.MaskedArray):
-        hidden = np.ma.getmaskarray(cells)
-        return np.where(hidden, np.nan, _numbers(np.asarray(cells.data), axes))
-    if isinstance(cells, np.ndarray):
-        if cells.dtype == object:
-            return _listed(list(cells.reshape(-1))).reshape(cells.shape)
-        plain = cells.dtype.kind in "iufb"
-        return cells.astype(np.float64) if plain else np.full(cells.shape, np.nan)
-    if not isinstance(cells, (list, tuple)):
-        return _numbers(np.asarray(cells), axes)  # a column of another library
-    if axes == 1:
-        return _listed(cells)
-    return np.stack([numbers_in(row, axes - 1) for row in cells])
-
-
-def _listed(cells: Sequence[Any]) -> Floats:
-    """Python objects as doubles, each by itself."""
-    if set(map(type, cells)) <= _PLAIN:
-        with suppress(OverflowError):  # a whole number beyond all doubles
-            return np.fromiter(cells, dtype=np.float64, count=len(cells))
-    plain = [_scalar(cell) for cell in cells]
-    return numbers_among(np.fromiter(plain, dtype=object, count=len(plain)))
-
-
-def _scalar(cell: Any) -> Any:
-    return cell[()] if isinstance(cell, np.ndarray) and cell.ndim == 0 else cell
 
 
 def stack_of(curves: Any, shape: tuple[int, ...]) -> Any:

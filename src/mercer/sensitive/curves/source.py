@@ -13,14 +13,14 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
-from mercer.common.checks import Floats
+from mercer.columns.rules import listed
+from mercer.common.checks import Floats, check_column
 from mercer.sensitive.curves.chunks import Blank, Columns, Curves, Streamed, held_array, held_ids, held_pairs
 from mercer.sensitive.curves.fda import fda_curves, fda_kind
 from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
 from mercer.sensitive.data import open_rows
-from mercer.sources.arrow import names_of
 from mercer.sources.folders import paths_of
-from mercer.sources.headers import listed
+from mercer.sources.frames import names_of
 
 __all__ = ["Columns", "Curves", "Ragged", "is_file", "matched", "open_curves", "present_in", "protected"]
 
@@ -62,8 +62,7 @@ def _opened(
 ) -> Curves:
     if isinstance(curves, Curves):
         return curves
-    if unit is not None and not isinstance(unit, str):
-        raise TypeError(f"unit must be the name of a column, got {type(unit).__name__}")
+    unit = check_column("unit", unit)
     missing = missing_heights(na_values)
     kind = fda_kind(curves)
     named = kind is None and (is_file(curves) or names_of(curves) is not None)

@@ -20,7 +20,7 @@ from mercer.promise.statement import rows_words
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import DrawnRows, Persons
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.base import Summary
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 

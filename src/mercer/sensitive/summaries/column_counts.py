@@ -9,7 +9,7 @@ import numpy as np
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Norm, Sensitivity
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.base import Summary
 from mercer.spaces.column_laws import bins_of, places_in
 

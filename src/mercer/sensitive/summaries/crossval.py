@@ -21,7 +21,7 @@ from scipy.fft import dctn, fftn, irfft
 
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Sensitivity
-from mercer.sensitive.data import Sensitive
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.summaries.tally import Tally
 
 __all__ = ["Criterion", "CrossValidation", "gap_scores", "gap_sensitivity"]

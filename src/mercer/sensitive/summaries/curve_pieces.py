@@ -14,8 +14,8 @@ from functools import reduce
 import numpy as np
 
 from mercer.common.checks import Bools, Floats, Ints
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
-from mercer.sensitive.data import Sensitive
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["MOST_BITS", "Gridded", "Piece", "Scattered", "projection"]

@@ -20,8 +20,8 @@ from mercer.common.checks import Floats, Ints
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity
 from mercer.rules.curves import gain_of
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
-from mercer.sensitive.data import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.summaries.base import Summary

@@ -22,7 +22,7 @@ from mercer.promise.events import Norm, Sensitivity
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.base import Summary
 from mercer.sensitive.summaries.kernel_sums import BITS, kernel_error, kernel_sums, wave_norm, wave_sums
 from mercer.spaces.record_kernels import OwnKernel, RecordKernel

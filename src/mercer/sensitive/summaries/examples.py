@@ -19,8 +19,9 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.common.checks import Bools, Floats
 from mercer.common.quiet import threads
-from mercer.sensitive.data import Rows, Sensitive
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.persons import person_weights
+from mercer.sensitive.rows import Rows
 from mercer.sensitive.summaries.tally import PERSON
 from mercer.spaces.maps import FeatureMap
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
-from mercer.sensitive.data import Sensitive
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.summaries.examples import PIECE, Examples, Piece
 from mercer.spaces.losses import Loss
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from mercer.common.checks import Ints
 from mercer.promise.events import Sensitivity
-from mercer.sensitive.data import Sensitive
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.summaries.tally import Tally
 
 __all__ = ["LogBins", "Ranks", "rank_sensitivity"]

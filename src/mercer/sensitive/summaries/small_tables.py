@@ -19,7 +19,7 @@ from mercer.promise.accountants import replace_one
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
-from mercer.sensitive.records import Records
+from mercer.sensitive.rows import Records
 from mercer.spaces.designs import everything
 from mercer.spaces.record_kernels import RecordKernel
 

@@ -16,9 +16,11 @@ import numpy as np
 from mercer.columns.domain import Domain, dimension_of
 from mercer.columns.reading import PLAIN, Reading
 from mercer.common.checks import Floats, Ints
-from mercer.sensitive.data import Rows, Sensitive, open_rows
+from mercer.sensitive.base import Sensitive
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
+from mercer.sensitive.rows import Rows
 
 __all__ = ["PERSON", "Counted", "Tally", "tally_rows"]
 

@@ -14,7 +14,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
-from mercer.sensitive.data import Sensitive
+from mercer.sensitive.base import Sensitive
 from mercer.sensitive.summaries.tally import Tally
 from mercer.spaces.bases.base import nodes_for
 from mercer.spaces.kernels import Kernel
