@@ -23,7 +23,8 @@ from mercer.online.base import CoordinatesLive, LiveRelease, reopened
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.machines import MachineLive
 from mercer.online.markov import MarkovLive
-from mercer.online.store import LiveError, Store, check_name, is_name, store_of, taken
+from mercer.online.opening import store_of
+from mercer.online.store import LiveError, Store, check_name, is_name, taken
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import PointValues

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from mercer.common.disk import sync
-from mercer.noise.entropy import Secure
 
 __all__ = ["VERSION", "LedgerError", "PostgreSQL", "SQLite", "Store", "store_of"]
 
@@ -68,7 +67,7 @@ class Store(ABC):
         """LedgerError if the database itself is damaged."""
 
     def _begin(self, run: Run) -> str:
-        run("INSERT INTO mercer_ledger VALUES (?, ?)", label := Secure().octets(16).hex(), VERSION)
+        run("INSERT INTO mercer_ledger VALUES (?, ?)", label := os.urandom(16).hex(), VERSION)
         return label
 
 

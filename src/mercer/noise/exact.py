@@ -10,13 +10,18 @@ So what is printed is the rounding of the real draw itself, not of an approximat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
-from mercer.noise.entropy import Uniforms
-
-__all__ = ["balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
+__all__ = ["Endless", "balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
 
 _FIRST, _MOST = 192, 1 << 16  # bits
+
+
+class Endless(Protocol):
+    """Numbers in [0, 1) whose binary digits never end: `entropy.Uniforms` for draws."""
+
+    def heads(self, bits: int) -> list[int]:
+        """The first bits of each: floor(2^bits U)."""
 
 
 def working(bits: int) -> Any:
@@ -26,7 +31,7 @@ def working(bits: int) -> Any:
     return ctx.workprec(bits)
 
 
-def balls(uniforms: Uniforms, bits: int) -> list[Any]:
+def balls(uniforms: Endless, bits: int) -> list[Any]:
     """Each uniform number as a ball that holds it: [k, k + 1] / 2^bits."""
     from flint import arb
 

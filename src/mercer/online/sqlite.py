@@ -16,9 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from mercer.common.checks import Floats
-from mercer.online.pens import METADATA, padded
+from mercer.online.sql import METADATA, NAMES, WAIT, Tables, padded
 from mercer.online.store import LiveError, LiveUnavailable
-from mercer.online.tables import NAMES, WAIT, Tables
 
 __all__ = ["SQLite"]
 

@@ -2,15 +2,14 @@
 
 A point is answered once.  Whoever draws holds the pen of that release: draws are serialised, so
 two questions never draw from the same gap at once, and what was drawn is on the disk before
-anybody sees it.  This module says what a store does; `live_memory` keeps one in memory,
-`live_databases` in SQLite and PostgreSQL.
+anybody sees it.  This module says what a store does; `memory` keeps one in memory, `sqlite` in a
+file and `postgres` in a database.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -34,7 +33,6 @@ __all__ = [
     "check_name",
     "is_name",
     "missing",
-    "store_of",
     "taken",
 ]
 
@@ -164,21 +162,6 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of connections; the store may be used again."""
-
-
-def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
-    """The store for a path or a PostgreSQL URL; None is memory."""
-    if place is None:
-        from mercer.online.memory import Memory
-
-        return Memory()
-    if isinstance(place, Store):
-        return place
-    try:
-        from mercer.online.postgres import tables_of
-    except ImportError:
-        raise LiveError("a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'") from None
-    return tables_of(place)
 
 
 def is_name(name: object) -> bool:

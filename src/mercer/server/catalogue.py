@@ -14,7 +14,8 @@ from time import monotonic
 from typing import final
 
 from mercer.api.live import open_live
-from mercer.online.store import LiveError, LiveUnavailable, Store, is_name, store_of
+from mercer.online.opening import store_of
+from mercer.online.store import LiveError, LiveUnavailable, Store, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon, check_level
 from mercer.common.fields import Fields, finite, numbers
-from mercer.noise.entropy import Entropy
+from mercer.noise.exact import working
 from mercer.noise.optimal.losses import LOSSES, OWN, check_prior, loss_matrix
 
 __all__ = ["BITS", "LIMITS", "MOST", "OptimalCount", "geometric_matrix", "ratios", "settled"]
@@ -30,6 +30,13 @@ Weights: TypeAlias = tuple[tuple[int, ...], ...]
 BITS = 96  # weights are whole numbers of about 2^-96
 LIMITS = (1e-6, 50.0)  # of epsilon
 MOST = 200  # counts
+
+
+class RandomBytes(Protocol):
+    """Where random bytes come from: `noise.entropy.Entropy` is one."""
+
+    def octets(self, count: int) -> bytes:
+        """Independent uniform bytes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +116,7 @@ class OptimalCount:
         """The same of two-sided geometric noise at the same epsilon, clipped to 0..n."""
         return self._whole(_risks(geometric_matrix(self.n, self.epsilon), self.losses))
 
-    def draw(self, count: int, entropy: Entropy) -> int:
+    def draw(self, count: int, entropy: RandomBytes) -> int:
         """One answer, by whole numbers from random bits: exact.  A count outside 0..n is clipped.
 
         Every call answers anew and costs epsilon.
@@ -209,8 +216,6 @@ def ratios(epsilon: float) -> tuple[int, int]:
     The lower one is right for the double and for the decimal that it prints as.
     """
     from flint import arb, fmpq
-
-    from mercer.noise.exact import working
 
     both = Fraction(epsilon), Fraction(repr(float(epsilon)))
     with working(2 * BITS + 128):
