@@ -33,7 +33,7 @@ from mercer.door.weaker import (
 from mercer.noise import entropy
 from mercer.noise.mechanisms.counts import calibrate_counts
 from mercer.promise.events import Sensitivity
-from mercer.promise.weaker_rules import check_gamma, check_weaker, rarest
+from mercer.promise.weaker import check_gamma, check_weaker, rarest
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.number import CountRelease
 from mercer.releases.counts.statistic import StatisticRelease

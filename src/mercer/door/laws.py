@@ -10,7 +10,7 @@ import numpy as np
 from mercer.noise.entropy import Entropy
 from mercer.noise.mechanisms import Geometric
 from mercer.sensitive.summaries.column_counts import ColumnCounts
-from mercer.spaces.column_laws import ColumnLaws
+from mercer.spaces.landmarks import ColumnLaws
 
 __all__ = ["draw_laws"]
 

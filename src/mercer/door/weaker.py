@@ -21,8 +21,14 @@ from mercer.ledger.ledger import LedgerError
 from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.mechanisms.counts import CountNoise
 from mercer.promise.statement import rows_words
-from mercer.promise.weaker import RandomStatement
-from mercer.promise.weaker_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
+from mercer.promise.weaker import (
+    RandomStatement,
+    asymptotic_delta,
+    asymptotic_rank,
+    pair_rank,
+    pairs_of,
+    rarest,
+)
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.number import Condition, CountRelease
 from mercer.releases.counts.statistic import StatisticRelease

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from mercer.common.checks import check_epsilon, check_positive
 from mercer.ledger.claims import Claim, check_claim, check_same, claim_on, note_of, write_claim
-from mercer.ledger.remaining import BudgetExceeded, Remaining
 from mercer.ledger.rows import (
+    BudgetExceeded,
     Charge,
     Dataset,
     Receipt,
+    Remaining,
     accountable,
     charges_in,
     datasets_in,

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-__all__ = ["Endless", "balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
+__all__ = ["Digits", "balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
 
 _FIRST, _MOST = 192, 1 << 16  # bits
 
 
-class Endless(Protocol):
+class Digits(Protocol):
     """Numbers in [0, 1) whose binary digits never end: `entropy.Uniforms` for draws."""
 
     def heads(self, bits: int) -> list[int]:
@@ -31,7 +31,7 @@ def working(bits: int) -> Any:
     return ctx.workprec(bits)
 
 
-def balls(uniforms: Endless, bits: int) -> list[Any]:
+def balls(uniforms: Digits, bits: int) -> list[Any]:
     """Each uniform number as a ball that holds it: [k, k + 1] / 2^bits."""
     from flint import arb
 

@@ -29,7 +29,7 @@ _PART = 1 << 18  # draws at once
 _LARGE = 2.0**36  # scales above are OpenDP's: doubles would decide little
 
 
-class _Refinable:
+class _Endless:
     """One uniform number of which 64 bits are known, and more are read when asked for."""
 
     def __init__(self, head: int, octets: Callable[[int], bytes]) -> None:
@@ -146,11 +146,11 @@ def _normal_tail(sigma: float, threshold: int | None, size: int, entropy: Entrop
     near = value - whole
     out = np.maximum(whole, least).astype(np.int64)
     for i in np.flatnonzero((heads < _FEW) | (near < margin) | (near > 1 - margin)):
-        out[i] = _search(int(out[i]), least, _Refinable(int(heads[i]), entropy.octets), beyond)
+        out[i] = _search(int(out[i]), least, _Endless(int(heads[i]), entropy.octets), beyond)
     return out
 
 
-def _search(start: int, least: int, uniform: _Refinable, beyond: Callable[[Any, int], bool | None]) -> int:
+def _search(start: int, least: int, uniform: _Endless, beyond: Callable[[Any, int], bool | None]) -> int:
     """The largest k >= least at which `beyond` holds, from a guess; more bits until certain."""
     bits, k = 192, max(start, least)
     while True:
@@ -193,6 +193,6 @@ def _floors(
     open_ = (heads < _FEW) | (near < margin) | (near > 1 - margin) | ~np.isfinite(value)
     found: list[int] = np.where(open_, 0.0, whole).astype(np.int64).tolist()
     for i in np.flatnonzero(open_):
-        uniform = _Refinable(int(heads[i]), entropy.octets)
+        uniform = _Endless(int(heads[i]), entropy.octets)
         found[i] = settle(lambda bits, u=uniform: [exact(u.ball(bits))])[0]  # type: ignore[misc]
     return found

@@ -22,8 +22,7 @@ from mercer.online.store import Knot, LiveError, Pen, Record, Store
 from mercer.releases.base import Accuracy, Band
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import Grid
-from mercer.spaces.bridge_points import bridge_point
-from mercer.spaces.bridges import DETERMINED, fill
+from mercer.spaces.bridges import DETERMINED, bridge_point, fill
 from mercer.spaces.kernels import MaternKernel
 
 __all__ = ["MarkovLive"]
