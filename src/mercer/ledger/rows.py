@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from mercer.ledger.store import VERSION, LedgerError, Run
 from mercer.promise.events import Event, RandomEvent, event_from_dict, event_to_dict
-from mercer.promise.filter import Cost, Filter, Spent
+from mercer.promise.filter import Cost, PrivacyFilter, Spent
 from mercer.promise.weaker import RandomStatement
 
 __all__ = [
@@ -200,7 +200,9 @@ class Remaining:
     at_delta: float
 
     @classmethod
-    def of(cls, name: str, total: Filter, costs: Sequence[Cost], at_delta: float | None = None) -> Remaining:
+    def of(
+        cls, name: str, total: PrivacyFilter, costs: Sequence[Cost], at_delta: float | None = None
+    ) -> Remaining:
         """Of a filter and the releases so far.
 
         Without `at_delta`: that of the total, or a smaller one where only that leaves room for a
@@ -216,7 +218,7 @@ class Remaining:
         return cls._at(name, total, costs, float(f"{rest:.1g}"))
 
     @classmethod
-    def _at(cls, name: str, total: Filter, costs: Sequence[Cost], at_delta: float) -> Remaining:
+    def _at(cls, name: str, total: PrivacyFilter, costs: Sequence[Cost], at_delta: float) -> Remaining:
         spent, split = Spent.of(costs), total.split(costs)
         gaussian = total.largest_gaussian(costs, delta=at_delta) if 0 < at_delta < 0.999 else 0.0
         return cls(
@@ -275,7 +277,7 @@ class BudgetExceeded(LedgerError):  # noqa: N818
         self.epsilon, self.delta, self.left = epsilon, delta, left
 
     @classmethod
-    def of(cls, name: str, total: Filter, costs: Sequence[Cost], cost: Cost) -> Self:
+    def of(cls, name: str, total: PrivacyFilter, costs: Sequence[Cost], cost: Cost) -> Self:
         """Of the release that does not fit, after those that did."""
         left = Remaining.of(name, total, costs, cost.delta)
         if cost.delta > 0 and total.delta == 0:

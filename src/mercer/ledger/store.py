@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from mercer.common.disk import sync
 
-__all__ = ["VERSION", "LedgerError", "PostgreSQL", "SQLite", "Store", "store_of"]
+__all__ = ["VERSION", "LedgerError", "LedgerPostgreSQL", "LedgerSQLite", "LedgerStore", "store_of"]
 
 VERSION = 1
 Run: TypeAlias = Callable[..., list[tuple[Any, ...]]]  # (statement, *values) -> rows
@@ -41,7 +41,7 @@ class LedgerError(ValueError):
     """A ledger that cannot be used, or not so; nothing was charged."""
 
 
-class Store(ABC):
+class LedgerStore(ABC):
     """Transactions on the three tables."""
 
     where: str  # for messages: without a password
@@ -71,7 +71,7 @@ class Store(ABC):
         return label
 
 
-class SQLite(Store):
+class LedgerSQLite(LedgerStore):
     """A file."""
 
     def __init__(self, path: Path) -> None:
@@ -159,7 +159,7 @@ class SQLite(Store):
             raise LedgerError(f"ledger {self.where!r}: {error.strerror}") from error
 
 
-class PostgreSQL(Store):
+class LedgerPostgreSQL(LedgerStore):
     """A database, by its URL."""
 
     def __init__(self, url: str) -> None:
@@ -229,17 +229,17 @@ class PostgreSQL(Store):
             ) from error
 
 
-def store_of(place: str | os.PathLike[str]) -> Store:
+def store_of(place: str | os.PathLike[str]) -> LedgerStore:
     """The store for a path or a URL."""
     text = os.fspath(place)
     if text.startswith(("postgresql://", "postgres://")):
-        return PostgreSQL(text)
+        return LedgerPostgreSQL(text)
     if "://" in text:
         kind = text.split("://")[0]
         raise LedgerError(f"ledger must be the path of a file or a postgresql:// URL, got a {kind}:// URL")
     if not text:
         raise LedgerError("ledger must be the path of a file or a postgresql:// URL, got ''")
-    return SQLite(Path(text))
+    return LedgerSQLite(Path(text))
 
 
 _DAMAGED = (

@@ -22,7 +22,7 @@ from mercer.noise.entropy import Entropy, Secure
 from mercer.noise.laws import Normal
 from mercer.noise.mechanisms.gaussian import GaussianNoise
 from mercer.online.base import LiveRelease
-from mercer.online.store import Factor, LiveError, LiveFull, Pen, Record, Store
+from mercer.online.store import Factor, LiveError, LiveFull, LiveStore, Pen, Record
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import GaussianEvent, Sensitivity, event_from_dict, event_to_dict
 from mercer.promise.statement import Statement
@@ -59,7 +59,7 @@ class CholeskyLive(LiveRelease):
 
     def __init__(
         self,
-        store: Store,
+        store: LiveStore,
         record: Record,
         *,
         kernel: Kernel,
@@ -78,7 +78,7 @@ class CholeskyLive(LiveRelease):
     @classmethod
     def start(
         cls,
-        store: Store,
+        store: LiveStore,
         name: str,
         *,
         domain: Domain,
@@ -106,7 +106,7 @@ class CholeskyLive(LiveRelease):
         return cls(store, record, kernel=kernel, values=values, noise=noise, entropy=entropy)
 
     @classmethod
-    def resume(cls, store: Store, record: Record) -> CholeskyLive:
+    def resume(cls, store: LiveStore, record: Record) -> CholeskyLive:
         fields, secret = record.fields, record.secret
         event = event_from_dict(fields["event"])
         if secret is None or not isinstance(event, GaussianEvent):

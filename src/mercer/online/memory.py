@@ -18,10 +18,10 @@ from mercer.online.store import (
     Factor,
     Knot,
     LiveError,
-    Neighbours,
+    LiveStore,
+    NearestKnots,
     Pen,
     Record,
-    Store,
     missing,
     taken,
 )
@@ -31,7 +31,7 @@ __all__ = ["Memory"]
 Key: TypeAlias = float | tuple[float, ...]  # a point on a line, or of more dimensions
 
 
-class Memory(Store):
+class Memory(LiveStore):
     """In this process only: quick, and gone with it."""
 
     where = "memory"
@@ -129,14 +129,14 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
         left, right = self._neighbours(x)
         return self._knot(left), self._knot(right)
 
-    def around(self, x: Floats) -> Neighbours:
+    def around(self, x: Floats) -> NearestKnots:
         left: list[float | None] = []
         right: list[float | None] = []
         for v in x.tolist():
             before, after = self._neighbours(v)
             left.append(before)
             right.append(after)
-        return Neighbours(*self._side(left), *self._side(right))
+        return NearestKnots(*self._side(left), *self._side(right))
 
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
         self._values.update(zip(_keys(points), states[:, 0].tolist(), strict=True))

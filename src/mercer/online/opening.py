@@ -6,25 +6,25 @@ import os
 from pathlib import Path
 
 from mercer.online.memory import Memory
-from mercer.online.store import LiveError, Store
+from mercer.online.store import LiveError, LiveStore
 
 __all__ = ["store_of"]
 
 
-def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
+def store_of(place: str | os.PathLike[str] | LiveStore | None) -> LiveStore:
     """The store for the path of a SQLite file or a PostgreSQL URL; None is memory."""
     if place is None:
         return Memory()
-    if isinstance(place, Store):
+    if isinstance(place, LiveStore):
         return place
     try:
-        from mercer.online.postgres import PostgreSQL
-        from mercer.online.sqlite import SQLite
+        from mercer.online.postgres import LivePostgreSQL
+        from mercer.online.sqlite import LiveSQLite
     except ImportError:
         raise LiveError("a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'") from None
     text = os.fspath(place)
     if text.startswith(("postgresql://", "postgres://")):
-        return PostgreSQL(text)
+        return LivePostgreSQL(text)
     if "://" in text or not text:
         raise LiveError(
             "store must be the path of a file or a postgresql:// URL, got "
@@ -35,4 +35,4 @@ def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
             f"store must be a live store, for example live.db, and {text!r} is none"
             + ("; a release is evaluated with mercer eval" if text.endswith(".json") else "")
         )
-    return SQLite(Path(text))
+    return LiveSQLite(Path(text))

@@ -10,10 +10,10 @@ from mercer.common.checks import Floats
 from mercer.online.sql import METADATA, NAMES, WAIT, Tables, padded
 from mercer.online.store import LiveError
 
-__all__ = ["PostgreSQL"]
+__all__ = ["LivePostgreSQL"]
 
 
-class PostgreSQL(Tables):
+class LivePostgreSQL(Tables):
     """A database, by its URL; readable by the service's user alone, as its owner sets it up."""
 
     mark = "%s"

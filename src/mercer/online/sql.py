@@ -28,11 +28,11 @@ from mercer.online.store import (
     Factor,
     Knot,
     LiveError,
+    LiveStore,
     LiveUnavailable,
-    Neighbours,
+    NearestKnots,
     Pen,
     Record,
-    Store,
     missing,
 )
 
@@ -138,12 +138,12 @@ class SqlPen(Pen):
         left, right = ((rows[0][0], rows[0][1:]) if rows else None for rows in sides)
         return left, right
 
-    def around(self, x: Floats) -> Neighbours:
+    def around(self, x: Floats) -> NearestKnots:
         offered = self._store.offer(self._cursor, x[:, None])
         rows = self._run(_around_many(self._store.asked), *offered, *[self._live] * 4)
         found = np.array(rows, dtype=float)[:, 1:]  # in order of x; None becomes NaN
         width = 1 + STATES
-        return Neighbours(found[:, 0], found[:, 1:width], found[:, width], found[:, width + 1 :])
+        return NearestKnots(found[:, 0], found[:, 1:width], found[:, width], found[:, width + 1 :])
 
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
         full = np.zeros((len(states), STATES))
@@ -223,7 +223,7 @@ WAIT = 10  # seconds for another writer to finish
 NAMES = ("mercer_live", "mercer_answers", "mercer_factors")
 
 
-class Tables(Store):
+class Tables(LiveStore):
     """What both databases share."""
 
     mark: str  # where a value goes in the driver's statements

@@ -19,10 +19,10 @@ from mercer.common.checks import Floats
 from mercer.online.sql import METADATA, NAMES, WAIT, Tables, padded
 from mercer.online.store import LiveError, LiveUnavailable
 
-__all__ = ["SQLite"]
+__all__ = ["LiveSQLite"]
 
 
-class SQLite(Tables):
+class LiveSQLite(Tables):
     """A file that only its owner may read.
 
     Its locks belong to the process: they are lost once the process closes the file by any other
@@ -183,7 +183,7 @@ class _Connection(sqlite3.Connection):
     log: int | None = None
 
 
-_OPEN: WeakSet[SQLite] = WeakSet()
+_OPEN: WeakSet[LiveSQLite] = WeakSet()
 
 
 def _before_fork() -> None:

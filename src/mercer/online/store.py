@@ -25,11 +25,11 @@ __all__ = [
     "Knot",
     "LiveError",
     "LiveFull",
+    "LiveStore",
     "LiveUnavailable",
-    "Neighbours",
+    "NearestKnots",
     "Pen",
     "Record",
-    "Store",
     "check_name",
     "is_name",
     "missing",
@@ -69,7 +69,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NearestKnots:
     """Nearest knots at or beside points: where they are (NaN: there is none) and their states."""
 
     left: Floats
@@ -103,7 +103,7 @@ class Pen(ABC):
         """The answer at one point on a line, if there is one."""
 
     @abstractmethod
-    def around(self, x: Floats) -> Neighbours:
+    def around(self, x: Floats) -> NearestKnots:
         """The nearest knots on each side of increasing points on a line."""
 
     @abstractmethod
@@ -127,7 +127,7 @@ class Pen(ABC):
         """One more knot."""
 
 
-class Store(ABC):
+class LiveStore(ABC):
     """Live releases and their answers."""
 
     where: str  # for messages: without a password

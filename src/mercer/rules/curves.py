@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.spaces.modes import DUST, Filter, Modes, level_of, shrink
+from mercer.spaces.modes import DUST, Modes, SpectralFilter, level_of, shrink
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
@@ -43,12 +43,14 @@ def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int
 def frame_of(polynomials: Polynomials, size: int) -> Floats:
     """The constant and the first eigenfunctions of the reference kernel without it, as rows."""
     kernel, scale = REFERENCE
-    some = Filter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
+    some = SpectralFilter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
     found = some.seen(polynomials, None)
     return np.ascontiguousarray(found.vectors[:, :size].T)
 
 
-def cameron_martin(smoothing: Filter, noise_kernel: str, polynomials: Polynomials) -> tuple[Floats, Floats]:
+def cameron_martin(
+    smoothing: SpectralFilter, noise_kernel: str, polynomials: Polynomials
+) -> tuple[Floats, Floats]:
     """Mirshani's estimator in coordinates of the noise's space: (encode, decode) (M9).
 
     encode takes the mean's coordinates to those of the penalised mean that are orthonormal in the
@@ -56,7 +58,7 @@ def cameron_martin(smoothing: Filter, noise_kernel: str, polynomials: Polynomial
     Directions in which the noise has no variance beyond rounding are left out of both (M3.1).
     """
     own = smoothing.modes(polynomials)
-    noise = Filter(noise_kernel, smoothing.scales, 1.0, 1.0).modes(polynomials)
+    noise = SpectralFilter(noise_kernel, smoothing.scales, 1.0, 1.0).modes(polynomials)
     kept = noise.values > DUST * noise.values[0]
     root = np.sqrt(noise.values[kept])
     vectors = noise.vectors[:, kept]

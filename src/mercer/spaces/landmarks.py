@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def everything(domain: TableDomain) -> Floats:
     return domain.from_unit((grid + 0.5) / counts)
 
 
-def drawn(domain: TableDomain, sampler: Callable[[int, Any], Any], size: int) -> Any:
+def drawn(domain: TableDomain, sampler: Callable[[int, np.random.Generator], object], size: int) -> object:
     """`size` records of a public distribution: what `sampler(size, rng)` gives, a table."""
     try:
         return sampler(size, streams.simulation(37))

@@ -18,7 +18,7 @@ from mercer.common.checks import Floats
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.polynomials import Polynomials, gauss
 
-__all__ = ["CURVE_KERNELS", "Filter", "Modes", "derivatives_of", "level_of", "modes"]
+__all__ = ["CURVE_KERNELS", "Modes", "SpectralFilter", "derivatives_of", "level_of", "modes"]
 
 CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")
 LEAST_SCALE, MOST_SCALE = 0.005, 10.0  # of the width
@@ -101,7 +101,7 @@ def _line(kernel: str, scale: float, side: int) -> Modes:
 
 
 @dataclass(frozen=True)
-class Filter:
+class SpectralFilter:
     """The penalised mean: factor lambda^eta / (lambda^eta + penalty) of every eigenfunction.
 
     `scales` are the kernel's lengths as shares of the domain's widths; eigenvalues are those on
@@ -151,7 +151,7 @@ class Filter:
         }
 
     @classmethod
-    def from_dict(cls, fields: object) -> Filter:
+    def from_dict(cls, fields: object) -> SpectralFilter:
         """Rebuild; ValueError if a field is out of range."""
         if not isinstance(fields, dict):
             raise ValueError("smoothing must be a JSON object")

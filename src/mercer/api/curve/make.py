@@ -27,7 +27,7 @@ from mercer.sensitive.persons import identities
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
 from mercer.sensitive.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
-from mercer.spaces.modes import Filter
+from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["Asked", "Gathered", "check_disjoint"]
@@ -235,7 +235,7 @@ class Asked:
 
         return tell(publish(summary, recipe.mechanism, build, purse, promise=promise, what=what, paid=paid))
 
-    def _known(self, read: Gathered, promise: Promise) -> Filter | None:
+    def _known(self, read: Gathered, promise: Promise) -> SpectralFilter | None:
         """The smoothing, where it does not depend on what comes out; and a word if it is bad."""
         recipe, polynomials = self.recipe, read.polynomials
         frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
@@ -246,7 +246,7 @@ class Asked:
         recipe.warn(smoothing, polynomials, frame, n=read.n, promise=promise)
         return smoothing
 
-    def _chosen(self, read: Gathered, purse: Purse, promise: Promise) -> Filter:
+    def _chosen(self, read: Gathered, purse: Purse, promise: Promise) -> SpectralFilter:
         """By cross-validation, for a share of the budget that is paid already."""
         assert self.split is not None
         recipe, polynomials = self.recipe, read.polynomials
@@ -258,7 +258,7 @@ class Asked:
         return filters[choice.choose(scores, purse.entropy)]
 
     def _summary(
-        self, read: Gathered, known: Filter | None, promise: Promise
+        self, read: Gathered, known: SpectralFilter | None, promise: Promise
     ) -> tuple[CurveSummary, Floats | None]:
         recipe = self.recipe
         frame = recipe.frame(read.polynomials, n=read.n, epsilon=promise["epsilon"])

@@ -11,19 +11,21 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, kernel_from_dict, most_nodes, positive_int
 from mercer.spaces.kernels import Gaussian, Kernel
-from mercer.spaces.series import Axis, TrigSeries, exp
+from mercer.spaces.series import Harmonics, TrigSeries, exp
 
 __all__ = ["CUT", "SpectralBasis", "covariance_sum"]
 
 CUT = 1e-6  # coordinates are kept while their eigenvalue is at least this
 MOST_COORDINATES = 1 << 20
+
+Spectral = TypeVar("Spectral", bound="SpectralBasis")
 
 
 class SpectralBasis(Basis):
@@ -36,7 +38,7 @@ class SpectralBasis(Basis):
 
     @cached_property
     @abstractmethod
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[Harmonics, ...]:
         """The one-dimensional functions of each coordinate."""
 
     @cached_property
@@ -268,9 +270,9 @@ def wrapped_least(h: float, rate: float, away: float) -> float:
     return max(0.0, value - 1e-12 * (1 + 2 * j.size))
 
 
-def _differentiated(axis: Axis, u: Floats, order: int) -> Floats:
+def _differentiated(axis: Harmonics, u: Floats, order: int) -> Floats:
     """The axis' functions differentiated `order` times at u."""
-    wide = Axis(axis.order, axis.rate, sines=True)
+    wide = Harmonics(axis.order, axis.rate, sines=True)
     table, k = wide.table(u), axis.order
     slope = axis.rate * math.pi * np.arange(1, k + 1)[:, None]
     for _ in range(order):
@@ -279,6 +281,7 @@ def _differentiated(axis: Axis, u: Floats, order: int) -> Floats:
 
 
 def gaussian_of(fields: dict[str, Any]) -> Gaussian:
+    """The Gaussian kernel that a file describes; ValueError for any other."""
     kernel = kernel_from_dict(fields.get("kernel"))
     if not isinstance(kernel, Gaussian):
         raise ValueError("a spectral basis needs the gaussian kernel")
@@ -293,7 +296,8 @@ def cut_of(fields: dict[str, Any]) -> float:
     return float(cut)
 
 
-def checked_size(basis: Any, fields: dict[str, Any]) -> Any:
+def checked_size(basis: Spectral, fields: dict[str, Any]) -> Spectral:
+    """The basis itself; ValueError unless it has the size that a file states."""
     if positive_int(fields, "size", MOST_COORDINATES) != basis.size:
         raise ValueError("basis size does not follow from its kernel: the file is damaged")
     return basis
