@@ -14,12 +14,11 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import L2, Gaussian
 from mercer.promise.events import Sensitivity
-from mercer.rules.curves import cameron_martin, gain_of
 from mercer.sensitive.curves.source import open_curves
 from mercer.sensitive.summaries import curve_pieces as summaries
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores, score_sensitivity
 from mercer.sensitive.summaries.curves import CurveSummary, tally_curves
-from mercer.spaces.modes import SpectralFilter, modes
+from mercer.spaces.modes import SpectralFilter, cameron_martin, gain_of, modes
 from mercer.spaces.polynomials import Polynomials
 
 CONFIDENCE = 1 - 1e-9

@@ -18,7 +18,16 @@ from mercer.common.checks import Floats
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.polynomials import Polynomials, gauss
 
-__all__ = ["CURVE_KERNELS", "Modes", "SpectralFilter", "derivatives_of", "level_of", "modes"]
+__all__ = [
+    "CURVE_KERNELS",
+    "Modes",
+    "SpectralFilter",
+    "cameron_martin",
+    "derivatives_of",
+    "gain_of",
+    "level_of",
+    "modes",
+]
 
 CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")
 LEAST_SCALE, MOST_SCALE = 0.005, 10.0  # of the width
@@ -178,3 +187,30 @@ def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
     endless = np.isinf(values)
     power = np.where(endless, 1.0, values) ** eta
     return np.where(endless, 1.0, power / (power + penalty))
+
+
+def cameron_martin(
+    smoothing: SpectralFilter, noise_kernel: str, polynomials: Polynomials
+) -> tuple[Floats, Floats]:
+    """Mirshani's estimator in coordinates of the noise's space: (encode, decode) (M9).
+
+    encode takes the mean's coordinates to those of the penalised mean that are orthonormal in the
+    noise's Cameron-Martin space, lambda^(-1/2) S with S the filter; decode takes them back.
+    Directions in which the noise has no variance beyond rounding are left out of both (M3.1).
+    """
+    own = smoothing.modes(polynomials)
+    noise = SpectralFilter(noise_kernel, smoothing.scales, 1.0, 1.0).modes(polynomials)
+    kept = noise.values > DUST * noise.values[0]
+    root = np.sqrt(noise.values[kept])
+    vectors = noise.vectors[:, kept]
+    factors = smoothing.factors(own.values)
+    if noise_kernel == smoothing.kernel:  # the same eigenfunctions: no rounding between them
+        encode = (vectors * (factors[kept] / root)).T
+    else:
+        encode = (vectors / root).T @ (own.vectors * factors) @ own.vectors.T
+    return encode, vectors * root
+
+
+def gain_of(encode: Floats | None) -> float:
+    """Norm of the map, rounded up: public."""
+    return 1.0 if encode is None else float(np.linalg.norm(encode, 2)) * (1 + 1e-9)

@@ -21,13 +21,12 @@ from mercer.promise.events import Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.findings import tell
-from mercer.rules.curves import cameron_martin
 from mercer.sensitive.curves.source import Curves
 from mercer.sensitive.persons import identities
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
 from mercer.sensitive.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
-from mercer.spaces.modes import SpectralFilter
+from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["Asked", "Gathered", "check_disjoint"]

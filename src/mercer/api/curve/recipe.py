@@ -16,18 +16,9 @@ from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
-from mercer.rules.curves import (
-    SIDES,
-    TYPICAL_SCALE,
-    cameron_martin,
-    coordinates_rule,
-    frame_of,
-    gain_of,
-    penalty_rule,
-    rule_penalties,
-)
+from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
 from mercer.spaces.kernels import Kernel
-from mercer.spaces.modes import CURVE_KERNELS, SpectralFilter, level_of
+from mercer.spaces.modes import CURVE_KERNELS, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
 __all__ = ["CurveRecipe"]

@@ -28,8 +28,7 @@ from mercer.releases.curve.smoothing import (
 )
 from mercer.releases.findings import Finding
 from mercer.releases.function_findings import curve_findings
-from mercer.rules.curves import cameron_martin, gain_of
-from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter
+from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["CHOICES", "ORDERS", "CurveAccuracy", "CurveRelease", "check_eta", "check_penalty", "unit_scales"]
