@@ -306,7 +306,7 @@ def test_what_is_refused(place):
             "a", cost.events, epsilon=0.5, delta=1e-7, what="x"
         ),
         "exists in ledger .* epsilon = 1, delta = 0": lambda: ledger.register("a", epsilon=1),
-        "epsilon is missing": lambda: ledger.register("c"),
+        "epsilon is missing": lambda: ledger.register("c", epsilon=None),
         "delta must be in": lambda: ledger.register("c", epsilon=1, delta=1.0),
         "name must be": lambda: ledger.register("", epsilon=1),
         "what must be": lambda: ledger.charge("a", [PureEvent(0.1)], epsilon=0.1, delta=0, what=""),
@@ -321,6 +321,8 @@ def test_what_is_refused(place):
     }.items():
         with pytest.raises(ValueError, match=match):
             call()
+    with pytest.raises(TypeError, match="required .* 'epsilon'"):
+        ledger.register("c")
     assert ledger.history() == []
     with pytest.raises(LedgerError, match="exists"):
         Ledger.create(place)

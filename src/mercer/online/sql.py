@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from threading import get_ident
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
@@ -36,19 +36,7 @@ from mercer.online.store import (
     missing,
 )
 
-__all__ = [
-    "ANSWERS",
-    "AXES",
-    "FACTORS",
-    "LIVE",
-    "METADATA",
-    "NAMES",
-    "WAIT",
-    "Dialect",
-    "SqlPen",
-    "Tables",
-    "padded",
-]
+__all__ = ["ANSWERS", "AXES", "FACTORS", "LIVE", "METADATA", "NAMES", "WAIT", "SqlPen", "Tables", "padded"]
 
 AXES = ("x", "y", "z")
 METADATA = sa.MetaData()
@@ -93,16 +81,6 @@ FACTORS = sa.Table(
 _STATES = ", ".join(f"s{i}" for i in range(STATES))
 
 
-class Dialect(Protocol):
-    """Where databases differ."""
-
-    mark: str  # where a value goes in the driver's statements
-    asked: str  # a relation with the points asked, as columns x, y, z
-
-    def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
-        """Make `asked` hold these points; the values that its marks stand for."""
-
-
 class SqlPen(Pen):
     """The pen of a transaction.
 
@@ -110,7 +88,7 @@ class SqlPen(Pen):
     question would else be spent on wrapping them.
     """
 
-    def __init__(self, store: Dialect, connection: sa.Connection, number: int) -> None:
+    def __init__(self, store: Tables, connection: sa.Connection, number: int) -> None:
         self._store, self._connection, self._live = store, connection, number
         self._cursor = connection.connection.cursor()
 

@@ -16,7 +16,7 @@ from mercer.columns.table import TableDomain
 from mercer.common import streams
 from mercer.common.checks import Floats, Ints
 
-__all__ = ["ColumnLaws", "bins_of", "drawn", "places_in", "spread"]
+__all__ = ["ColumnLaws", "bins_of", "drawn", "everything", "places_in", "spread"]
 
 
 MOST_BINS = 32

@@ -27,6 +27,7 @@ __all__ = [
     "gain_of",
     "level_of",
     "modes",
+    "shrink",
 ]
 
 CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")

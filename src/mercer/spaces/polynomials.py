@@ -18,7 +18,7 @@ from numpy.polynomial import legendre
 
 from mercer.common.checks import Floats, Ints
 
-__all__ = ["MOST_FUNCTIONS", "Polynomials"]
+__all__ = ["MOST_FUNCTIONS", "Polynomials", "gauss"]
 
 MOST_FUNCTIONS = 1024
 _NEAR = 1e-6

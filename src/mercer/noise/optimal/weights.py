@@ -31,6 +31,7 @@ __all__ = [
     "OWN",
     "Loss",
     "OptimalCount",
+    "RandomBytes",
     "check_prior",
     "distance_graded",
     "geometric_matrix",

@@ -18,9 +18,14 @@ __all__ = [
     "Basis",
     "Features",
     "basis_from_dict",
+    "check_scales",
+    "covariance_of",
     "kernel_from_dict",
     "kernel_to_dict",
     "matrix_of",
+    "most_nodes",
+    "nodes_for",
+    "positive_int",
 ]
 
 REGISTRY: dict[str, type[Basis]] = {}

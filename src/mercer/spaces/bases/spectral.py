@@ -20,7 +20,19 @@ from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, kernel_from_dict, mos
 from mercer.spaces.kernels import Gaussian, Kernel
 from mercer.spaces.series import Harmonics, TrigSeries, exp
 
-__all__ = ["CUT", "SpectralBasis", "covariance_sum"]
+__all__ = [
+    "CUT",
+    "SpectralBasis",
+    "checked_size",
+    "covariance_sum",
+    "cut_of",
+    "fft_growth",
+    "gaussian_of",
+    "kept",
+    "orders_above_cut",
+    "theta_sum",
+    "wrapped_least",
+]
 
 CUT = 1e-6  # coordinates are kept while their eigenvalue is at least this
 MOST_COORDINATES = 1 << 20
@@ -251,6 +263,7 @@ def orders_above_cut(kernel: Gaussian, rates: list[float], cut: float) -> tuple[
 
 
 def kept(box: Ints, kernel: Gaussian, rates: list[float], cut: float) -> Ints:
+    """Those rows of `box`, numbers of frequencies, whose eigenvalue is at least `cut`."""
     omega = box * (math.pi * np.array(rates))
     return box[covariance_sum(omega, np.array(kernel.covariance)) <= -2 * math.log(cut)]
 
