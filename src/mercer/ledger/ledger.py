@@ -133,7 +133,7 @@ class Ledger:
 
     @property
     def datasets(self) -> dict[str, Dataset]:
-        """All datasets, by name."""
+        """The registered datasets with their totals, by name."""
         with self._store.transaction() as run:
             return datasets_in(run, self.id, self.where)
 

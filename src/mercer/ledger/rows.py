@@ -66,7 +66,7 @@ class Charge:
         return Cost(self.epsilon, self.delta, self.events)
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The charge as fields of JSON, as `mercer ledger history --json` prints it."""
         return {
             "number": self.number,
             "dataset": self.dataset,
@@ -81,7 +81,7 @@ class Charge:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A dataset and its totals."""
+    """A registered dataset: its totals, and what all its releases hide."""
 
     name: str
     epsilon: float
@@ -265,7 +265,7 @@ class Remaining:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """All fields, as `mercer ledger remaining --json` prints them."""
         return asdict(self)
 
 

@@ -42,14 +42,14 @@ class LedgerError(ValueError):
 
 
 class LedgerStore(ABC):
-    """Transactions on the three tables."""
+    """Where the three tables of a ledger are kept, and transactions on them."""
 
     where: str  # for messages: without a password
     address: str  # the same, from any folder
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is a ledger."""
+        """Whether there is a ledger at this place already."""
 
     @abstractmethod
     def create(self) -> None:
@@ -72,7 +72,7 @@ class LedgerStore(ABC):
 
 
 class LedgerSQLite(LedgerStore):
-    """A file."""
+    """A ledger in a SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
@@ -160,7 +160,7 @@ class LedgerSQLite(LedgerStore):
 
 
 class LedgerPostgreSQL(LedgerStore):
-    """A database, by its URL."""
+    """A ledger in a PostgreSQL database, named by its URL."""
 
     def __init__(self, url: str) -> None:
         self._url = url

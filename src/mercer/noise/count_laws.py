@@ -34,16 +34,16 @@ class CountLaw(ABC):
     @property
     @abstractmethod
     def variance(self) -> float:
-        """Of one count's noise."""
+        """Variance of the noise of one count."""
 
     @property
     @abstractmethod
     def mean_error(self) -> float:
-        """E|noise|."""
+        """The expected absolute noise of one count, E|noise|."""
 
     @abstractmethod
     def above(self, k: int) -> float:
-        """P(noise > k)."""
+        """The probability P(noise > k), in doubles."""
 
     @abstractmethod
     def above_ball(self, k: int) -> arb:
@@ -96,7 +96,7 @@ class CountLaw(ABC):
         return float(found.fun)
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameter."""
+        """Name and parameter, from which `count_law_from_dict` rebuilds the law."""
         return {"law": self.name, "scale": self.scale}
 
 

@@ -54,7 +54,7 @@ def gamma(uniforms: Sequence[arb]) -> arb:
 
 
 def powered(uniform: arb, power: arb) -> arb:
-    """U^power."""
+    """The power U^power of a positive ball, by its logarithm."""
     return (uniform.log() * power).exp()
 
 

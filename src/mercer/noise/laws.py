@@ -66,7 +66,7 @@ class Law(ABC):
         return np.ones(1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameters."""
+        """Name and parameters, from which `law_from_dict` rebuilds the law."""
         return {"law": self.name, "scale": self.scale, "step": self.step}
 
 

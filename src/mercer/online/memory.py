@@ -160,11 +160,11 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
 
     @property
     def drawn(self) -> int:
-        """Knots of a growing factor."""
+        """How many knots of a Cholesky factor there are."""
         return len(self._factors)
 
     def back_to(self, count: int) -> None:
-        """Forget the later ones."""
+        """Keep the first `count` knots of a Cholesky factor and forget the later ones."""
         del self._factors[count:]
 
     def factors(self, after: int) -> list[Factor]:
@@ -201,7 +201,7 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
         return np.array(knots, dtype=float), states
 
     def _place(self, new: list[float]) -> None:
-        """Increasing knots, into their blocks."""
+        """Put increasing knots into the blocks that they fall in; long blocks are split."""
         if new and not self._blocks:
             self._starts, self._blocks = [new[0]], [[]]
         i = 0

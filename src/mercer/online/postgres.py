@@ -1,4 +1,4 @@
-"""Live releases in a PostgreSQL database."""
+"""Live releases in a PostgreSQL database, shared by processes and machines."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ NAMES = ("mercer_live", "mercer_answers", "mercer_factors")
 
 
 class Tables(LiveStore):
-    """What both databases share."""
+    """What stores in SQLite and in PostgreSQL have in common."""
 
     mark: str  # where a value goes in the driver's statements
     asked: str  # a relation with the points asked, as columns x, y, z
@@ -309,7 +309,7 @@ class Tables(LiveStore):
 
     @property
     def driver_error(self) -> type[Exception]:
-        """What the driver raises."""
+        """The class of the database driver's errors."""
         return self.engine.dialect.loaded_dbapi.Error
 
     def close(self) -> None:

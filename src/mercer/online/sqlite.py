@@ -1,4 +1,4 @@
-"""Live releases in a SQLite file."""
+"""Live releases in a SQLite file that processes of one machine share."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class LiveSQLite(Tables):
 
 
 class _Connection(sqlite3.Connection):
-    """Knows its log."""
+    """A connection that remembers which log file it writes to."""
 
     log: int | None = None
 

@@ -124,11 +124,11 @@ class Pen(ABC):
 
     @abstractmethod
     def add_factor(self, number: int, factor: Factor) -> None:
-        """One more knot."""
+        """Keep one more knot of a Cholesky release, at this number."""
 
 
 class LiveStore(ABC):
-    """Live releases and their answers."""
+    """Where live releases and their answers are kept."""
 
     where: str  # for messages: without a password
 
@@ -137,7 +137,7 @@ class LiveStore(ABC):
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Live releases in the store."""
+        """The names of the live releases in the store."""
 
     @abstractmethod
     def create(self, record: Record) -> None:
@@ -149,7 +149,7 @@ class LiveStore(ABC):
 
     @abstractmethod
     def count(self, name: str) -> int:
-        """Points answered."""
+        """How many points of a live release have been answered."""
 
     @abstractmethod
     def reading(self, name: str) -> AbstractContextManager[Pen]:
@@ -180,7 +180,7 @@ def check_name(name: object) -> str:
 
 
 def taken(name: str, where: str) -> str:
-    """For an error."""
+    """The message of an error: a live release of this name is there already."""
     return (
         f"store {where!r} has a live release {name!r} already: go on with it by mercer.open_live, "
         "or choose another name; nothing was spent"
@@ -188,6 +188,6 @@ def taken(name: str, where: str) -> str:
 
 
 def missing(name: str, names: tuple[str, ...], where: str) -> str:
-    """For an error."""
+    """The message of an error: no live release of this name is there."""
     known = f"it has {', '.join(map(repr, names))}" if names else "it has none yet"
     return f"store {where!r} has no live release {name!r}; {known}"

@@ -83,7 +83,7 @@ BASIC = DeltaSplit(Fraction(1), Fraction(0), Fraction(0))
 
 @dataclass(frozen=True)
 class Spent:
-    """Sums along a path: exact."""
+    """Exact sums over the releases along a path."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -115,7 +115,7 @@ class Spent:
 
     @property
     def mu(self) -> float:
-        """Of all together, rounded up."""
+        """The mu of all releases together, rounded up."""
         if self.square == 0:
             return 0.0
         return math.sqrt(math.nextafter(float(self.square), math.inf)) * (1 + 1e-15)

@@ -60,7 +60,7 @@ class ExpectedError:
 
     @property
     def total(self) -> float:
-        """Sum of the parts."""
+        """The expected error: bias, sampling and privacy together."""
         return self.bias + self.sampling + self.privacy
 
 

@@ -240,7 +240,7 @@ def _innovation(p: int, rate: float, gap: float) -> Matrix:
 
 
 def _transition(p: int, rate: float, gap: float) -> Matrix:
-    """As `markov.transition`, for one gap."""
+    """As `markov.transition`, for one gap in plain floats."""
     decay = math.exp(-rate * gap)
     return [
         [decay * gap ** (j - i) / math.factorial(j - i) if j >= i else 0.0 for j in range(p)]
@@ -253,7 +253,7 @@ def _times(matrix: Matrix, vector: Sequence[float]) -> list[float]:
 
 
 def _cholesky_point(matrix: Matrix) -> Matrix:
-    """As `_cholesky`, of one matrix."""
+    """As `_cholesky`, of one matrix in plain floats."""
     p = len(matrix)
     factor = [[0.0] * p for _ in range(p)]
     for j in range(p):

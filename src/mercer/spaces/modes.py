@@ -135,7 +135,7 @@ class SpectralFilter:
             )
 
     def modes(self, polynomials: Polynomials) -> Modes:
-        """Eigenpairs of the kernel."""
+        """Eigenpairs of the filter's kernel in the coordinates of these polynomials."""
         return modes(self.kernel, self.scales, polynomials)
 
     def seen(self, polynomials: Polynomials, frame: Floats | None) -> Modes:
@@ -147,11 +147,11 @@ class SpectralFilter:
         return self.modes(polynomials).levelled(frame)
 
     def factors(self, values: Floats) -> Floats:
-        """Of eigenfunctions with these eigenvalues."""
+        """The factor of every eigenfunction, from its eigenvalue."""
         return shrink(values, self.eta, self.penalty)
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Name and parameters, from which `from_dict` rebuilds the filter."""
         return {
             "kernel": self.kernel,
             "scales": list(self.scales),

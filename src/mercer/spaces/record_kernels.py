@@ -91,7 +91,7 @@ class RecordKernel:
         return (self.domain.embed(codes) * self.factors).astype(np.float32).astype(np.float64)
 
     def between(self, u: Floats, v: Floats) -> Floats:
-        """Matrix of k at points."""
+        """The matrix of kernel values between embedded points."""
         if self.name == "gaussian":
             return np.asarray(np.exp(cdist(u, v, "sqeuclidean") * -0.5))
         flat = ~self.straight
@@ -121,7 +121,7 @@ class RecordKernel:
 
     @property
     def words(self) -> str:
-        """For people."""
+        """A description of the kernel and its scales for people."""
         parts = [
             f"{column.name} {scale:.3g}"
             for column, scale in zip(self.domain.columns, self.scales, strict=True)
@@ -130,7 +130,7 @@ class RecordKernel:
         return f"{self.name} kernel with scales {shown}"
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Name and scales; the domain stands beside it in a file."""
         return {"name": self.name, "scales": list(self.scales)}
 
 
@@ -179,7 +179,7 @@ class OwnKernel:
 
     @property
     def words(self) -> str:
-        """For people."""
+        """The name under which a release speaks of the kernel."""
         return self.name
 
 
@@ -265,7 +265,7 @@ class LandmarkSpan:
 
     @cached_property
     def _whole(self) -> tuple[Floats, Floats]:
-        """All eigenvalues, falling, and eigenvectors."""
+        """All eigenvalues of the Gram matrix, falling, and their eigenvectors."""
         values, vectors = np.linalg.eigh((self.gram + self.gram.T) / 2)
         return values[::-1], vectors[:, ::-1]
 
@@ -279,17 +279,17 @@ class LandmarkSpan:
 
     @property
     def eigenvalues(self) -> Floats:
-        """Of the Gram matrix, falling."""
+        """The eigenvalues of the Gram matrix that are used, falling."""
         return self._eigen[0]
 
     @property
     def points(self) -> int:
-        """Landmarks that are used."""
+        """How many landmarks are used."""
         return len(self.gram)
 
     @property
     def size(self) -> int:
-        """Coordinates."""
+        """How many coordinates the span has."""
         return len(self.eigenvalues)
 
     @cached_property

@@ -140,7 +140,7 @@ class RandomBytes(Protocol):
     """Where random bytes come from: `noise.entropy.Entropy` is one."""
 
     def octets(self, count: int) -> bytes:
-        """Independent uniform bytes."""
+        """So many independent uniform bytes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,7 +207,7 @@ class OptimalCount:
 
     @property
     def risks(self) -> Floats:
-        """Expected loss for each count."""
+        """The expected loss at each of the counts 0..n."""
         return _risks(self.matrix, self.losses)
 
     @property

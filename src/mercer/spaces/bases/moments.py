@@ -59,7 +59,7 @@ class Moments(SpectralBasis):
 
     @property
     def real(self) -> bool:
-        """Whether cosines suffice."""
+        """Whether the functions are cosines alone, as at a reflecting boundary."""
         return self.boundary == "reflect"
 
     @property

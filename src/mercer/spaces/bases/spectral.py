@@ -165,7 +165,7 @@ class SpectralBasis(Basis):
         return self.raw_series(np.sqrt(self.eigenvalues) * coordinates)
 
     def raw_series(self, theta: Floats) -> TrigSeries:
-        """sum_k theta_k psi_k."""
+        """The trigonometric series sum_k theta_k psi_k of raw coefficients."""
         flat = np.zeros(math.prod(axis.size for axis in self.axes))
         for index, sign in self.terms:  # k and its mirror images share products
             np.add.at(flat, index, sign * (self.amplitude * theta))
