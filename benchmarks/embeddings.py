@@ -32,8 +32,7 @@ def products(rows: int, landmarks: int, repeats: int) -> dict[str, float]:
     from mercer.sensitive.records import open_records
     from mercer.sensitive.summaries.embedding import Landmarks, tally_records
     from mercer.sensitive.summaries.kernel_sums import kernel_error
-    from mercer.spaces.record_kernels import RecordKernel
-    from mercer.spaces.record_spans import LandmarkSpan
+    from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel
 
     rng = np.random.default_rng(0)
     x, z = rng.random((rows, COLUMNS)), rng.random((landmarks, COLUMNS))

@@ -20,7 +20,7 @@ from scipy.stats import norm
 from curve_shared import Floats, provenance
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.curve.smoothing import ETAS, PENALTIES, SCALES, estimated_risk
-from mercer.spaces.modes import Filter, shrink
+from mercer.spaces.modes import SpectralFilter, shrink
 from mercer.spaces.polynomials import Polynomials
 
 SEED, REPEATS, N, TAU, DELTA = 1961, 100, 1000, 5.0, 1e-5
@@ -32,7 +32,7 @@ T = np.linspace(0, 1, 101)
 
 
 def means(rng: np.random.Generator) -> dict[str, Floats]:
-    eigen = Filter("matern32", (0.1,), 1.0, 1.0).modes(SOME).vectors[:, :25]
+    eigen = SpectralFilter("matern32", (0.1,), 1.0, 1.0).modes(SOME).vectors[:, :25]
     peaks = [norm.pdf(T, m, s) for m, s in ((0, 0.03), (0.2, 0.05), (0.5, 0.05), (1, 0.03))]
     heights = {
         "zero": 0 * T,
@@ -56,7 +56,7 @@ def errors(truth: Floats, variance: float, kernel: str, draws: Floats) -> Floats
     best = np.full((len(draws), len(CAUTIONS)), np.inf)
     out = np.zeros_like(best)
     for scale in SCALES:
-        found = Filter(kernel, (scale,), 1.0, 1.0, level=True).seen(SOME, None)
+        found = SpectralFilter(kernel, (scale,), 1.0, 1.0, level=True).seen(SOME, None)
         turned, centre = noisy @ found.vectors, truth @ found.vectors
         for eta in ETAS:
             factors = shrink(found.values, eta, (PENALTIES * found.top**eta)[:, None])

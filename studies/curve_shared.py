@@ -17,7 +17,7 @@ import numpy as np
 from scipy.integrate import trapezoid
 
 from machine_data import Floats, provenance
-from mercer.spaces.modes import Filter
+from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
@@ -92,7 +92,7 @@ def largest_norm(curves: Floats, grid: Floats) -> float:
     return math.sqrt(float(np.max(trapezoid(np.asarray(curves) ** 2, grid, axis=1))))
 
 
-def smoothed(mean: Floats, smoothing: Filter) -> Floats:
+def smoothed(mean: Floats, smoothing: SpectralFilter) -> Floats:
     """The penalised mean without noise, from and to coordinates.  Not private."""
     found = smoothing.modes(POLYNOMIALS)
     return ((mean @ found.vectors) * smoothing.factors(found.values)) @ found.vectors.T

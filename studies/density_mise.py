@@ -34,8 +34,7 @@ from scipy.stats import expon, norm, t
 import mercer
 from mercer.noise.mechanisms import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level
-from mercer.rules.density import noise_bandwidth
-from mercer.rules.pure import moment_rule
+from mercer.rules.density import moment_rule, noise_bandwidth
 from mercer.spaces.bases import Cosine, Moments
 from mercer.spaces.kernels import Gaussian as GaussianKernel
 

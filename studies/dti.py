@@ -43,7 +43,7 @@ from curve_shared import (
     titles,
 )
 from mercer.promise.accountants import gaussian_multiplier
-from mercer.spaces.modes import Filter, shrink
+from mercer.spaces.modes import SpectralFilter, shrink
 
 SEED = 2019
 POINTS = 93
@@ -67,9 +67,9 @@ class Family:
     table2: tuple[float, float]  # penalty, rho
     figure: int
 
-    def filter(self, rho: float, penalty: float) -> Filter:
+    def filter(self, rho: float, penalty: float) -> SpectralFilter:
         scale = gaussian_scale(rho) if self.kernel == "gaussian" else rho
-        return Filter(self.kernel, (scale,), 1.0, penalty)
+        return SpectralFilter(self.kernel, (scale,), 1.0, penalty)
 
 
 FAMILIES = (

@@ -23,7 +23,7 @@ from scipy.spatial.distance import cdist
 import mercer
 from curve_shared import COLOURS, Floats, provenance, save, sheet
 from mercer.promise.accountants import gaussian_multiplier
-from mercer.spaces.designs import spread
+from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import RecordKernel
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}

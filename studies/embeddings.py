@@ -40,8 +40,7 @@ from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error, kernel_sums
-from mercer.spaces.record_kernels import RecordKernel
-from mercer.spaces.record_spans import LandmarkSpan
+from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel
 
 DELTA = 1e-6
 EPSILONS = (0.01, 0.1, 1.0)

@@ -34,7 +34,7 @@ from curve_shared import (
     titles,
 )
 from mercer.promise.accountants import gaussian_multiplier
-from mercer.spaces.modes import DUST, Filter, Modes, modes, shrink
+from mercer.spaces.modes import DUST, Modes, SpectralFilter, modes, shrink
 
 N, DELTA, EPSILONS = 1000, 1e-5, (0.25, 1.0)
 T = np.linspace(0.0, 1.0, 101)
@@ -112,7 +112,7 @@ class Best:
     """A rival's parameters, and its expected error to the truth with them."""
 
     error: float
-    smoothing: Filter
+    smoothing: SpectralFilter
     power: float = math.nan  # of ICLP's weights; 0: the best weights for this smoothing
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ def hindsight(
     scales: tuple[float, ...] = SCALES,
 ) -> Best:
     """Least expected error to the true mean over the grids: bias, sampling and noise exactly."""
-    best = Best(math.inf, Filter(KERNEL, (RANGE,), 1.0, 1.0))
+    best = Best(math.inf, SpectralFilter(KERNEL, (RANGE,), 1.0, 1.0))
     own = model()
     spread = (own.vectors[:, :TERMS] * own.values[:TERMS]) @ own.vectors[:, :TERMS].T * 16 / 3
     promise = {"epsilon": epsilon, "delta": DELTA}
@@ -183,7 +183,7 @@ def hindsight(
                         noise = (constant * 2 * world.tau / N * gain) ** 2 * values.sum()
                     place = int(np.argmin(plain + noise))
                     if (error := float((plain + noise)[place])) < best.error:
-                        chosen = Filter(kernel, (scale,), eta, float(penalties[place]))
+                        chosen = SpectralFilter(kernel, (scale,), eta, float(penalties[place]))
                         best = Best(error, chosen, power)
     return best
 

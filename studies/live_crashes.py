@@ -34,7 +34,7 @@ from pathlib import Path
 import numpy as np
 
 import mercer
-from mercer.online.pens import SqlPen
+from mercer.online.sql import SqlPen
 
 KINDS = ("SQLite", "PostgreSQL")
 ASKERS, PATIENCE = 4, 60

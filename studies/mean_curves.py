@@ -38,7 +38,7 @@ from curve_shared import (
 )
 from mercer.promise.accountants import delta_at, gaussian_multiplier
 from mercer.promise.events import GaussianEvent
-from mercer.spaces.modes import Filter, modes
+from mercer.spaces.modes import SpectralFilter, modes
 
 T = np.linspace(0.0, 1.0, 100)
 SEED = 2019
@@ -78,8 +78,8 @@ class Panel:
         return {"epsilon": self.epsilon, "delta": self.delta}
 
     @property
-    def smoothing(self) -> Filter:
-        return Filter(self.kernel, (self.scale,), 1.0, self.penalty)
+    def smoothing(self) -> SpectralFilter:
+        return SpectralFilter(self.kernel, (self.scale,), 1.0, self.penalty)
 
     @property
     def longer(self) -> float:

@@ -22,8 +22,7 @@ import pandas as pd
 import mercer
 from curve_shared import COLOURS, provenance, save, sheet, titles
 from mercer.common.streams import simulation
-from mercer.promise.weaker import RandomStatement
-from mercer.promise.weaker_rules import asymptotic_rank, check_gamma, pair_rank, pairs_of, rarest
+from mercer.promise.weaker import RandomStatement, asymptotic_rank, check_gamma, pair_rank, pairs_of, rarest
 
 EPSILON, GAMMA = 1.0, 0.05
 LARGE, RARE = 10, 20

@@ -44,7 +44,7 @@ FAULT = """
 import sys
 from contextlib import contextmanager
 from mercer.online.memory import Memory
-from mercer.online.tables import Tables
+from mercer.online.sql import Tables
 kept = Memory()
 @contextmanager
 def writing(self, name):

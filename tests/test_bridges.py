@@ -4,8 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from mercer.spaces.bridge_points import bridge_point
-from mercer.spaces.bridges import DETERMINED, bridge, fill
+from mercer.spaces.bridges import DETERMINED, bridge, bridge_point, fill
 from mercer.spaces.kernels import Exponential, Matern32, Matern52
 from mercer.spaces.markov import innovation, transition
 

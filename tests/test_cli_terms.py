@@ -541,7 +541,7 @@ def test_a_store_that_does_not_take_a_live_release_loses_nothing(folder, book, c
     def create(self, record):
         raise LiveUnavailable("store 'l.db': database or disk is full")
 
-    monkeypatch.setattr("mercer.online.tables.Tables.create", create)
+    monkeypatch.setattr("mercer.online.sql.Tables.create", create)
     code, _, err = run(capsys, *LIVE[:-1], kernel, *book, "--store", "l.db")
     kept = folder / "books" / "l.json"
     assert code == terminal_places.NOT_AS_ASKED

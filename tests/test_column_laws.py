@@ -11,8 +11,7 @@ from mercer.door.publish import Purse
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.column_counts import count_columns
-from mercer.spaces.column_laws import ColumnLaws, bins_of, places_in
-from mercer.spaces.designs import spread
+from mercer.spaces.landmarks import ColumnLaws, bins_of, places_in, spread
 
 ALPHA = 1e-9
 DOMAIN = mercer.Domain(

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from mercer.common.streams import simulation
-from mercer.noise.laws import Laplace
+from mercer.noise.laws import LaplaceLaw
 from mercer.releases.counts.smoothing import best_counts, nonnegative_counts
 from tests.conftest import ALPHA
 
@@ -18,7 +18,7 @@ WINS = 40  # of the draws: see test_the_number_of_wins
 
 def noise(epsilon):
     """Two-sided geometric, P(k) proportional to exp(-epsilon |k| / 2) (M13), and its variance."""
-    law = Laplace(2 / epsilon, 1.0)
+    law = LaplaceLaw(2 / epsilon, 1.0)
     return law, float(law.deviations(1)[0] ** 2)
 
 

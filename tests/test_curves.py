@@ -22,7 +22,7 @@ from mercer.releases.curve.redraw import Mesh, choose_again, order_statistic, su
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.curve.smoothing import Candidates, choose_filter
 from mercer.spaces.kernels import Matern52
-from mercer.spaces.modes import Filter
+from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials
 from tests.conftest import ALPHA
 
@@ -404,7 +404,7 @@ def test_smoothing_again_is_free(curves):
     assert first.choice == "auto"
     rough = first.smooth(penalty=1e-6, scale=0.05, eta=1, kernel="matern32")
     assert rough.choice == "given"
-    assert rough.smoothing == Filter("matern32", (0.05,), 1.0, 1e-6, level=True)
+    assert rough.smoothing == SpectralFilter("matern32", (0.05,), 1.0, 1e-6, level=True)
     assert rough.accuracy.integrated > first.accuracy.integrated
     assert np.array_equal(rough.raw, first.raw)
     again = rough.smooth(kernel="gaussian")
@@ -459,7 +459,7 @@ def test_a_private_choice_finds_a_good_smoothing(rng):
 
 def test_kernel_objects(curves):
     made = released(curves, kernel=Matern52(((0.04,),)), penalty=0.01, eta=1)
-    assert made.smoothing == Filter("matern52", (0.2,), 1.0, 0.01, level=True)
+    assert made.smoothing == SpectralFilter("matern52", (0.2,), 1.0, 0.01, level=True)
     with pytest.raises(ValueError, match="scale must be left out"):
         released(curves, kernel=Matern52(((0.04,),)), scale=0.1)
 

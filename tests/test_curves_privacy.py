@@ -14,12 +14,11 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import L2, Gaussian
 from mercer.promise.events import Sensitivity
-from mercer.rules.curves import cameron_martin, gain_of
 from mercer.sensitive.curves.source import open_curves
 from mercer.sensitive.summaries import curve_pieces as summaries
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores, score_sensitivity
 from mercer.sensitive.summaries.curves import CurveSummary, tally_curves
-from mercer.spaces.modes import Filter, modes
+from mercer.spaces.modes import SpectralFilter, cameron_martin, gain_of, modes
 from mercer.spaces.polynomials import Polynomials
 
 CONFIDENCE = 1 - 1e-9
@@ -70,7 +69,7 @@ def test_theorem_41_holds_and_is_tight(kernel, eta, penalty):
     Delta = (2 tau / n) sup_j lambda_j^(eta - 1/2) / (lambda_j^eta + phi), never above the closed
     form (M9).
     """
-    smoothing = Filter(kernel, (0.1,), eta, penalty)
+    smoothing = SpectralFilter(kernel, (0.1,), eta, penalty)
     encode, _ = cameron_martin(smoothing, kernel, SOME)
     found = modes(kernel, (0.1,), SOME)
     each = found.values ** (eta - 0.5) / (found.values**eta + penalty)
@@ -84,7 +83,7 @@ def test_theorem_41_holds_and_is_tight(kernel, eta, penalty):
 
 def test_smoothed_then_decoded_is_the_penalised_mean(rng):
     """Mirshani et al., equation (2)."""
-    smoothing = Filter("matern52", (0.2,), 1.5, 0.01)
+    smoothing = SpectralFilter("matern52", (0.2,), 1.5, 0.01)
     encode, decode = cameron_martin(smoothing, "matern52", SOME)
     own = smoothing.modes(SOME)
     mean = rng.standard_normal(32)
@@ -268,7 +267,7 @@ def test_replays_of_persons_pairs_and_groups(rng):
 def test_scores_move_by_no_more_than_is_declared_and_come_near(rng):
     """docs/proofs/curves.md: 16/n for ten equal folds, in units of the squared bound."""
     t, n = np.linspace(0, 1, 50), 40
-    filters = [Filter("gaussian", (0.2,), 1.0, p) for p in (1e-6, 1e-2, 1.0)]
+    filters = [SpectralFilter("gaussian", (0.2,), 1.0, p) for p in (1e-6, 1e-2, 1.0)]
     nearest = 0.0
 
     def scores(curves):
@@ -357,7 +356,7 @@ def test_an_even_grid_taken_for_granted_is_seen(monkeypatch):
 def test_audit_on_the_worst_curves(order, share, rng):
     """Lower bounds on epsilon from the summary's own coordinates; a fifth less noise is seen."""
     epsilon, delta = 1.0, 0.0 if order == "pure" else 1e-3
-    smoothing = Filter("matern32", (0.1,), 1.0, 0.01)
+    smoothing = SpectralFilter("matern32", (0.1,), 1.0, 0.01)
     encode, vector = None, np.eye(32)[1]
     if order == "paper":
         encode, _ = cameron_martin(smoothing, "matern32", SOME)

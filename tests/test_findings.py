@@ -21,7 +21,7 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import FindingWarning
 from mercer.door.publish import Purse
 from mercer.noise import entropy
-from mercer.noise.laws import Euclidean, Laplace, Normal, OrbitopeLaw
+from mercer.noise.laws import Euclidean, LaplaceLaw, Normal, OrbitopeLaw
 from mercer.releases.choice import EndCounts
 from mercer.releases.findings import ALPHA as FALSE
 from mercer.releases.findings import Finding, hidden, reach, tell
@@ -84,7 +84,7 @@ def few(count, runs, chance):
     ("law", "size"),
     [
         (Normal(1.0, 2.0**-20), 1),
-        (Laplace(1.0, 2.0**-20), 1),
+        (LaplaceLaw(1.0, 2.0**-20), 1),
         (Euclidean(1.0, 2.0**-20), 1),
         (Euclidean(1.0, 2.0**-20), 3),
         (Euclidean(1.0, 2.0**-20), 50),

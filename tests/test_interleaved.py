@@ -26,7 +26,7 @@ from mercer.online.memory import Memory
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import epsilon_of
 from mercer.promise.events import GaussianEvent, Sensitivity
-from mercer.promise.filter import Filter, Spent
+from mercer.promise.filter import PrivacyFilter, Spent
 from tests.conftest import ALPHA
 
 PEAKS = (0.1, 0.9)  # where the record is in one world and in the other
@@ -389,8 +389,8 @@ def charges(folder, share=0.6):
     once = Gaussian().calibrate(Sensitivity(1.0, "l2"), 1, epsilon=lives[1], delta=delta)
     ledger.charge("it", [once.event], epsilon=lives[1], delta=delta, what="at once")
     assert ledger.remaining("it").share > 0.999  # nothing is left
-    assert not Filter(TOTAL, DELTA).basic(
-        Spent.of([c.cost for c in ledger.history()]), Filter(TOTAL, DELTA).split([])
+    assert not PrivacyFilter(TOTAL, DELTA).basic(
+        Spent.of([c.cost for c in ledger.history()]), PrivacyFilter(TOTAL, DELTA).split([])
     )
     return live, once
 

@@ -28,7 +28,7 @@ from mercer.noise import entropy
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import delta_of
 from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
-from mercer.promise.filter import BASIC, BOTH, Cost, Filter, Spent, mu_of_pure
+from mercer.promise.filter import BASIC, BOTH, Cost, PrivacyFilter, Spent, mu_of_pure
 from tests.children import in_a_child
 
 
@@ -61,28 +61,28 @@ def pay(ledger, name="a", epsilon=0.1, **more):
 
 @pytest.mark.parametrize(("part", "times"), [(0.1, 10), (0.2, 5), (1 / 3, 3), (0.3, 3), (1.0, 1), (1.1, 0)])
 def test_pure_releases_fill_a_pure_total_exactly(part, times):
-    assert accepted(Filter(1.0, 0.0), pure(part)) == times
+    assert accepted(PrivacyFilter(1.0, 0.0), pure(part)) == times
     costs = [pure(part)] * times
-    left = Filter(1.0, 0.0).largest_pure(costs)
+    left = PrivacyFilter(1.0, 0.0).largest_pure(costs)
     assert left == pytest.approx(1 - times * part, abs=1e-6)
     if left:
-        assert Filter(1.0, 0.0).accepts([*costs, pure(left)])
-        assert not Filter(1.0, 0.0).accepts([*costs, pure(left * 1.001)])
+        assert PrivacyFilter(1.0, 0.0).accepts([*costs, pure(left)])
+        assert not PrivacyFilter(1.0, 0.0).accepts([*costs, pure(left * 1.001)])
 
 
 def test_one_release_may_take_all():
     for cost in (gaussian(3.0, 1e-5), Cost(3.0, 1e-5, (ApproximateEvent(3.0, 1e-5),)), pure(3.0)):
-        assert Filter(3.0, 1e-5).accepts([cost])
-    assert Filter(3.0, 1e-5).split([gaussian(3.0, 1e-5)]) == BASIC
-    assert Filter(3.0, 1e-5).split([gaussian(1.0, 1e-5)]) == BOTH  # fits the gaussian rule
-    assert not Filter(3.0, 1e-5).accepts([gaussian(3.01, 1e-5)])
+        assert PrivacyFilter(3.0, 1e-5).accepts([cost])
+    assert PrivacyFilter(3.0, 1e-5).split([gaussian(3.0, 1e-5)]) == BASIC
+    assert PrivacyFilter(3.0, 1e-5).split([gaussian(1.0, 1e-5)]) == BOTH  # fits the gaussian rule
+    assert not PrivacyFilter(3.0, 1e-5).accepts([gaussian(3.01, 1e-5)])
     for split in (BASIC, BOTH):
         assert split.basic + split.curve + split.distance == 1
 
 
 def test_many_gaussian_releases_get_more_than_sums():
     """At a total of (3, 1e-5): sums allow 30 releases of epsilon 0.1, the gaussian rule 100s."""
-    times = accepted(Filter(3.0, 1e-5), gaussian(0.1, 1e-8))
+    times = accepted(PrivacyFilter(3.0, 1e-5), gaussian(0.1, 1e-8))
     mu = gaussian(0.1, 1e-8).events[0].mu
     most = 1 / gaussian_multiplier(epsilon=3.0, delta=0.0099e-5)
     assert times == math.floor((most / mu) ** 2)
@@ -98,7 +98,7 @@ def test_what_a_fixed_list_costs_is_never_above_the_total(rng):
         gaussian(0.5, 1e-7),
         Cost(0.1, 1e-7, (ApproximateEvent(0.1, 1e-7),)),
     ]
-    total = Filter(2.0, 1e-6)
+    total = PrivacyFilter(2.0, 1e-6)
     for _ in range(20):
         costs = []
         for choice in rng.integers(0, len(kinds), 60):
@@ -140,18 +140,18 @@ def worst(filtered, claimed, parts):
 @pytest.mark.parametrize(("epsilon", "delta", "wrong"), [(1.0, 0.4, None), (0.5, 0.01, 1.6), (1.0, 0.0, 1.1)])
 def test_the_worst_adaptive_choice_keeps_the_total(epsilon, delta, wrong):
     parts = (0.1, 0.25)
-    reached = worst(Filter(epsilon, delta), epsilon, parts)
+    reached = worst(PrivacyFilter(epsilon, delta), epsilon, parts)
     assert reached <= delta + 1e-12
     if wrong is not None:  # a filter too generous is seen
-        assert worst(Filter(wrong * epsilon, delta), epsilon, parts) > delta
+        assert worst(PrivacyFilter(wrong * epsilon, delta), epsilon, parts) > delta
     else:
-        times = accepted(Filter(epsilon, delta), pure(0.1))
+        times = accepted(PrivacyFilter(epsilon, delta), pure(0.1))
         assert times > 10  # the gaussian rule was used, not sums alone
 
 
 def test_distances_have_their_own_share():
     """They are not traded against the curve: a path could choose the worse of both."""
-    total = Filter(1.0, 1e-6)
+    total = PrivacyFilter(1.0, 1e-6)
     most = 1e-10 / (1 + math.e)
     cost = gaussian(0.01, 1e-12)
     for distance, fits in ((0.99 * most, True), (1.01 * most, False)):
@@ -190,11 +190,11 @@ def test_pure_releases_as_gaussian_ones(epsilon, alpha):
 
 
 def test_approximate_releases_close_the_gaussian_rule():
-    total = Filter(1.0, 1e-5)
+    total = PrivacyFilter(1.0, 1e-5)
     costs = [Cost(0.1, 1e-7, (ApproximateEvent(0.1, 1e-7),))]
     assert not total.gaussian(Spent.of(costs), BOTH)
     assert accepted(total, costs[0]) == 10
-    assert accepted(Filter(1.0, 1e-5), Cost(0.001, 1e-6, (ApproximateEvent(0.001, 1e-6),))) == 9
+    assert accepted(PrivacyFilter(1.0, 1e-5), Cost(0.001, 1e-6, (ApproximateEvent(0.001, 1e-6),))) == 9
 
 
 # the ledger
@@ -278,7 +278,7 @@ def test_the_way_out_names_what_would_fit(place):
 @given(st.lists(st.sampled_from([0.1, 0.25, 0.5]), max_size=8), st.integers(0, 8))
 @settings(max_examples=40, deadline=None)
 def test_the_delta_that_remains_fits_and_no_more(parts, many):
-    total = Filter(1.0, 1e-5)
+    total = PrivacyFilter(1.0, 1e-5)
     costs = []
     for epsilon in [*parts[:many], *parts]:
         cost = Cost(epsilon, 1e-6 * epsilon, (ApproximateEvent(epsilon, 1e-6 * epsilon),))
@@ -306,7 +306,7 @@ def test_what_is_refused(place):
             "a", cost.events, epsilon=0.5, delta=1e-7, what="x"
         ),
         "exists in ledger .* epsilon = 1, delta = 0": lambda: ledger.register("a", epsilon=1),
-        "epsilon is missing": lambda: ledger.register("c"),
+        "epsilon is missing": lambda: ledger.register("c", epsilon=None),
         "delta must be in": lambda: ledger.register("c", epsilon=1, delta=1.0),
         "name must be": lambda: ledger.register("", epsilon=1),
         "what must be": lambda: ledger.charge("a", [PureEvent(0.1)], epsilon=0.1, delta=0, what=""),
@@ -321,6 +321,8 @@ def test_what_is_refused(place):
     }.items():
         with pytest.raises(ValueError, match=match):
             call()
+    with pytest.raises(TypeError, match="required .* 'epsilon'"):
+        ledger.register("c")
     assert ledger.history() == []
     with pytest.raises(LedgerError, match="exists"):
         Ledger.create(place)
@@ -462,13 +464,13 @@ def open_folder():
 def test_a_full_disk_charges_nothing(tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "a.db")
     ledger.register("a", epsilon=1000)
-    prepare = ledger_store.SQLite._prepare
+    prepare = ledger_store.LedgerSQLite._prepare
 
     def tight(self, connection):
         prepare(self, connection)
         connection.execute("PRAGMA max_page_count = 12")
 
-    monkeypatch.setattr(ledger_store.SQLite, "_prepare", tight)
+    monkeypatch.setattr(ledger_store.LedgerSQLite, "_prepare", tight)
     done = []
     with pytest.raises(LedgerError, match=r"disk is full.*nothing was charged"):
         done.extend(pay(ledger) for _ in range(1000))

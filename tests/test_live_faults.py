@@ -14,13 +14,14 @@ import sqlalchemy as sa
 
 import mercer
 from mercer.ledger.ledger import Ledger
-from mercer.online import pens as live_pens
 from mercer.online import postgres as live_databases
+from mercer.online import sql as live_pens
 from mercer.online import sqlite as live_sqlite
 from mercer.online.cholesky import CholeskyLive
 from mercer.online.markov import MarkovLive
 from mercer.online.memory import Memory
-from mercer.online.store import LiveError, LiveUnavailable, store_of
+from mercer.online.opening import store_of
+from mercer.online.store import LiveError, LiveUnavailable
 from tests.children import in_a_child
 from tests.live_samples import asked_elsewhere, make, points_for
 

@@ -14,9 +14,10 @@ from mercer.ledger.ledger import Ledger
 from mercer.online import base as live_releases
 from mercer.online import cholesky as live_cholesky
 from mercer.online import markov as live_markov
-from mercer.online import tables as live_tables
+from mercer.online import sql as live_tables
 from mercer.online.memory import Memory
-from mercer.online.store import LiveError, LiveFull, LiveUnavailable, store_of
+from mercer.online.opening import store_of
+from mercer.online.store import LiveError, LiveFull, LiveUnavailable
 from tests.children import in_a_child
 from tests.live_samples import AGES, KINDS, asked_elsewhere, make, points_for
 

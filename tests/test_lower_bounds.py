@@ -9,9 +9,8 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from mercer.noise.optimal.bounds import counting_bound, histogram_bound, margins_bound, sparse_bound
-from mercer.noise.optimal.losses import loss_matrix
 from mercer.noise.optimal.programs import optimal_count
-from mercer.noise.optimal.weights import geometric_matrix
+from mercer.noise.optimal.weights import geometric_matrix, loss_matrix
 
 EPSILONS = (0.001, 0.01, 0.05, 0.1, 0.3, 1.0, 2.0, 5.0, 20.0)
 

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from mercer.releases.curve.smoothing import cautious_risk, choose_filter, estimated_risk
 from mercer.spaces.kernels import KERNELS
-from mercer.spaces.modes import CURVE_KERNELS, Filter, derivatives_of, modes
+from mercer.spaces.modes import CURVE_KERNELS, SpectralFilter, derivatives_of, modes
 from mercer.spaces.polynomials import Polynomials, gauss
 
 LINE = Polynomials((40,))
@@ -192,7 +192,7 @@ def test_the_chosen_filter_is_the_best_of_its_grid(rng):
     for scale in (0.1, 0.3):
         for eta in (1.0, 2.0):
             for penalty in np.logspace(-10, 1, 23):
-                assert best <= risk(Filter("matern52", (scale,), eta, float(penalty))) * 1.05 + 1e-4
+                assert best <= risk(SpectralFilter("matern52", (scale,), eta, float(penalty))) * 1.05 + 1e-4
     given = choose_filter(y, 0.001, some, None, **options, penalty=0.02)
     assert given.penalty == 0.02
 
@@ -212,7 +212,7 @@ def test_the_chosen_filter_is_the_best_of_its_grid(rng):
     ],
 )
 def test_filters_of_damaged_files_are_refused(fields):
-    whole = Filter("gaussian", (0.1,), 1.0, 0.1).to_dict()
-    assert Filter.from_dict(whole).to_dict() == whole
+    whole = SpectralFilter("gaussian", (0.1,), 1.0, 0.1).to_dict()
+    assert SpectralFilter.from_dict(whole).to_dict() == whole
     with pytest.raises(ValueError, match="smoothing|filter"):
-        Filter.from_dict(whole | fields)
+        SpectralFilter.from_dict(whole | fields)

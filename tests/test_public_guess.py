@@ -7,7 +7,7 @@ import mercer
 from mercer.noise.laws import Normal
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.synthetic.smoothing import Shrink
-from mercer.spaces.record_spans import LandmarkSpan
+from mercer.spaces.record_kernels import LandmarkSpan
 
 
 def crowded(rng, n):

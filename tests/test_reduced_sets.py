@@ -12,7 +12,7 @@ from mercer.releases.synthetic.reduced.starts import Garden, even, pursue
 from mercer.releases.synthetic.reduced.torch import torch_waves
 from mercer.releases.synthetic.reduced.waves import NumpyWaves
 from mercer.releases.synthetic.reduced.weights import Quadratic, rule_named
-from mercer.spaces.maps.waves import RandomFeatures
+from mercer.spaces.maps.explicit import RandomFeatures
 
 SIDE = 8.0  # length scales
 

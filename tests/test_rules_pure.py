@@ -7,9 +7,8 @@ import pytest
 
 import mercer
 from mercer.noise.orbitope import cone_draws
-from mercer.rules import pure as rules_pure
-from mercer.rules.density import CIRCLES
-from mercer.rules.pure import ball_rule, moment_degree, moment_rule, orbitope_variance
+from mercer.rules import density as rules_density
+from mercer.rules.density import CIRCLES, ball_rule, moment_degree, moment_rule, orbitope_variance
 
 BOUNDARIES = tuple(CIRCLES)
 SIZES = (10**2, 10**3, 10**4, 10**5, 10**6, 10**8)
@@ -23,7 +22,7 @@ def test_rules_cannot_see_a_record():
     for function in (orbitope_variance, moment_rule, moment_degree, ball_rule):
         names = set(inspect.signature(function).parameters)
         assert names <= {"boundary", "n", "epsilon", "variance", "h", "most", "dimension"}
-    assert "mercer.sensitive.data" not in inspect.getsource(rules_pure)
+    assert "mercer.sensitive.data" not in inspect.getsource(rules_density)
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
@@ -71,9 +70,9 @@ def test_finer_detail_costs_what_is_said(n):
     variance = orbitope_variance("reflect", n=n, epsilon=1.0)
 
     def errors(m):
-        return rules_pure._least(m, variance(m), n=n, boundary="reflect")[1]
+        return rules_density._least(m, variance(m), n=n, boundary="reflect")[1]
 
-    totals = {m: errors(m) for m in rules_pure._LADDER if m <= 256}
+    totals = {m: errors(m) for m in rules_density._LADDER if m <= 256}
     best = min(totals, key=lambda m: float(np.sum(np.log(totals[m]))))
     chosen = rule(n)[0]
     assert best <= chosen <= 4 * best

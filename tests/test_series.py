@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mercer.spaces.series import Axis, TrigSeries, cos_sin_pi, exp
+from mercer.spaces.series import Harmonics, TrigSeries, cos_sin_pi, exp
 
 
 def test_cos_sin_and_exp_are_accurate(rng):
@@ -38,7 +38,7 @@ def direct(series, u):
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("sines", [False, True])
 def test_values_grid_and_derivatives(dimension, sines, rng):
-    axes = tuple(Axis(5 + i, 0.7 + 0.3 * i, sines) for i in range(dimension))
+    axes = tuple(Harmonics(5 + i, 0.7 + 0.3 * i, sines) for i in range(dimension))
     series = TrigSeries(axes, rng.normal(size=[a.size for a in axes]))
     u = rng.random((50, dimension))
     assert np.allclose(series(u), direct(series, u), atol=1e-12)
@@ -58,14 +58,14 @@ def test_values_grid_and_derivatives(dimension, sines, rng):
 @pytest.mark.parametrize("sines", [False, True])
 @pytest.mark.parametrize("order", [31, 32, 33, 39, 40, 333])
 def test_long_series_in_one_variable(order, sines, rng):
-    axis = Axis(order, 0.9, sines)
+    axis = Harmonics(order, 0.9, sines)
     series = TrigSeries((axis,), rng.normal(size=axis.size))
     u = np.concatenate([rng.random(60), [0.0, 1.0, 1e-9]])[:, None]
     assert np.allclose(series(u), direct(series, u), atol=1e-9)
 
 
 def test_long_series_in_two_variables(rng):
-    axes = (Axis(40, 0.9, sines=True), Axis(50, 1.0, sines=False))
+    axes = (Harmonics(40, 0.9, sines=True), Harmonics(50, 1.0, sines=False))
     series = TrigSeries(axes, rng.normal(size=[a.size for a in axes]))
     for points in (1, 7):
         u = rng.random((points, 2))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.online.tables import Tables
+from mercer.online.sql import Tables
 from mercer.releases.base import Release
 from mercer.server import Settings, create_app, making
 from mercer.server.settings import read_token

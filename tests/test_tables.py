@@ -16,8 +16,7 @@ from mercer.releases.synthetic.weightings import fit_weights, herd, onto_ball, o
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error
-from mercer.spaces.record_kernels import OwnKernel, RecordKernel
-from mercer.spaces.record_spans import LandmarkSpan
+from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel, RecordKernel
 
 ALPHA = 1e-9
 PLANE = mercer.Domain({"x": (0, 1), "y": (0, 1)})

@@ -24,8 +24,7 @@ from mercer.promise.events import Sensitivity
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries import kernel_sums as sums
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
-from mercer.spaces.record_kernels import RecordKernel
-from mercer.spaces.record_spans import LandmarkSpan, WaveSpan
+from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel, WaveSpan
 
 CONFIDENCE = 1 - 1e-9
 MIXED = mercer.Domain({"age": (0, 100), "sex": ["f", "m"], "ward": ["a", "b", "c"], "ill": bool})

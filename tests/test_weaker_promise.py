@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 import mercer
 from mercer.common.streams import simulation
-from mercer.promise.weaker_rules import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
+from mercer.promise.weaker import asymptotic_delta, asymptotic_rank, pair_rank, pairs_of, rarest
 from tests.conftest import ALPHA
 
 ROOT = Fraction(1, 2)  # e^(-epsilon / 8), so that every ratio of the law is a fraction

@@ -22,7 +22,8 @@ from mercer.online.base import CoordinatesLive, LiveRelease, reopened
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.machines import MachineLive
 from mercer.online.markov import MarkovLive
-from mercer.online.store import LiveError, Store, check_name, is_name, store_of, taken
+from mercer.online.opening import store_of
+from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import PointValues
@@ -52,7 +53,7 @@ def live(
     outside: str = "clip",
     formats: object = None,
     route: str = "auto",
-    store: str | os.PathLike[str] | Store | None = None,
+    store: str | os.PathLike[str] | LiveStore | None = None,
     name: str | None = None,
     insist: bool = False,
     dry_run: bool = False,
@@ -153,7 +154,7 @@ def live(
 
 def _cholesky(
     data: object,
-    store: Store,
+    store: LiveStore,
     name: str,
     *,
     bounds: object,
@@ -255,7 +256,7 @@ def _route(route: object, kernel: object, dimension: int | None, delta: object) 
     return way
 
 
-def open_live(store: str | os.PathLike[str] | Store, name: str | None = None) -> LiveRelease:
+def open_live(store: str | os.PathLike[str] | LiveStore, name: str | None = None) -> LiveRelease:
     """Go on with a live release, in this process or another.
 
     `name` may be left out where the store has one.
@@ -277,7 +278,7 @@ def open_live(store: str | os.PathLike[str] | Store, name: str | None = None) ->
         return reopened(keeper, check_name(name))
 
 
-def live_names(store: str | os.PathLike[str] | Store) -> tuple[str, ...]:
+def live_names(store: str | os.PathLike[str] | LiveStore) -> tuple[str, ...]:
     """Names of the live releases in a store."""
     with _opened(store) as keeper:
         names = keeper.names()
@@ -287,7 +288,7 @@ def live_names(store: str | os.PathLike[str] | Store) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(store: str | os.PathLike[str] | Store | None) -> Iterator[Store]:
+def _opened(store: str | os.PathLike[str] | LiveStore | None) -> Iterator[LiveStore]:
     """A store; one that was opened here is closed if nothing comes of it."""
     keeper = store_of(store)
     try:

@@ -14,7 +14,7 @@ import numpy as np
 from mercer.api.shares import ENDS, part, pure
 from mercer.common.checks import Ints
 from mercer.door.publish import Paid, Payer, publish
-from mercer.noise.laws import Laplace as LaplaceLaw
+from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms import Exponential, Geometric
 from mercer.noise.mechanisms.laplace import GeometricShare
 from mercer.promise.events import Sensitivity

@@ -32,7 +32,7 @@ from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.counts import GeometricCounts, RareCounts
 from mercer.noise.mechanisms.pairs import PairedLaplace
 from mercer.promise.events import Sensitivity
-from mercer.promise.weaker_rules import (
+from mercer.promise.weaker import (
     asymptotic_delta,
     asymptotic_rank,
     check_gamma,

@@ -49,7 +49,8 @@ def create(
     if dataset is None or store_of(place).exists():
         ledger = Ledger.create(place)
     else:
-        ledger = make_with(place, dataset, epsilon=epsilon, delta=delta, unit=unit, data=data)
+        total: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "unit": unit, "data": data}
+        ledger = make_with(place, dataset, **total)
     _registered(ledger, dataset, True, as_json)
 
 
@@ -200,7 +201,7 @@ def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
 
 
 def _draw(ledger: Any, names: list[str], output: Path) -> None:
-    from mercer.promise.filter import Filter
+    from mercer.promise.filter import PrivacyFilter
     from mercer.releases.figure import draw_spending
 
     if not names:
@@ -209,7 +210,7 @@ def _draw(ledger: Any, names: list[str], output: Path) -> None:
     totals: dict[str, str] = {}
     for name in names:
         one = ledger.dataset(name)
-        total, costs = Filter(one.epsilon, one.delta), [c.cost for c in ledger.history(name)]
+        total, costs = PrivacyFilter(one.epsilon, one.delta), [c.cost for c in ledger.history(name)]
         shares[name] = total.shares(costs)
         promise = "pure" if one.delta == 0 else f"delta = {one.delta:g}"
         totals[name] = f"epsilon = {one.epsilon:g}, {promise}, one {one.unit}"

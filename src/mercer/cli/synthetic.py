@@ -242,7 +242,7 @@ def _public(path: Path, domain: Any, size: int | None) -> Any:
     import numpy as np
 
     from mercer.sensitive.records import open_records
-    from mercer.spaces.record_spans import MOST_LANDMARKS
+    from mercer.spaces.record_kernels import MOST_LANDMARKS
 
     most = MOST_LANDMARKS + 1 if size is None else size
     parts: list[Any] = []

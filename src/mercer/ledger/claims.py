@@ -15,7 +15,7 @@ from pathlib import Path
 from mercer.ledger.store import LedgerError
 from mercer.sources.folders import paths_of
 
-__all__ = ["Claim", "check_claim", "claim_on", "note_of", "write_claim"]
+__all__ = ["Claim", "check_claim", "check_same", "claim_on", "note_of", "write_claim"]
 
 _END = ".mercer-ledger"
 

@@ -15,11 +15,12 @@ from pathlib import Path
 
 from mercer.common.checks import check_epsilon, check_positive
 from mercer.ledger.claims import Claim, check_claim, check_same, claim_on, note_of, write_claim
-from mercer.ledger.remaining import BudgetExceeded, Remaining
 from mercer.ledger.rows import (
+    BudgetExceeded,
     Charge,
     Dataset,
     Receipt,
+    Remaining,
     accountable,
     charges_in,
     datasets_in,
@@ -30,7 +31,7 @@ from mercer.ledger.rows import (
 from mercer.ledger.store import LedgerError, store_of
 from mercer.promise.composition import power_of
 from mercer.promise.events import Event, event_to_dict
-from mercer.promise.filter import Cost, Filter
+from mercer.promise.filter import Cost, PrivacyFilter
 
 __all__ = [
     "BudgetExceeded",
@@ -105,8 +106,8 @@ class Ledger:
         self,
         name: str,
         *,
-        epsilon: object = None,
-        delta: object = 0,
+        epsilon: float,
+        delta: float = 0,
         unit: str = "row",
         data: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -132,7 +133,7 @@ class Ledger:
 
     @property
     def datasets(self) -> dict[str, Dataset]:
-        """All datasets, by name."""
+        """The registered datasets with their totals, by name."""
         with self._store.transaction() as run:
             return datasets_in(run, self.id, self.where)
 
@@ -152,7 +153,7 @@ class Ledger:
         with self._store.transaction() as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
             costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
-        total = Filter(dataset.epsilon, dataset.delta)
+        total = PrivacyFilter(dataset.epsilon, dataset.delta)
         at_delta = None if delta is None else _check_delta(delta)
         return Remaining.of(name, total, costs, at_delta)
 
@@ -200,7 +201,7 @@ class Ledger:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
             self._check_use(dataset, unit, secure)
             past = charges_in(run, self.id, dataset, self.where)
-            total, costs = Filter(dataset.epsilon, dataset.delta), [c.cost for c in past]
+            total, costs = PrivacyFilter(dataset.epsilon, dataset.delta), [c.cost for c in past]
             if not total.accepts([*costs, cost]):
                 raise BudgetExceeded.of(name, total, costs, cost)
             last = past[-1] if past else None
@@ -225,7 +226,7 @@ class Ledger:
         with self._store.transaction() as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
             costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
-        total = Filter(dataset.epsilon, dataset.delta)
+        total = PrivacyFilter(dataset.epsilon, dataset.delta)
         if not total.accepts([*costs, cost]):
             raise BudgetExceeded.of(name, total, costs, cost)
         return Remaining.of(name, total, costs)
@@ -257,7 +258,7 @@ class Ledger:
 
 
 def make_with(
-    place: str | os.PathLike[str], name: str, *, epsilon: object, delta: object, unit: str, data: Path | None
+    place: str | os.PathLike[str], name: str, *, epsilon: float, delta: float, unit: str, data: Path | None
 ) -> Ledger:
     """A new ledger with its first dataset; no file is made where that cannot be registered."""
     check_total(name, epsilon=epsilon, delta=delta, unit=unit)
@@ -268,7 +269,7 @@ def make_with(
     return ledger
 
 
-def check_total(name: object, *, epsilon: object, delta: object, unit: object) -> tuple[float, float]:
+def check_total(name: str, *, epsilon: float, delta: float, unit: str) -> tuple[float, float]:
     """The total that `Ledger.register` would set; ValueError says what is wrong with it."""
     _check_words("name", name)
     _check_words("unit", unit)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import sqlite3
 import tempfile
 from abc import ABC, abstractmethod
@@ -22,7 +21,7 @@ from urllib.parse import urlsplit
 
 from mercer.common.disk import sync
 
-__all__ = ["VERSION", "LedgerError", "PostgreSQL", "SQLite", "Store", "store_of"]
+__all__ = ["VERSION", "LedgerError", "LedgerPostgreSQL", "LedgerSQLite", "LedgerStore", "store_of"]
 
 VERSION = 1
 Run: TypeAlias = Callable[..., list[tuple[Any, ...]]]  # (statement, *values) -> rows
@@ -42,15 +41,15 @@ class LedgerError(ValueError):
     """A ledger that cannot be used, or not so; nothing was charged."""
 
 
-class Store(ABC):
-    """Transactions on the three tables."""
+class LedgerStore(ABC):
+    """Where the three tables of a ledger are kept, and transactions on them."""
 
     where: str  # for messages: without a password
     address: str  # the same, from any folder
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is a ledger."""
+        """Whether there is a ledger at this place already."""
 
     @abstractmethod
     def create(self) -> None:
@@ -68,12 +67,12 @@ class Store(ABC):
         """LedgerError if the database itself is damaged."""
 
     def _begin(self, run: Run) -> str:
-        run("INSERT INTO mercer_ledger VALUES (?, ?)", label := secrets.token_hex(16), VERSION)
+        run("INSERT INTO mercer_ledger VALUES (?, ?)", label := os.urandom(16).hex(), VERSION)
         return label
 
 
-class SQLite(Store):
-    """A file."""
+class LedgerSQLite(LedgerStore):
+    """A ledger in a SQLite file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
@@ -160,8 +159,8 @@ class SQLite(Store):
             raise LedgerError(f"ledger {self.where!r}: {error.strerror}") from error
 
 
-class PostgreSQL(Store):
-    """A database, by its URL."""
+class LedgerPostgreSQL(LedgerStore):
+    """A ledger in a PostgreSQL database, named by its URL."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -230,17 +229,17 @@ class PostgreSQL(Store):
             ) from error
 
 
-def store_of(place: str | os.PathLike[str]) -> Store:
+def store_of(place: str | os.PathLike[str]) -> LedgerStore:
     """The store for a path or a URL."""
     text = os.fspath(place)
     if text.startswith(("postgresql://", "postgres://")):
-        return PostgreSQL(text)
+        return LedgerPostgreSQL(text)
     if "://" in text:
         kind = text.split("://")[0]
         raise LedgerError(f"ledger must be the path of a file or a postgresql:// URL, got a {kind}:// URL")
     if not text:
         raise LedgerError("ledger must be the path of a file or a postgresql:// URL, got ''")
-    return SQLite(Path(text))
+    return LedgerSQLite(Path(text))
 
 
 _DAMAGED = (

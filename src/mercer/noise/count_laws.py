@@ -7,13 +7,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri
 
 from mercer.common.checks import Floats, Ints
+
+if TYPE_CHECKING:
+    from flint import arb
 
 __all__ = ["COUNT_LAWS", "MOST_SCALE", "CountLaw", "GeometricLaw", "RoundedNormalLaw", "count_law_from_dict"]
 
@@ -31,19 +34,19 @@ class CountLaw(ABC):
     @property
     @abstractmethod
     def variance(self) -> float:
-        """Of one count's noise."""
+        """Variance of the noise of one count."""
 
     @property
     @abstractmethod
     def mean_error(self) -> float:
-        """E|noise|."""
+        """The expected absolute noise of one count, E|noise|."""
 
     @abstractmethod
     def above(self, k: int) -> float:
-        """P(noise > k)."""
+        """The probability P(noise > k), in doubles."""
 
     @abstractmethod
-    def above_ball(self, k: int) -> Any:
+    def above_ball(self, k: int) -> arb:
         """P(noise > k) for k >= 0 as a ball, to the working precision."""
 
     @abstractmethod
@@ -93,7 +96,7 @@ class CountLaw(ABC):
         return float(found.fun)
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameter."""
+        """Name and parameter, from which `count_law_from_dict` rebuilds the law."""
         return {"law": self.name, "scale": self.scale}
 
 
@@ -120,7 +123,7 @@ class GeometricLaw(CountLaw):
             return 1 - self.above(-k - 1)
         return math.exp(-(k + 1) / self.scale) / (1 + self._ratio)
 
-    def above_ball(self, k: int) -> Any:
+    def above_ball(self, k: int) -> arb:
         from flint import arb
 
         rate = 1 / arb(self.scale)
@@ -173,7 +176,7 @@ class RoundedNormalLaw(CountLaw):
     def above(self, k: int) -> float:
         return float(ndtr(-(k + 0.5) / self.scale))
 
-    def above_ball(self, k: int) -> Any:
+    def above_ball(self, k: int) -> arb:
         from flint import arb
 
         return (arb(2 * k + 1) / (2 * arb(self.scale) * arb(2).sqrt())).erfc() / 2

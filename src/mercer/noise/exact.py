@@ -10,23 +10,32 @@ So what is printed is the rounding of the real draw itself, not of an approximat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol, cast
 
-from mercer.noise.entropy import Uniforms
+if TYPE_CHECKING:
+    from flint import arb
 
-__all__ = ["balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
+__all__ = ["Digits", "balls", "gamma", "phases", "powered", "settle", "settled_index", "working"]
 
 _FIRST, _MOST = 192, 1 << 16  # bits
 
 
-def working(bits: int) -> Any:
+class Digits(Protocol):
+    """Numbers in [0, 1) whose binary digits never end: `entropy.Uniforms` for draws."""
+
+    def heads(self, bits: int) -> list[int]:
+        """The first bits of each: floor(2^bits U)."""
+
+
+def working(bits: int) -> AbstractContextManager[object]:
     """A context in which balls are computed with this many bits."""
     from flint import ctx
 
-    return ctx.workprec(bits)
+    return cast("AbstractContextManager[object]", ctx.workprec(bits))
 
 
-def balls(uniforms: Uniforms, bits: int) -> list[Any]:
+def balls(uniforms: Digits, bits: int) -> list[arb]:
     """Each uniform number as a ball that holds it: [k, k + 1] / 2^bits."""
     from flint import arb
 
@@ -36,7 +45,7 @@ def balls(uniforms: Uniforms, bits: int) -> list[Any]:
         return [(arb(head) + arb(half, half)) * scale for head in uniforms.heads(bits)]
 
 
-def gamma(uniforms: Sequence[Any]) -> Any:
+def gamma(uniforms: Sequence[arb]) -> arb:
     """A Gamma(k) number from k uniform ones: the sum of their exponentials -log U."""
     product = uniforms[0]
     for uniform in uniforms[1:]:
@@ -44,17 +53,17 @@ def gamma(uniforms: Sequence[Any]) -> Any:
     return -product.log()
 
 
-def powered(uniform: Any, power: Any) -> Any:
-    """U^power."""
+def powered(uniform: arb, power: arb) -> arb:
+    """The power U^power of a positive ball, by its logarithm."""
     return (uniform.log() * power).exp()
 
 
-def phases(uniforms: Sequence[Any]) -> list[tuple[Any, Any]]:
+def phases(uniforms: Sequence[arb]) -> list[tuple[arb, arb]]:
     """Cosine and sine of 2 pi U for each."""
     return [((2 * uniform).cos_pi(), (2 * uniform).sin_pi()) for uniform in uniforms]
 
 
-def settle(compute: Callable[[int], Sequence[Any]]) -> list[int]:
+def settle(compute: Callable[[int], Sequence[arb]]) -> list[int]:
     """The nearest whole number of each ball of `compute(bits)`, with bits added until certain.
 
     A number halfway between two is rounded up; it has probability zero.
@@ -70,7 +79,7 @@ def settle(compute: Callable[[int], Sequence[Any]]) -> list[int]:
         bits = _more(bits)
 
 
-def settled_index(compute: Callable[[int], tuple[Any, Sequence[Any]]]) -> int:
+def settled_index(compute: Callable[[int], tuple[arb, Sequence[arb]]]) -> int:
     """Index i of the first edge above the point, for (point, rising edges) of `compute(bits)`."""
     bits = _FIRST
     while True:

@@ -24,7 +24,7 @@ __all__ = [
     "MOST_BINS",
     "BinnedLaplace",
     "Euclidean",
-    "Laplace",
+    "LaplaceLaw",
     "Law",
     "Normal",
     "OrbitopeLaw",
@@ -66,7 +66,7 @@ class Law(ABC):
         return np.ones(1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameters."""
+        """Name and parameters, from which `law_from_dict` rebuilds the law."""
         return {"law": self.name, "scale": self.scale, "step": self.step}
 
 
@@ -87,7 +87,7 @@ class Normal(Law):
 
 
 @dataclass(frozen=True)
-class Laplace(Law):
+class LaplaceLaw(Law):
     """P(k step) proportional to exp(-|k| step / scale) in every coordinate."""
 
     name = "discrete-laplace"
@@ -177,11 +177,11 @@ class BinnedLaplace(Law):
     moments = True
 
     def deviations(self, size: int) -> Floats:
-        one = float(Laplace(self.scale, self.step).deviations(1)[0])
+        one = float(LaplaceLaw(self.scale, self.step).deviations(1)[0])
         return np.full(size, one * math.sqrt(self.cells / 2))
 
     def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
-        law, out = Laplace(self.scale, self.step), np.empty((runs, size))
+        law, out = LaplaceLaw(self.scale, self.step), np.empty((runs, size))
         rows = max(1, (1 << 20) // self.cells)
         for first in range(0, runs, rows):
             part = out[first : first + rows]
@@ -196,7 +196,7 @@ class BinnedLaplace(Law):
 
 
 LAWS: dict[str, type[Law]] = {
-    law.name: law for law in (Normal, Laplace, Euclidean, OrbitopeLaw, BinnedLaplace)
+    law.name: law for law in (Normal, LaplaceLaw, Euclidean, OrbitopeLaw, BinnedLaplace)
 }
 
 

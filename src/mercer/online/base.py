@@ -19,7 +19,7 @@ from scipy.special import ndtri
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints, check_level
-from mercer.online.store import LiveError, Record, Store
+from mercer.online.store import LiveError, LiveStore, Record
 from mercer.promise.statement import Statement
 from mercer.releases.base import Accuracy, Band
 from mercer.releases.density.release import DensityRelease
@@ -54,12 +54,12 @@ class LiveRelease(ABC):
         if "route" in cls.__dict__:
             ROUTES[cls.route] = cls
 
-    def __init__(self, store: Store, record: Record) -> None:
+    def __init__(self, store: LiveStore, record: Record) -> None:
         self._store, self.name = store, record.name
 
     @classmethod
     @abstractmethod
-    def resume(cls, store: Store, record: Record) -> LiveRelease:
+    def resume(cls, store: LiveStore, record: Record) -> LiveRelease:
         """Go on with what a store holds."""
 
     @property
@@ -148,7 +148,7 @@ def _distinct(rows: Floats) -> tuple[Floats, Ints]:
     return distinct, place.reshape(-1)
 
 
-def reopened(store: Store, name: str) -> LiveRelease:
+def reopened(store: LiveStore, name: str) -> LiveRelease:
     """The live release of this name."""
     record = store.load(name)
     if record.route not in ROUTES:
@@ -164,12 +164,12 @@ class Standing(LiveRelease):
 
     sensitive = False
 
-    def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
+    def __init__(self, store: LiveStore, record: Record, release: DensityRelease) -> None:
         super().__init__(store, record)
         self.release, self.domain, self.privacy = release, release.domain, release.privacy
 
     @classmethod
-    def start(cls, store: Store, name: str, release: DensityRelease, *, error: float = 0.0) -> Self:
+    def start(cls, store: LiveStore, name: str, release: DensityRelease, *, error: float = 0.0) -> Self:
         """Keep a release that was just made.
 
         `error` bounds, in the unit cube, how far the estimate is from what the release can show.
@@ -187,7 +187,7 @@ class Standing(LiveRelease):
         return cls.resume(store, record)
 
     @classmethod
-    def resume(cls, store: Store, record: Record) -> Self:
+    def resume(cls, store: LiveStore, record: Record) -> Self:
         release = from_dict(record.fields["release"])
         if not isinstance(release, DensityRelease):
             raise LiveError(f"live release {record.name!r} does not stand on a density")

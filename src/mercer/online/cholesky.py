@@ -20,7 +20,7 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
 from mercer.door.tap import Tap
 from mercer.online.base import LiveRelease
-from mercer.online.store import Factor, LiveError, LiveFull, Pen, Record, Store
+from mercer.online.store import Factor, LiveError, LiveFull, LiveStore, Pen, Record
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
@@ -56,7 +56,7 @@ class CholeskyLive(LiveRelease):
     sensitive = True
 
     def __init__(
-        self, store: Store, record: Record, *, kernel: Kernel, values: PointValues, tap: Tap
+        self, store: LiveStore, record: Record, *, kernel: Kernel, values: PointValues, tap: Tap
     ) -> None:
         super().__init__(store, record)
         self.domain = Domain.of(record.fields["bounds"], record.fields["columns"])
@@ -68,7 +68,7 @@ class CholeskyLive(LiveRelease):
     @classmethod
     def start(
         cls,
-        store: Store,
+        store: LiveStore,
         name: str,
         *,
         domain: Domain,
@@ -94,7 +94,7 @@ class CholeskyLive(LiveRelease):
         return cls(store, record, kernel=kernel, values=values, tap=tap)
 
     @classmethod
-    def resume(cls, store: Store, record: Record) -> CholeskyLive:
+    def resume(cls, store: LiveStore, record: Record) -> CholeskyLive:
         fields, secret = record.fields, record.secret
         try:
             tap = Tap.resume(fields)

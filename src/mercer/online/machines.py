@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.online.base import LiveRelease
-from mercer.online.store import LiveError, Record, Store
+from mercer.online.store import LiveError, LiveStore, Record
 from mercer.releases.base import Band
 from mercer.releases.file import FORMAT, VERSION, from_dict
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
@@ -27,12 +27,14 @@ class MachineLive(LiveRelease):
     route = "machine"
     sensitive = False
 
-    def __init__(self, store: Store, record: Record, release: ClassifierRelease | RegressionRelease) -> None:
+    def __init__(
+        self, store: LiveStore, record: Record, release: ClassifierRelease | RegressionRelease
+    ) -> None:
         super().__init__(store, record)
         self.release, self.domain, self.privacy = release, release.domain, release.privacy
 
     @classmethod
-    def start(cls, store: Store, name: str, release: MachineRelease) -> MachineLive:
+    def start(cls, store: LiveStore, name: str, release: MachineRelease) -> MachineLive:
         """Keep a release: it is public, so nothing is charged."""
         fields = {"format": FORMAT, "version": VERSION, **release.to_dict()}
         record = Record(name, cls.route, {"release": fields})
@@ -40,7 +42,7 @@ class MachineLive(LiveRelease):
         return cls.resume(store, record)
 
     @classmethod
-    def resume(cls, store: Store, record: Record) -> MachineLive:
+    def resume(cls, store: LiveStore, record: Record) -> MachineLive:
         try:
             release = from_dict(record.fields["release"])
         except (KeyError, ValueError, TypeError):

@@ -17,12 +17,11 @@ import numpy as np
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats
 from mercer.online.base import Standing
-from mercer.online.store import Knot, LiveError, Pen, Record, Store
+from mercer.online.store import Knot, LiveError, LiveStore, Pen, Record
 from mercer.releases.base import Accuracy, Band
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import Grid
-from mercer.spaces.bridge_points import bridge_point
-from mercer.spaces.bridges import DETERMINED, fill
+from mercer.spaces.bridges import DETERMINED, bridge_point, fill
 from mercer.spaces.kernels import MaternKernel
 
 __all__ = ["MarkovLive"]
@@ -34,7 +33,7 @@ class MarkovLive(Standing):
     route = "markov"
     _single = True
 
-    def __init__(self, store: Store, record: Record, release: DensityRelease) -> None:
+    def __init__(self, store: LiveStore, record: Record, release: DensityRelease) -> None:
         super().__init__(store, record, release)
         self._error = float(record.fields["error"]) / release.domain.volume
         if not isinstance(release.basis, Grid) or release.domain.dimension != 1:

@@ -18,10 +18,10 @@ from mercer.online.store import (
     Factor,
     Knot,
     LiveError,
-    Neighbours,
+    LiveStore,
+    NearestKnots,
     Pen,
     Record,
-    Store,
     missing,
     taken,
 )
@@ -31,7 +31,7 @@ __all__ = ["Memory"]
 Key: TypeAlias = float | tuple[float, ...]  # a point on a line, or of more dimensions
 
 
-class Memory(Store):
+class Memory(LiveStore):
     """In this process only: quick, and gone with it."""
 
     where = "memory"
@@ -129,14 +129,14 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
         left, right = self._neighbours(x)
         return self._knot(left), self._knot(right)
 
-    def around(self, x: Floats) -> Neighbours:
+    def around(self, x: Floats) -> NearestKnots:
         left: list[float | None] = []
         right: list[float | None] = []
         for v in x.tolist():
             before, after = self._neighbours(v)
             left.append(before)
             right.append(after)
-        return Neighbours(*self._side(left), *self._side(right))
+        return NearestKnots(*self._side(left), *self._side(right))
 
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
         self._values.update(zip(_keys(points), states[:, 0].tolist(), strict=True))
@@ -160,11 +160,11 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
 
     @property
     def drawn(self) -> int:
-        """Knots of a growing factor."""
+        """How many knots of a Cholesky factor there are."""
         return len(self._factors)
 
     def back_to(self, count: int) -> None:
-        """Forget the later ones."""
+        """Keep the first `count` knots of a Cholesky factor and forget the later ones."""
         del self._factors[count:]
 
     def factors(self, after: int) -> list[Factor]:
@@ -201,7 +201,7 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
         return np.array(knots, dtype=float), states
 
     def _place(self, new: list[float]) -> None:
-        """Increasing knots, into their blocks."""
+        """Put increasing knots into the blocks that they fall in; long blocks are split."""
         if new and not self._blocks:
             self._starts, self._blocks = [new[0]], [[]]
         i = 0

@@ -1,41 +1,19 @@
-"""Live releases in PostgreSQL, and the choice between it and a file."""
+"""Live releases in a PostgreSQL database, shared by processes and machines."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from mercer.common.checks import Floats
-from mercer.online.pens import METADATA, padded
-from mercer.online.sqlite import SQLite
-from mercer.online.store import LiveError, Store
-from mercer.online.tables import NAMES, WAIT, Tables
+from mercer.online.sql import METADATA, NAMES, WAIT, Tables, padded
+from mercer.online.store import LiveError
 
-__all__ = ["tables_of"]
+__all__ = ["LivePostgreSQL"]
 
 
-def tables_of(place: str | os.PathLike[str]) -> Store:
-    """The store for a path or a URL."""
-    text = os.fspath(place)
-    if text.startswith(("postgresql://", "postgres://")):
-        return PostgreSQL(text)
-    if "://" in text or not text:
-        raise LiveError(
-            "store must be the path of a file or a postgresql:// URL, got "
-            + (f"a {text.split('://')[0]}:// URL" if text else "''")
-        )
-    if Path(text).suffix in (".json", ".csv", ".parquet"):
-        raise LiveError(
-            f"store must be a live store, for example live.db, and {text!r} is none"
-            + ("; a release is evaluated with mercer eval" if text.endswith(".json") else "")
-        )
-    return SQLite(Path(text))
-
-
-class PostgreSQL(Tables):
+class LivePostgreSQL(Tables):
     """A database, by its URL; readable by the service's user alone, as its owner sets it up."""
 
     mark = "%s"

@@ -1,4 +1,4 @@
-"""Live releases in a SQLite file."""
+"""Live releases in a SQLite file that processes of one machine share."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ import sqlalchemy as sa
 from sqlalchemy.pool import QueuePool
 
 from mercer.common.checks import Floats
-from mercer.online.pens import METADATA, padded
+from mercer.online.sql import METADATA, NAMES, WAIT, Tables, padded
 from mercer.online.store import LiveError, LiveUnavailable
-from mercer.online.tables import NAMES, WAIT, Tables
 
-__all__ = ["SQLite"]
+__all__ = ["LiveSQLite"]
 
 
-class SQLite(Tables):
+class LiveSQLite(Tables):
     """A file that only its owner may read.
 
     Its locks belong to the process: they are lost once the process closes the file by any other
@@ -179,12 +178,12 @@ class SQLite(Tables):
 
 
 class _Connection(sqlite3.Connection):
-    """Knows its log."""
+    """A connection that remembers which log file it writes to."""
 
     log: int | None = None
 
 
-_OPEN: WeakSet[SQLite] = WeakSet()
+_OPEN: WeakSet[LiveSQLite] = WeakSet()
 
 
 def _before_fork() -> None:

@@ -2,15 +2,14 @@
 
 A point is answered once.  Whoever draws holds the pen of that release: draws are serialised, so
 two questions never draw from the same gap at once, and what was drawn is on the disk before
-anybody sees it.  This module says what a store does; `live_memory` keeps one in memory,
-`live_databases` in SQLite and PostgreSQL.
+anybody sees it.  This module says what a store does; `memory` keeps one in memory, `sqlite` in a
+file and `postgres` in a database.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -26,15 +25,14 @@ __all__ = [
     "Knot",
     "LiveError",
     "LiveFull",
+    "LiveStore",
     "LiveUnavailable",
-    "Neighbours",
+    "NearestKnots",
     "Pen",
     "Record",
-    "Store",
     "check_name",
     "is_name",
     "missing",
-    "store_of",
     "taken",
 ]
 
@@ -71,7 +69,7 @@ class Record:
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class NearestKnots:
     """Nearest knots at or beside points: where they are (NaN: there is none) and their states."""
 
     left: Floats
@@ -105,7 +103,7 @@ class Pen(ABC):
         """The answer at one point on a line, if there is one."""
 
     @abstractmethod
-    def around(self, x: Floats) -> Neighbours:
+    def around(self, x: Floats) -> NearestKnots:
         """The nearest knots on each side of increasing points on a line."""
 
     @abstractmethod
@@ -126,11 +124,11 @@ class Pen(ABC):
 
     @abstractmethod
     def add_factor(self, number: int, factor: Factor) -> None:
-        """One more knot."""
+        """Keep one more knot of a Cholesky release, at this number."""
 
 
-class Store(ABC):
-    """Live releases and their answers."""
+class LiveStore(ABC):
+    """Where live releases and their answers are kept."""
 
     where: str  # for messages: without a password
 
@@ -139,7 +137,7 @@ class Store(ABC):
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """Live releases in the store."""
+        """The names of the live releases in the store."""
 
     @abstractmethod
     def create(self, record: Record) -> None:
@@ -151,7 +149,7 @@ class Store(ABC):
 
     @abstractmethod
     def count(self, name: str) -> int:
-        """Points answered."""
+        """How many points of a live release have been answered."""
 
     @abstractmethod
     def reading(self, name: str) -> AbstractContextManager[Pen]:
@@ -164,21 +162,6 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of connections; the store may be used again."""
-
-
-def store_of(place: str | os.PathLike[str] | Store | None) -> Store:
-    """The store for a path or a PostgreSQL URL; None is memory."""
-    if place is None:
-        from mercer.online.memory import Memory
-
-        return Memory()
-    if isinstance(place, Store):
-        return place
-    try:
-        from mercer.online.postgres import tables_of
-    except ImportError:
-        raise LiveError("a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'") from None
-    return tables_of(place)
 
 
 def is_name(name: object) -> bool:
@@ -197,7 +180,7 @@ def check_name(name: object) -> str:
 
 
 def taken(name: str, where: str) -> str:
-    """For an error."""
+    """The message of an error: a live release of this name is there already."""
     return (
         f"store {where!r} has a live release {name!r} already: go on with it by mercer.open_live, "
         "or choose another name; nothing was spent"
@@ -205,6 +188,6 @@ def taken(name: str, where: str) -> str:
 
 
 def missing(name: str, names: tuple[str, ...], where: str) -> str:
-    """For an error."""
+    """The message of an error: no live release of this name is there."""
     known = f"it has {', '.join(map(repr, names))}" if names else "it has none yet"
     return f"store {where!r} has no live release {name!r}; {known}"

@@ -153,5 +153,5 @@ def _gathered(events: Iterable[Event]) -> tuple[float, float, float, float]:
 
 
 def _mills(x: float) -> float:
-    """(1 - Phi(x)) / phi(x)."""
+    """Mills' ratio (1 - Phi(x)) / phi(x) of the normal law."""
     return math.sqrt(math.pi / 2) * float(erfcx(np.float64(x) / math.sqrt(2)))

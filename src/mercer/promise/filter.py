@@ -25,7 +25,7 @@ from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, epsilon_of, gaussian_above
 from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
 
-__all__ = ["Cost", "Filter", "Spent", "Split", "mu_of_pure"]
+__all__ = ["Cost", "DeltaSplit", "PrivacyFilter", "Spent", "mu_of_pure"]
 
 _LARGEST = 700.0  # E above which the gaussian rule is not used: e^E is no double
 
@@ -69,7 +69,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Split:
+class DeltaSplit:
     """The shares of D that the two rules may use."""
 
     basic: Fraction
@@ -77,13 +77,13 @@ class Split:
     distance: Fraction
 
 
-BOTH = Split(Fraction(99, 100), Fraction(99, 10_000), Fraction(1, 10_000))
-BASIC = Split(Fraction(1), Fraction(0), Fraction(0))
+BOTH = DeltaSplit(Fraction(99, 100), Fraction(99, 10_000), Fraction(1, 10_000))
+BASIC = DeltaSplit(Fraction(1), Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Sums along a path: exact."""
+    """Exact sums over the releases along a path."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -115,14 +115,14 @@ class Spent:
 
     @property
     def mu(self) -> float:
-        """Of all together, rounded up."""
+        """The mu of all releases together, rounded up."""
         if self.square == 0:
             return 0.0
         return math.sqrt(math.nextafter(float(self.square), math.inf)) * (1 + 1e-15)
 
 
 @dataclass(frozen=True)
-class Filter:
+class PrivacyFilter:
     """A total and the two rules."""
 
     epsilon: float
@@ -132,7 +132,7 @@ class Filter:
         """Whether the last of these fits, the others having been accepted before it."""
         return self._holds(Spent.of(costs), self.split(costs))
 
-    def split(self, costs: Sequence[Cost]) -> Split:
+    def split(self, costs: Sequence[Cost]) -> DeltaSplit:
         """How D is shared: known once the first release is, before anything came out."""
         if self.delta == 0:
             return BASIC
@@ -140,15 +140,15 @@ class Filter:
             return BOTH
         return BASIC
 
-    def _holds(self, spent: Spent, split: Split) -> bool:
+    def _holds(self, spent: Spent, split: DeltaSplit) -> bool:
         return self.basic(spent, split) or self.gaussian(spent, split)
 
-    def basic(self, spent: Spent, split: Split) -> bool:
+    def basic(self, spent: Spent, split: DeltaSplit) -> bool:
         """Adaptive basic composition: docs/proofs/ledger.md, Lemmas 1 and 2."""
         total = split.basic * decimal(self.delta)
         return spent.epsilon <= decimal(self.epsilon) and spent.delta <= total
 
-    def gaussian(self, spent: Spent, split: Split) -> bool:
+    def gaussian(self, spent: Spent, split: DeltaSplit) -> bool:
         """Fully adaptive Gaussian composition: docs/proofs/ledger.md, Lemmas 3 to 5."""
         if not spent.smooth or split.curve == 0 or self.epsilon > _LARGEST:
             return False
@@ -158,7 +158,7 @@ class Filter:
                 return False
         return gaussian_above(spent.mu, epsilon=self.epsilon) <= self._curve(split)
 
-    def _curve(self, split: Split) -> float:
+    def _curve(self, split: DeltaSplit) -> float:
         """Log of the delta that the gaussian rule may use, rounded down."""
         share = float(split.curve * decimal(self.delta))
         return math.log(share) - 1e-12 if share > 0 else -math.inf
@@ -171,7 +171,7 @@ class Filter:
             used.append(self._share(spent, split))
         return used
 
-    def _share(self, spent: Spent, split: Split) -> float:
+    def _share(self, spent: Spent, split: DeltaSplit) -> float:
         shares = [float(spent.epsilon / decimal(self.epsilon))]
         if spent.delta:
             total = split.basic * decimal(self.delta)
@@ -226,7 +226,7 @@ class Filter:
     def _basic_left(self, costs: Sequence[Cost]) -> Fraction:
         return max(Fraction(0), decimal(self.epsilon) - Spent.of(costs).epsilon)
 
-    def _most_mu(self, split: Split) -> float:
+    def _most_mu(self, split: DeltaSplit) -> float:
         if split.curve == 0 or not 1e-6 <= self.epsilon <= _LARGEST:
             return 0.0
         share = float(split.curve * decimal(self.delta))

@@ -1,4 +1,4 @@
-"""What was promised, in words and numbers."""
+"""What a release promises, as numbers, as a sentence and in one line."""
 
 from __future__ import annotations
 

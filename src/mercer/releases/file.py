@@ -32,7 +32,7 @@ from mercer.spaces.bases import Moments, basis_from_dict
 from mercer.spaces.bases.base import covariance_of, matrix_of
 from mercer.spaces.losses import loss_from_dict
 from mercer.spaces.maps import map_from_dict
-from mercer.spaces.modes import Filter
+from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from", "text_of", "write"]
@@ -201,7 +201,7 @@ def _curve(top: Fields) -> Release:
         law=law_from_dict(top.get("noise", dict)),
         order=top.get("order", str),
         noise_kernel=top.get("noise_kernel", str),
-        smoothing=Filter.from_dict(top.get("filter", dict)),
+        smoothing=SpectralFilter.from_dict(top.get("filter", dict)),
         choice=smoothing.get("choice", str),
         bound=top.positive("bound"),
         center=lists["center"],  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Public rules for mean curves: how many coordinates, and which penalty.  M9, M12, M17.
+"""Public rules for mean curves: how many coordinates, and which penalty.  M12, M17.
 
 Functions of the number of curves and of the promise, never of a curve.
 """
@@ -8,17 +8,15 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.spaces.modes import DUST, Filter, Modes, level_of, shrink
+from mercer.spaces.modes import Modes, SpectralFilter, level_of, shrink
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
     "REFERENCE",
     "SIDES",
     "TYPICAL_SCALE",
-    "cameron_martin",
     "coordinates_rule",
     "frame_of",
-    "gain_of",
     "penalty_rule",
     "rule_penalties",
 ]
@@ -43,34 +41,9 @@ def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int
 def frame_of(polynomials: Polynomials, size: int) -> Floats:
     """The constant and the first eigenfunctions of the reference kernel without it, as rows."""
     kernel, scale = REFERENCE
-    some = Filter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
+    some = SpectralFilter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
     found = some.seen(polynomials, None)
     return np.ascontiguousarray(found.vectors[:, :size].T)
-
-
-def cameron_martin(smoothing: Filter, noise_kernel: str, polynomials: Polynomials) -> tuple[Floats, Floats]:
-    """Mirshani's estimator in coordinates of the noise's space: (encode, decode) (M9).
-
-    encode takes the mean's coordinates to those of the penalised mean that are orthonormal in the
-    noise's Cameron-Martin space, lambda^(-1/2) S with S the filter; decode takes them back.
-    Directions in which the noise has no variance beyond rounding are left out of both (M3.1).
-    """
-    own = smoothing.modes(polynomials)
-    noise = Filter(noise_kernel, smoothing.scales, 1.0, 1.0).modes(polynomials)
-    kept = noise.values > DUST * noise.values[0]
-    root = np.sqrt(noise.values[kept])
-    vectors = noise.vectors[:, kept]
-    factors = smoothing.factors(own.values)
-    if noise_kernel == smoothing.kernel:  # the same eigenfunctions: no rounding between them
-        encode = (vectors * (factors[kept] / root)).T
-    else:
-        encode = (vectors / root).T @ (own.vectors * factors) @ own.vectors.T
-    return encode, vectors * root
-
-
-def gain_of(encode: Floats | None) -> float:
-    """Norm of the map, rounded up: public."""
-    return 1.0 if encode is None else float(np.linalg.norm(encode, 2)) * (1 + 1e-9)
 
 
 def penalty_rule(modes: Modes, noise: Floats, penalties: Floats, eta: float) -> tuple[float, float]:

@@ -14,7 +14,8 @@ from time import monotonic
 from typing import final
 
 from mercer.api.live import open_live
-from mercer.online.store import LiveError, LiveUnavailable, Store, is_name, store_of
+from mercer.online.opening import store_of
+from mercer.online.store import LiveError, LiveStore, LiveUnavailable, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
@@ -40,7 +41,7 @@ class Catalogue:
         self._entries: dict[str, Entry] = {}
         self._twice: frozenset[str] = frozenset()
         self._reported: dict[str, Signature] = {}  # files already complained about
-        self._stores: dict[str, tuple[int, Store]] = {}  # by place, with the file's inode
+        self._stores: dict[str, tuple[int, LiveStore]] = {}  # by place, with the file's inode
         self._lost: frozenset[str] = frozenset()  # stores that do not answer
         self._complained: set[str] = set()  # those the log has named
         self._unserved: set[tuple[str, str]] = set()  # live releases of other kinds, named as well

@@ -44,7 +44,7 @@ class Kernel(ABC):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates."""
+        """How many coordinates its points have."""
         return len(self.covariance)
 
     @cached_property

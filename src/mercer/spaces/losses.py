@@ -47,7 +47,7 @@ class Jet(NamedTuple):
 
 @dataclass(frozen=True)
 class Loss(ABC):
-    """loss(target, f), convex in f."""
+    """A loss(target, f) that is convex in f, with the bounds that privacy needs."""
 
     name: ClassVar[str]
     classes: ClassVar[bool]  # the target is a class; otherwise a number in [-1, 1]
@@ -64,7 +64,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def curvature(self) -> float:
-        """Largest second derivative."""
+        """The largest second derivative in f."""
 
     @property
     @abstractmethod
@@ -86,7 +86,7 @@ class Loss(ABC):
         return all(map(math.isfinite, self.slopes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Name and parameters."""
+        """Name and parameters, from which a file rebuilds the loss."""
         return {"name": self.name} | asdict(self)
 
 

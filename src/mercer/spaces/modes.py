@@ -18,7 +18,17 @@ from mercer.common.checks import Floats
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.polynomials import Polynomials, gauss
 
-__all__ = ["CURVE_KERNELS", "Filter", "Modes", "derivatives_of", "level_of", "modes"]
+__all__ = [
+    "CURVE_KERNELS",
+    "Modes",
+    "SpectralFilter",
+    "cameron_martin",
+    "derivatives_of",
+    "gain_of",
+    "level_of",
+    "modes",
+    "shrink",
+]
 
 CURVE_KERNELS = ("gaussian", "matern52", "matern32", "exponential")
 LEAST_SCALE, MOST_SCALE = 0.005, 10.0  # of the width
@@ -101,7 +111,7 @@ def _line(kernel: str, scale: float, side: int) -> Modes:
 
 
 @dataclass(frozen=True)
-class Filter:
+class SpectralFilter:
     """The penalised mean: factor lambda^eta / (lambda^eta + penalty) of every eigenfunction.
 
     `scales` are the kernel's lengths as shares of the domain's widths; eigenvalues are those on
@@ -125,7 +135,7 @@ class Filter:
             )
 
     def modes(self, polynomials: Polynomials) -> Modes:
-        """Eigenpairs of the kernel."""
+        """Eigenpairs of the filter's kernel in the coordinates of these polynomials."""
         return modes(self.kernel, self.scales, polynomials)
 
     def seen(self, polynomials: Polynomials, frame: Floats | None) -> Modes:
@@ -137,11 +147,11 @@ class Filter:
         return self.modes(polynomials).levelled(frame)
 
     def factors(self, values: Floats) -> Floats:
-        """Of eigenfunctions with these eigenvalues."""
+        """The factor of every eigenfunction, from its eigenvalue."""
         return shrink(values, self.eta, self.penalty)
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Name and parameters, from which `from_dict` rebuilds the filter."""
         return {
             "kernel": self.kernel,
             "scales": list(self.scales),
@@ -151,7 +161,7 @@ class Filter:
         }
 
     @classmethod
-    def from_dict(cls, fields: object) -> Filter:
+    def from_dict(cls, fields: object) -> SpectralFilter:
         """Rebuild; ValueError if a field is out of range."""
         if not isinstance(fields, dict):
             raise ValueError("smoothing must be a JSON object")
@@ -178,3 +188,30 @@ def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
     endless = np.isinf(values)
     power = np.where(endless, 1.0, values) ** eta
     return np.where(endless, 1.0, power / (power + penalty))
+
+
+def cameron_martin(
+    smoothing: SpectralFilter, noise_kernel: str, polynomials: Polynomials
+) -> tuple[Floats, Floats]:
+    """Mirshani's estimator in coordinates of the noise's space: (encode, decode) (M9).
+
+    encode takes the mean's coordinates to those of the penalised mean that are orthonormal in the
+    noise's Cameron-Martin space, lambda^(-1/2) S with S the filter; decode takes them back.
+    Directions in which the noise has no variance beyond rounding are left out of both (M3.1).
+    """
+    own = smoothing.modes(polynomials)
+    noise = SpectralFilter(noise_kernel, smoothing.scales, 1.0, 1.0).modes(polynomials)
+    kept = noise.values > DUST * noise.values[0]
+    root = np.sqrt(noise.values[kept])
+    vectors = noise.vectors[:, kept]
+    factors = smoothing.factors(own.values)
+    if noise_kernel == smoothing.kernel:  # the same eigenfunctions: no rounding between them
+        encode = (vectors * (factors[kept] / root)).T
+    else:
+        encode = (vectors / root).T @ (own.vectors * factors) @ own.vectors.T
+    return encode, vectors * root
+
+
+def gain_of(encode: Floats | None) -> float:
+    """Norm of the map, rounded up: public."""
+    return 1.0 if encode is None else float(np.linalg.norm(encode, 2)) * (1 + 1e-9)

@@ -18,7 +18,7 @@ from numpy.polynomial import legendre
 
 from mercer.common.checks import Floats, Ints
 
-__all__ = ["MOST_FUNCTIONS", "Polynomials"]
+__all__ = ["MOST_FUNCTIONS", "Polynomials", "gauss"]
 
 MOST_FUNCTIONS = 1024
 _NEAR = 1e-6
@@ -39,7 +39,7 @@ class Polynomials:
 
     @property
     def dimension(self) -> int:
-        """Arguments of a function."""
+        """How many arguments a function has: one for curves, two for surfaces."""
         return len(self.sides)
 
     @property
@@ -72,7 +72,7 @@ class Polynomials:
         return np.asarray(legendre.legval2d(u[:, 0], u[:, 1], series))
 
     def on_grid(self, ticks: Sequence[Floats], coefficients: Floats) -> Floats:
-        """Values on a tensor grid."""
+        """Values on the tensor grid of these ticks."""
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
         flat = mesh.reshape(-1, self.dimension)
         return self.evaluate(flat, coefficients).reshape(mesh.shape[:-1])
@@ -132,7 +132,7 @@ class Polynomials:
         return series
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file."""
+        """Name and sides, from which `from_dict` rebuilds them."""
         return {"name": "legendre", "sides": list(self.sides)}
 
     @classmethod

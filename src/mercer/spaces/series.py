@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 
-__all__ = ["Axis", "TrigSeries", "cos_sin_pi", "exp"]
+__all__ = ["Harmonics", "TrigSeries", "cos_sin_pi", "exp"]
 
 _COS = [(-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k) for k in range(10)]
 _SIN = [(-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(10)]
@@ -28,7 +28,7 @@ _BLOCK = 1 << 22  # numbers held at once while scattered points are evaluated
 
 
 @dataclass(frozen=True)
-class Axis:
+class Harmonics:
     """Frequencies 0..order of one variable, as cos(rate pi j u) and, if `sines`, sin as well."""
 
     order: int
@@ -60,7 +60,7 @@ class Axis:
 class TrigSeries:
     """sum_k a_k prod_i t_(k_i)(u_i), t running over each axis' cosines and sines."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[Harmonics, ...]
     coefficients: Floats  # shape: the sizes of the axes
 
     def __call__(self, u: Floats) -> Floats:
@@ -157,7 +157,7 @@ def exp(x: Floats) -> Floats:
     return np.where(x < -700.0, 0.0, np.ldexp(value, power.astype(np.int64)))
 
 
-def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
+def _clenshaw(axis: Harmonics, a: Floats, u: Floats) -> Floats:
     """Sum the first index of `a` against the functions of `axis` at u (the last index)."""
     if a.ndim == 2 and a.shape[1] == 1 and axis.order >= 4 * _STRIDE:
         return _strided(axis, a[:, 0], u)
@@ -172,14 +172,14 @@ def _clenshaw(axis: Axis, a: Floats, u: Floats) -> Floats:
     return total
 
 
-def _strided(axis: Axis, a: Floats, u: Floats) -> Floats:
+def _strided(axis: Harmonics, a: Floats, u: Floats) -> Floats:
     """The same in one variable, frequencies j = _STRIDE q + r for all r at once: longer steps.
 
     cos(j t) = cos(r t) cos(q T) - sin(r t) sin(q T) with T = _STRIDE t, and likewise sin(j t).
     """
     k, rows = axis.order, -(-(axis.order + 1) // _STRIDE)
     cos, sin = cos_sin_pi(_STRIDE * (axis.rate * u))
-    first = Axis(_STRIDE - 1, axis.rate, sines=True).table(u)
+    first = Harmonics(_STRIDE - 1, axis.rate, sines=True).table(u)
     slow_cos, slow_sin = first[:_STRIDE], np.concatenate([np.zeros((1, u.size)), first[_STRIDE:]])
     total = np.zeros(u.size)
     for part in ("cos", "sin")[: 1 + axis.sines]:

@@ -21,14 +21,13 @@ from mercer.promise.events import Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.findings import tell
-from mercer.rules.curves import cameron_martin
 from mercer.sensitive.curves.source import Curves
 from mercer.sensitive.persons import identities
 from mercer.sensitive.summaries.base import Scores
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
 from mercer.sensitive.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
-from mercer.spaces.modes import Filter
+from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["Asked", "Gathered", "check_disjoint"]
@@ -205,7 +204,7 @@ class Asked:
                 recipe.mechanism, payer, n=read.n, unit=read.unit, what=what, chosen="smoothing"
             )
             promise = self.split.noise
-            known: Filter | None = self._chosen(read, self.split, payer, promise)
+            known: SpectralFilter | None = self._chosen(read, self.split, payer, promise)
         else:
             known = self._known(read, promise)
         summary, frame = self._summary(read, known, promise)
@@ -234,7 +233,7 @@ class Asked:
 
         return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
 
-    def _known(self, read: Gathered, promise: Promise) -> Filter | None:
+    def _known(self, read: Gathered, promise: Promise) -> SpectralFilter | None:
         """The smoothing, where it does not depend on what comes out; and a word if it is bad."""
         recipe, polynomials = self.recipe, read.polynomials
         frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
@@ -245,7 +244,7 @@ class Asked:
         recipe.warn(smoothing, polynomials, frame, n=read.n, promise=promise)
         return smoothing
 
-    def _chosen(self, read: Gathered, split: Split, paid: Paid, promise: Promise) -> Filter:
+    def _chosen(self, read: Gathered, split: Split, paid: Paid, promise: Promise) -> SpectralFilter:
         """By cross-validation, for a share of the budget that is paid already."""
         recipe, polynomials = self.recipe, read.polynomials
         filters = recipe.candidates(read.curves.domain, polynomials)
@@ -257,7 +256,7 @@ class Asked:
         return publish(held, Exponential(), lambda place, *_: filters[place], paid, promise=chosen)
 
     def _summary(
-        self, read: Gathered, known: Filter | None, promise: Promise
+        self, read: Gathered, known: SpectralFilter | None, promise: Promise
     ) -> tuple[CurveSummary, Floats | None]:
         recipe = self.recipe
         frame = recipe.frame(read.polynomials, n=read.n, epsilon=promise["epsilon"])

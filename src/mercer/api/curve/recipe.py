@@ -16,18 +16,9 @@ from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
-from mercer.rules.curves import (
-    SIDES,
-    TYPICAL_SCALE,
-    cameron_martin,
-    coordinates_rule,
-    frame_of,
-    gain_of,
-    penalty_rule,
-    rule_penalties,
-)
+from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
 from mercer.spaces.kernels import Kernel
-from mercer.spaces.modes import CURVE_KERNELS, Filter, level_of
+from mercer.spaces.modes import CURVE_KERNELS, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
 __all__ = ["CurveRecipe"]
@@ -130,7 +121,7 @@ class CurveRecipe:
         """Powers to choose from."""
         return ETAS if isinstance(self.eta, str) else (check_eta(self.eta),)
 
-    def candidates(self, domain: Domain, polynomials: Polynomials) -> list[Filter]:
+    def candidates(self, domain: Domain, polynomials: Polynomials) -> list[SpectralFilter]:
         """For a private choice."""
         lengths, etas, shares = _CANDIDATES
         scales = self.scales(domain)
@@ -145,11 +136,11 @@ class CurveRecipe:
 
     def ruled(
         self, domain: Domain, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
-    ) -> Filter:
+    ) -> SpectralFilter:
         """A filter given in full, or chosen by the public rule."""
         scales = self.scales(domain) or (TYPICAL_SCALE,) * domain.dimension
         found = self._filter(scales, 1.0, 1.0, polynomials).seen(polynomials, frame)
-        best: tuple[float, Filter] | None = None
+        best: tuple[float, SpectralFilter] | None = None
         for eta in self.etas():
             if isinstance(self.penalty, str):
                 penalties = rule_penalties(found, eta)
@@ -164,7 +155,13 @@ class CurveRecipe:
         return best[1]
 
     def error(
-        self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
+        self,
+        smoothing: SpectralFilter,
+        polynomials: Polynomials,
+        frame: Floats | None,
+        *,
+        n: int,
+        promise: Promise,
     ) -> float:
         """Expected squared error that privacy adds, in units of the squared bound: public."""
         if self.order == "paper":
@@ -176,7 +173,13 @@ class CurveRecipe:
         return (multiplier * 2 / n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
     def warn(
-        self, smoothing: Filter, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
+        self,
+        smoothing: SpectralFilter,
+        polynomials: Polynomials,
+        frame: Floats | None,
+        *,
+        n: int,
+        promise: Promise,
     ) -> None:
         """Say so, before anything is spent, where the noise would be larger than any curve."""
         noise = math.sqrt(self.error(smoothing, polynomials, frame, n=n, promise=promise))
@@ -214,12 +217,12 @@ class CurveRecipe:
 
     def _filter(
         self, scales: tuple[float, ...], eta: float, penalty: float, polynomials: Polynomials
-    ) -> Filter:
+    ) -> SpectralFilter:
         level = self.order == "noise-first" and level_of(polynomials)
-        return Filter(self.kernel, scales, eta, penalty, level)
+        return SpectralFilter(self.kernel, scales, eta, penalty, level)
 
     def _modes(self, scales: tuple[float, ...], polynomials: Polynomials) -> Any:
-        return Filter(self.kernel, scales, 1.0, 1.0).modes(polynomials)
+        return SpectralFilter(self.kernel, scales, 1.0, 1.0).modes(polynomials)
 
     def _check_words(self) -> None:
         if isinstance(self.scale, str):

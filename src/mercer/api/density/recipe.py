@@ -12,8 +12,17 @@ from mercer.common.checks import Floats, check_choice, check_count
 from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import no_delta
 from mercer.releases.density.smoothing import unit_covariance
-from mercer.rules.density import CIRCLES, ExpectedError, noise_bandwidth, rule_bandwidth
-from mercer.rules.pure import Variance, ball_rule, moment_degree, moment_rule, orbitope_variance
+from mercer.rules.density import (
+    CIRCLES,
+    ExpectedError,
+    Variance,
+    ball_rule,
+    moment_degree,
+    moment_rule,
+    noise_bandwidth,
+    orbitope_variance,
+    rule_bandwidth,
+)
 from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments
 from mercer.spaces.bases.base import covariance_of, nodes_for
 from mercer.spaces.bases.moments import MOST_DEGREE

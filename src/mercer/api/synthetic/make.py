@@ -26,8 +26,7 @@ from mercer.releases.synthetic.weights import placed
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
-from mercer.spaces.column_laws import ColumnLaws
-from mercer.spaces.designs import spread
+from mercer.spaces.landmarks import ColumnLaws, spread
 from mercer.spaces.record_kernels import RecordKernel
 
 __all__ = ["Asked", "draw_laws"]

@@ -18,8 +18,7 @@ from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.synthetic.own import OpenDomain, RecordsRelease
 from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Own, tally_own
-from mercer.spaces.record_kernels import OwnKernel
-from mercer.spaces.record_spans import LandmarkSpan
+from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel
 
 __all__ = ["synthetic_own"]
 

@@ -18,11 +18,9 @@ from mercer.releases.synthetic.weightings import STYLES
 from mercer.sensitive.summaries.embedding import Landmarks, Waves
 from mercer.sensitive.summaries.kernel_sums import kernel_error
 from mercer.sources.own import codes_of
-from mercer.spaces.column_laws import ColumnLaws
-from mercer.spaces.designs import drawn, spread
 from mercer.spaces.kernels import KERNELS
-from mercer.spaces.record_kernels import RecordKernel
-from mercer.spaces.record_spans import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, WaveSpan
+from mercer.spaces.landmarks import ColumnLaws, drawn, spread
+from mercer.spaces.record_kernels import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan
 
 __all__ = ["TableRecipe", "domain_given"]
 

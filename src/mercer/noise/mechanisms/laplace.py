@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.noise.entropy import MAX_SCALE, Entropy
-from mercer.noise.laws import Laplace as LaplaceLaw
+from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below
 from mercer.promise.events import Norm, PureEvent, Sensitivity
 

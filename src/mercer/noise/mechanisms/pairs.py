@@ -15,7 +15,7 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.mechanisms.base import Randomiser
 from mercer.promise.events import Norm, RandomEvent, Sensitivity
-from mercer.promise.weaker_rules import pairs_of
+from mercer.promise.weaker import pairs_of
 
 __all__ = ["Paired", "PairedLaplace"]
 

@@ -15,8 +15,21 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon
-from mercer.noise.optimal.losses import OWN, Loss, check_prior, distance_graded, loss_matrix, mirrored
-from mercer.noise.optimal.weights import BITS, LIMITS, MOST, OptimalCount, geometric_matrix, ratios, settled
+from mercer.noise.optimal.weights import (
+    BITS,
+    LIMITS,
+    MOST,
+    OWN,
+    Loss,
+    OptimalCount,
+    check_prior,
+    distance_graded,
+    geometric_matrix,
+    loss_matrix,
+    mirrored,
+    ratios,
+    settled,
+)
 
 __all__ = ["OptimalCount", "optimal_count", "risk_body"]
 

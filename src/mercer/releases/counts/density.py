@@ -21,7 +21,7 @@ from mercer.noise.laws import MOST_BINS, BinnedLaplace, Law, Normal
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.density.smoothing import released_mass
-from mercer.rules.pure import moment_rule
+from mercer.rules.density import moment_rule
 from mercer.spaces.bases import Moments
 from mercer.spaces.bases.moments import MOST_DEGREE
 

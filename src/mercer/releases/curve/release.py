@@ -28,8 +28,7 @@ from mercer.releases.curve.smoothing import (
 )
 from mercer.releases.findings import Finding
 from mercer.releases.function_findings import curve_findings
-from mercer.rules.curves import cameron_martin, gain_of
-from mercer.spaces.modes import CURVE_KERNELS, DUST, Filter
+from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["CHOICES", "ORDERS", "CurveAccuracy", "CurveRelease", "check_eta", "check_penalty", "unit_scales"]
@@ -47,7 +46,7 @@ class CurveAccuracy:
     pointwise: float  # largest standard deviation at a point
     coordinates: int
     freedom: float  # sum of the filter's factors: how many coordinates are left, in effect
-    smoothing: Filter
+    smoothing: SpectralFilter
     choice: str
     width: float  # size of the domain
 
@@ -84,7 +83,7 @@ class CurveRelease(Release, NoisyCurve):
     law: Law
     order: str
     noise_kernel: str  # of the noise, order="paper"
-    smoothing: Filter
+    smoothing: SpectralFilter
     choice: str
     bound: float
     center: Floats

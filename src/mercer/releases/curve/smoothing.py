@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints, check_positive
-from mercer.spaces.modes import LEAST_SCALE, MOST_SCALE, Filter, Modes, level_of, shrink
+from mercer.spaces.modes import LEAST_SCALE, MOST_SCALE, Modes, SpectralFilter, level_of, shrink
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
@@ -51,7 +51,7 @@ class Candidates:
     penalty: float | None
 
     @classmethod
-    def like(cls, chosen: Filter, polynomials: Polynomials, frame: Floats | None) -> Candidates:
+    def like(cls, chosen: SpectralFilter, polynomials: Polynomials, frame: Floats | None) -> Candidates:
         """Those that a choice was made among: a number that is on none of the lists was given."""
         scales = [(h,) * len(chosen.scales) for h in SCALES]
         top = chosen.seen(polynomials, frame).top ** chosen.eta
@@ -68,7 +68,7 @@ class Candidates:
     def modes(self, scale: int) -> Modes:
         """The kernel's eigenfunctions at one of the scales, in the coordinates."""
         lengths = self.scales[scale]
-        some = Filter(self.kernel, lengths, 1.0, 1.0, level_of(self.polynomials))
+        some = SpectralFilter(self.kernel, lengths, 1.0, 1.0, level_of(self.polynomials))
         return some.seen(self.polynomials, self.frame)
 
     def penalties(self, found: Modes, eta: float) -> Floats:
@@ -109,12 +109,12 @@ def choose_filter(
     scales: Sequence[tuple[float, ...]],
     etas: Sequence[float],
     penalty: float | None,
-) -> Filter:
+) -> SpectralFilter:
     """The filter of least estimated risk among these scales and powers, and a penalty or all."""
     every = Candidates(polynomials, frame, kernel, scales, etas, penalty)
     i, j, k = (int(place) for place in every.choose(coordinates[None, :], variance)[0])
     penalty = float(every.penalties(every.modes(i), etas[j])[k])
-    return Filter(kernel, scales[i], etas[j], penalty, level_of(polynomials))
+    return SpectralFilter(kernel, scales[i], etas[j], penalty, level_of(polynomials))
 
 
 def cautious_risk(turned: Floats, variance: float, factors: Floats) -> Floats:

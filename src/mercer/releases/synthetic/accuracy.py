@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbedding, WaveEmbedding
-from mercer.spaces.designs import spread
+from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import RecordKernel
 
 __all__ = ["TableAccuracy", "accuracy_of"]

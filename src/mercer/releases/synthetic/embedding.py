@@ -13,7 +13,7 @@ import numpy as np
 from mercer.common.checks import Floats
 from mercer.noise.laws import Law
 from mercer.releases.synthetic.smoothing import Shrink, choose_shrink
-from mercer.spaces.record_spans import LandmarkSpan, WaveSpan
+from mercer.spaces.record_kernels import LandmarkSpan, WaveSpan
 
 __all__ = ["LandmarkEmbedding", "NoisyEmbedding", "WaveEmbedding"]
 

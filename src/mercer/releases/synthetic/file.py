@@ -19,8 +19,7 @@ from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbeddin
 from mercer.releases.synthetic.own import OpenDomain, RecordsRelease
 from mercer.releases.synthetic.release import METHODS, TableRelease
 from mercer.releases.synthetic.smoothing import Shrink
-from mercer.spaces.record_kernels import RecordKernel
-from mercer.spaces.record_spans import MOST_LANDMARKS, MOST_WAVES
+from mercer.spaces.record_kernels import MOST_LANDMARKS, MOST_WAVES, RecordKernel
 
 __all__ = ["MOST_POINTS", "records_from", "table_from"]
 

@@ -11,7 +11,7 @@ from mercer.promise.events import Norm, Sensitivity
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.base import Summary
-from mercer.spaces.column_laws import bins_of, places_in
+from mercer.spaces.landmarks import bins_of, places_in
 
 __all__ = ["ColumnCounts", "count_columns"]
 

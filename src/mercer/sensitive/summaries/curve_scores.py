@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.summaries.curves import CurveTally
-from mercer.spaces.modes import Filter
+from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["FOLDS", "fold_scores", "score_sensitivity"]
@@ -25,7 +25,12 @@ _UNIT = 1 << 32  # scores are whole numbers of 1/_UNIT of the squared bound
 
 
 def fold_scores(
-    tally: CurveTally, polynomials: Polynomials, filters: Sequence[Filter], errors: Sequence[float], *, n: int
+    tally: CurveTally,
+    polynomials: Polynomials,
+    filters: Sequence[SpectralFilter],
+    errors: Sequence[float],
+    *,
+    n: int,
 ) -> tuple[list[int], Sensitivity]:
     """Scores, each less the public error that privacy adds, and how far one curve moves them."""
     sizes = fold_sizes(n)

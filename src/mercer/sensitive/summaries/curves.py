@@ -19,13 +19,13 @@ from threadpoolctl import threadpool_limits
 from mercer.common.checks import Floats, Ints
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity
-from mercer.rules.curves import gain_of
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
 from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.summaries.base import Summary
 from mercer.sensitive.summaries.curve_pieces import Gridded, Scattered, projection
+from mercer.spaces.modes import gain_of
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["MISSING", "OUTSIDE", "CurveSummary", "CurveTally", "curve_norms", "tally_curves"]

@@ -25,8 +25,7 @@ from mercer.sensitive.persons import person_weights
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.base import Summary
 from mercer.sensitive.summaries.kernel_sums import BITS, kernel_error, kernel_sums, wave_norm, wave_sums
-from mercer.spaces.record_kernels import OwnKernel, RecordKernel
-from mercer.spaces.record_spans import GRAIN, LandmarkSpan, WaveSpan
+from mercer.spaces.record_kernels import GRAIN, LandmarkSpan, OwnKernel, RecordKernel, WaveSpan
 
 __all__ = ["EmbeddingSummary", "EmbeddingTally", "Landmarks", "Own", "Waves", "tally_own", "tally_records"]
 

@@ -20,7 +20,7 @@ from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.folding import fold
 from mercer.sensitive.rows import Records
-from mercer.spaces.designs import everything
+from mercer.spaces.landmarks import everything
 from mercer.spaces.record_kernels import RecordKernel
 
 __all__ = ["SmallTally", "candidate_tables", "count_records", "table_scores"]

@@ -1,4 +1,4 @@
-"""What every basis does."""
+"""The contract of a basis: coordinates of rows, evaluation, and a table of names for files."""
 
 from __future__ import annotations
 
@@ -18,9 +18,14 @@ __all__ = [
     "Basis",
     "Features",
     "basis_from_dict",
+    "check_scales",
+    "covariance_of",
     "kernel_from_dict",
     "kernel_to_dict",
     "matrix_of",
+    "most_nodes",
+    "nodes_for",
+    "positive_int",
 ]
 
 REGISTRY: dict[str, type[Basis]] = {}
@@ -77,7 +82,7 @@ class Basis(ABC):
 
     @property
     def dimension(self) -> int:
-        """Columns of the data."""
+        """How many columns the data have."""
         return self.kernel.dimension
 
     @property
@@ -137,7 +142,7 @@ class Basis(ABC):
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def evaluate(self, x: Floats, coordinates: Floats, orders: tuple[int, ...] | None = None) -> Floats:
-        """sum_j c_j e_j(x)."""
+        """Values sum_j c_j e_j(x) at the rows of x."""
         step = max(1, (1 << 22) // self.size)
         parts = [self.features(x[i : i + step], orders) @ coordinates for i in range(0, len(x), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -154,7 +159,7 @@ class Basis(ABC):
         return float(np.linalg.norm(self.features(some).mean(axis=0)))
 
     def on_grid(self, ticks: Sequence[Floats], coordinates: Floats) -> Floats:
-        """Values on a tensor grid."""
+        """Values on the tensor grid of these ticks."""
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
         return self.evaluate(mesh.reshape(-1, len(ticks)), coordinates).reshape(mesh.shape[:-1])
 

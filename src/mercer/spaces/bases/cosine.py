@@ -33,7 +33,7 @@ from mercer.spaces.bases.spectral import (
     wrapped_least,
 )
 from mercer.spaces.kernels import Gaussian, Kernel
-from mercer.spaces.series import Axis, exp
+from mercer.spaces.series import Harmonics, exp
 
 __all__ = ["Cosine", "cosine_sums"]
 
@@ -64,8 +64,8 @@ class Cosine(SpectralBasis):
         return cls(kernel, orders_above_cut(kernel, [1.0] * kernel.dimension, cut), cut)
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
-        return tuple(Axis(order, 1.0, sines=False) for order in self.orders)
+    def axes(self) -> tuple[Harmonics, ...]:
+        return tuple(Harmonics(order, 1.0, sines=False) for order in self.orders)
 
     @cached_property
     def frequencies(self) -> Ints:

@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 from mercer.common.checks import Floats
 from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, Features, positive_int
 from mercer.spaces.kernels import Kernel
-from mercer.spaces.series import Axis
+from mercer.spaces.series import Harmonics
 
 __all__ = ["Expansion", "Hermite", "Wavelet"]
 
@@ -143,8 +143,8 @@ class Wavelet(Expansion):
         return np.array([1 / self.count])
 
     @cached_property
-    def _axis(self) -> Axis:
-        return Axis(max(1, math.floor(4 / 3 * self.count / 2)), 2.0, sines=True)
+    def _axis(self) -> Harmonics:
+        return Harmonics(max(1, math.floor(4 / 3 * self.count / 2)), 2.0, sines=True)
 
     @cached_property
     def _mixing(self) -> Floats:

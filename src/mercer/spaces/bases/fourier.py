@@ -30,7 +30,7 @@ from mercer.spaces.bases.spectral import (
     wrapped_least,
 )
 from mercer.spaces.kernels import Gaussian, Kernel
-from mercer.spaces.series import Axis
+from mercer.spaces.series import Harmonics
 
 __all__ = ["Fourier", "laid_on"]
 
@@ -70,9 +70,9 @@ class Fourier(SpectralBasis):
         return cls(kernel, periods, orders_above_cut(kernel, rates, cut), cut)
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[Harmonics, ...]:
         return tuple(
-            Axis(order, 2 / period, sines=True)
+            Harmonics(order, 2 / period, sines=True)
             for order, period in zip(self.orders, self.periods, strict=True)
         )
 

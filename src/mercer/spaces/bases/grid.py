@@ -44,7 +44,7 @@ class Grid(Basis):
 
     @classmethod
     def spanning(cls, kernel: Kernel, size: int) -> Grid:
-        """About `size` points in all."""
+        """A grid of about `size` points in all dimensions together."""
         if not isinstance(kernel, MaternKernel) or not kernel.diagonal:
             raise ValueError(
                 "basis='grid' needs kernel='exponential', 'matern32' or 'matern52', which have a "

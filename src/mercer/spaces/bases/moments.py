@@ -22,7 +22,7 @@ from mercer.spaces.bases.cosine import cosine_sums
 from mercer.spaces.bases.fourier import laid_on
 from mercer.spaces.bases.spectral import SpectralBasis, covariance_sum
 from mercer.spaces.kernels import Kernel
-from mercer.spaces.series import Axis, exp
+from mercer.spaces.series import Harmonics, exp
 
 __all__ = ["MOST_DEGREE", "Moments"]
 
@@ -59,7 +59,7 @@ class Moments(SpectralBasis):
 
     @property
     def real(self) -> bool:
-        """Whether cosines suffice."""
+        """Whether the functions are cosines alone, as at a reflecting boundary."""
         return self.boundary == "reflect"
 
     @property
@@ -73,8 +73,8 @@ class Moments(SpectralBasis):
         return np.array([0.2 / (math.pi * self.axes[0].rate * self.degree)])
 
     @cached_property
-    def axes(self) -> tuple[Axis, ...]:
-        return (Axis(self.degree, 2 / self.period, sines=not self.real),)
+    def axes(self) -> tuple[Harmonics, ...]:
+        return (Harmonics(self.degree, 2 / self.period, sines=not self.real),)
 
     @cached_property
     def frequencies(self) -> Ints:

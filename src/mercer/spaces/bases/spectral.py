@@ -11,19 +11,33 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, kernel_from_dict, most_nodes, positive_int
 from mercer.spaces.kernels import Gaussian, Kernel
-from mercer.spaces.series import Axis, TrigSeries, exp
+from mercer.spaces.series import Harmonics, TrigSeries, exp
 
-__all__ = ["CUT", "SpectralBasis", "covariance_sum"]
+__all__ = [
+    "CUT",
+    "SpectralBasis",
+    "checked_size",
+    "covariance_sum",
+    "cut_of",
+    "fft_growth",
+    "gaussian_of",
+    "kept",
+    "orders_above_cut",
+    "theta_sum",
+    "wrapped_least",
+]
 
 CUT = 1e-6  # coordinates are kept while their eigenvalue is at least this
 MOST_COORDINATES = 1 << 20
+
+Spectral = TypeVar("Spectral", bound="SpectralBasis")
 
 
 class SpectralBasis(Basis):
@@ -36,7 +50,7 @@ class SpectralBasis(Basis):
 
     @cached_property
     @abstractmethod
-    def axes(self) -> tuple[Axis, ...]:
+    def axes(self) -> tuple[Harmonics, ...]:
         """The one-dimensional functions of each coordinate."""
 
     @cached_property
@@ -151,7 +165,7 @@ class SpectralBasis(Basis):
         return self.raw_series(np.sqrt(self.eigenvalues) * coordinates)
 
     def raw_series(self, theta: Floats) -> TrigSeries:
-        """sum_k theta_k psi_k."""
+        """The trigonometric series sum_k theta_k psi_k of raw coefficients."""
         flat = np.zeros(math.prod(axis.size for axis in self.axes))
         for index, sign in self.terms:  # k and its mirror images share products
             np.add.at(flat, index, sign * (self.amplitude * theta))
@@ -249,6 +263,7 @@ def orders_above_cut(kernel: Gaussian, rates: list[float], cut: float) -> tuple[
 
 
 def kept(box: Ints, kernel: Gaussian, rates: list[float], cut: float) -> Ints:
+    """Those rows of `box`, numbers of frequencies, whose eigenvalue is at least `cut`."""
     omega = box * (math.pi * np.array(rates))
     return box[covariance_sum(omega, np.array(kernel.covariance)) <= -2 * math.log(cut)]
 
@@ -268,9 +283,9 @@ def wrapped_least(h: float, rate: float, away: float) -> float:
     return max(0.0, value - 1e-12 * (1 + 2 * j.size))
 
 
-def _differentiated(axis: Axis, u: Floats, order: int) -> Floats:
+def _differentiated(axis: Harmonics, u: Floats, order: int) -> Floats:
     """The axis' functions differentiated `order` times at u."""
-    wide = Axis(axis.order, axis.rate, sines=True)
+    wide = Harmonics(axis.order, axis.rate, sines=True)
     table, k = wide.table(u), axis.order
     slope = axis.rate * math.pi * np.arange(1, k + 1)[:, None]
     for _ in range(order):
@@ -279,6 +294,7 @@ def _differentiated(axis: Axis, u: Floats, order: int) -> Floats:
 
 
 def gaussian_of(fields: dict[str, Any]) -> Gaussian:
+    """The Gaussian kernel that a file describes; ValueError for any other."""
     kernel = kernel_from_dict(fields.get("kernel"))
     if not isinstance(kernel, Gaussian):
         raise ValueError("a spectral basis needs the gaussian kernel")
@@ -293,7 +309,8 @@ def cut_of(fields: dict[str, Any]) -> float:
     return float(cut)
 
 
-def checked_size(basis: Any, fields: dict[str, Any]) -> Any:
+def checked_size(basis: Spectral, fields: dict[str, Any]) -> Spectral:
+    """The basis itself; ValueError unless it has the size that a file states."""
     if positive_int(fields, "size", MOST_COORDINATES) != basis.size:
         raise ValueError("basis size does not follow from its kernel: the file is damaged")
     return basis

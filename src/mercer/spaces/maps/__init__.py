@@ -8,9 +8,8 @@ rows are scaled to that where rounding would exceed it, so that kappa holds by c
 """
 
 from mercer.spaces.maps.base import MAPS, FeatureMap, map_from_dict
-from mercer.spaces.maps.powers import Linear, Taylor
+from mercer.spaces.maps.explicit import Linear, RandomFeatures, Taylor
 from mercer.spaces.maps.spans import LandmarkMap, TensorMap
-from mercer.spaces.maps.waves import RandomFeatures
 
 __all__ = [
     "MAPS",

@@ -1,4 +1,4 @@
-"""What every feature map does."""
+"""The contract of a feature map, and a table of their names for files."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class FeatureMap(ABC):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """Columns of the data."""
+        """How many columns the data have."""
 
     @property
     @abstractmethod
     def inner(self) -> int:
-        """Features beside the constant."""
+        """How many features there are beside the constant."""
 
     @property
     @abstractmethod
     def words(self) -> str:
-        """What they are, for people."""
+        """A description of the features for people."""
 
     @abstractmethod
     def rows(self, unit: Floats) -> Floats:
@@ -68,7 +68,7 @@ class FeatureMap(ABC):
 
     @property
     def kappa(self) -> float:
-        """Sup |phi(x)|, rounded up."""
+        """The largest norm sup |phi(x)| of the features of a row, rounded up."""
         return math.sqrt(1 + self.constant**2) * (1 + 1e-9)
 
     @property
@@ -113,6 +113,6 @@ def map_from_dict(fields: object) -> FeatureMap:
 
 
 def shown(lengths: Floats) -> str:
-    """A bandwidth, for people."""
+    """A bandwidth in words, as a share of the width."""
     values = [f"{h:.3g}" for h in lengths]
     return f"{values[0] if len(set(values)) == 1 else ', '.join(values)} of the width"

@@ -1,19 +1,62 @@
-"""Laws of the single columns of a table: public, once they are released.  M10, M13."""
+"""Public landmarks for tables: spread evenly, or by the laws of the single columns.  M10, M13.
+
+Where nothing but the domain is known they fill it evenly; once noisy counts of the single columns
+are released, they can be records whose columns are independent with those laws.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer.columns.kinds import Column
 from mercer.columns.table import TableDomain
+from mercer.common import streams
 from mercer.common.checks import Floats, Ints
 
-__all__ = ["ColumnLaws", "bins_of", "places_in"]
+__all__ = ["ColumnLaws", "bins_of", "drawn", "everything", "places_in", "spread"]
+
 
 MOST_BINS = 32
 _EVEN = 0.05  # share of every law that is spread evenly, where noise may have hidden records
+
+
+def spread(
+    domain: TableDomain, size: int, label: int = 0, records: Callable[[Floats], Floats] | None = None
+) -> Floats:
+    """Codes of `size` records that fill the domain evenly: scrambled Sobol points.
+
+    All records of a small discrete domain, if there are no more.  `records` makes records of
+    points of the unit cube by another law than the even one.
+    """
+    if domain.size is not None and domain.size <= size:
+        return everything(domain)
+    from scipy.stats import qmc
+
+    engine = qmc.Sobol(domain.dimension, scramble=True, rng=streams.simulation(31 + label))
+    unit = engine.random(1 << max(size - 1, 1).bit_length())[:size]
+    return domain.from_unit(unit) if records is None else records(unit)
+
+
+def everything(domain: TableDomain) -> Floats:
+    """Codes of all records of a discrete domain."""
+    axes = [np.arange(column.levels_count or 0, dtype=float) for column in domain.columns]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, domain.dimension)
+    counts = np.array([len(axis) for axis in axes])
+    return domain.from_unit((grid + 0.5) / counts)
+
+
+def drawn(domain: TableDomain, sampler: Callable[[int, np.random.Generator], object], size: int) -> object:
+    """`size` records of a public distribution: what `sampler(size, rng)` gives, a table."""
+    try:
+        return sampler(size, streams.simulation(37))
+    except TypeError:
+        raise TypeError(
+            "public must be rows, or a function of (size, rng) that draws rows of a public "
+            f"distribution with the columns {', '.join(domain.names)}"
+        ) from None
 
 
 def bins_of(column: Column) -> int:
