@@ -10,9 +10,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import binom
 
 import mercer
-from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.smoothing import Shrink, choose_shrink
-from mercer.releases.synthetic.weightings import fit_weights, herd, onto_ball, onto_simplex
+from mercer.releases.synthetic.embedding import LandmarkEmbedding, Shrink, choose_shrink
+from mercer.releases.synthetic.weights import fit_weights, herd, onto_ball, onto_simplex
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error

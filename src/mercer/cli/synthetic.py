@@ -277,10 +277,10 @@ def _write(
     as_json: bool,
 ) -> terminal_places.Written:
     """The release first; all else can be made again from it."""
-    from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
+    from mercer.releases.synthetic.export import write_csv, write_parquet
 
     def rows() -> Any:
-        return with_weights(release) if sample is None else release.sample(sample, rng=seed)
+        return release.with_weights() if sample is None else release.sample(sample, rng=seed)
 
     return terminal_places.write(
         release,

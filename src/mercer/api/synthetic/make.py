@@ -19,9 +19,8 @@ from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding
 from mercer.releases.synthetic.reduced.space import Space
-from mercer.releases.synthetic.refinement import refined
 from mercer.releases.synthetic.release import TableRelease
-from mercer.releases.synthetic.weights import placed
+from mercer.releases.synthetic.weights import moved, placed
 from mercer.sensitive.records import Records
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
@@ -117,7 +116,7 @@ class Asked:
             embedding, kernel, landmarks, marks, recipe.style, recipe.bound, size=recipe.size
         )
         if recipe.public is None and recipe.style in ("positive", "l1"):
-            codes, weight = refined(
+            codes, weight = moved(
                 embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
             )
         return TableRelease(

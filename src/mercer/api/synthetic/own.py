@@ -16,7 +16,7 @@ from mercer.noise.mechanisms.base import check_promise, no_delta
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.own import OpenDomain, RecordsRelease
+from mercer.releases.synthetic.records import OpenDomain, RecordsRelease
 from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Own, tally_own
 from mercer.spaces.record_kernels import OwnKernel

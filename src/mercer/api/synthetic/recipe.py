@@ -14,7 +14,7 @@ from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.releases.synthetic.release import METHODS
-from mercer.releases.synthetic.weightings import STYLES
+from mercer.releases.synthetic.weights import STYLES
 from mercer.sensitive.summaries.embedding import Landmarks, Waves
 from mercer.sensitive.summaries.kernel_sums import kernel_error
 from mercer.sources.own import codes_of

@@ -18,7 +18,7 @@ from mercer.cli.where import conditions
 from mercer.columns.kinds import Categorical, Column, Date
 from mercer.columns.table import TableDomain
 from mercer.releases.synthetic.marginals import estimate, labels_of, marginal
-from mercer.releases.synthetic.own import RecordsRelease
+from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.weighted import Interval
 from mercer.show import terminal
