@@ -1,4 +1,8 @@
-"""How a synthetic table is made: read, charge, add noise, weigh.  M10, M12, M17."""
+"""How a synthetic table is made: read, charge, add noise, weigh; or drawn whole.  M10, M12, M17.
+
+Balog, Tolstikhin and Schoelkopf 2018; Sec. 3.4 for a table drawn whole, out of all tables of a tiny
+domain, by the exponential mechanism: exact, to compare with.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +10,41 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from mercer.api.bandwidths import Split
 from mercer.api.synthetic.recipe import TableRecipe
 from mercer.common.checks import Floats
 from mercer.door.laws import draw_laws
-from mercer.door.publish import Purse, publish
+from mercer.door.publish import Purse, publish, spend
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Geometric
 from mercer.noise.mechanisms.base import Promise, check_promise
+from mercer.noise.mechanisms.exponential import Choice, Exponential
 from mercer.promise.accountants import replace_one
+from mercer.promise.events import PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding
-from mercer.releases.synthetic.reduced.space import Space
+from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import moved, placed
 from mercer.sensitive.records import Records
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
+from mercer.sensitive.summaries.small_tables import candidate_tables, count_cells, table_scores
 from mercer.spaces.column_laws import ColumnLaws
 from mercer.spaces.designs import spread
 from mercer.spaces.record_kernels import RecordKernel
 
-__all__ = ["Asked"]
+__all__ = ["TableRequest", "draw_table"]
 
 # no warning: after the charge, `python -W error` would make it an exception, and lose the release
 _LEVEL = "; noise left nothing of the records: equal weights on public records"
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableRequest:
     """What was asked for, checked before any record is read."""
 
     recipe: TableRecipe
@@ -43,7 +52,7 @@ class Asked:
     split: Split | None
 
     @classmethod
-    def of(cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object) -> Asked:
+    def of(cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object) -> TableRequest:
         promise = check_promise(recipe.mechanism, epsilon, delta)
         split = None
         if recipe.follows:
@@ -142,8 +151,6 @@ class Asked:
         statement: Statement,
         polish: dict[str, Any],
     ) -> TableRelease:
-        from mercer.releases.synthetic.reduced.search import reduce
-
         recipe = self.recipe
         found = reduce(
             noisy,
@@ -170,6 +177,37 @@ class Asked:
             recipe.style,
             recipe.bound,
         )
+
+
+def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: float) -> TableRelease:
+    """Charge, then draw a table of `size` records with equal weights: pure differential privacy."""
+    if records.unit is not None:
+        raise ValueError("unit cannot be combined with method='exponential': it counts rows")
+    if recipe.follows:
+        raise ValueError("private laws of the columns cannot be combined with method='exponential'")
+    kernel = recipe.record_kernel()
+    cells, tables = candidate_tables(kernel, recipe.size)
+    counts = count_cells(records, cells)
+    if counts.rows < 2:
+        raise ValueError(f"table must have 2 records or more, got {counts.rows}; nothing was spent")
+    scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
+    statement = spend(
+        (PureEvent(epsilon),),
+        purse,
+        epsilon=epsilon,
+        delta=0.0,
+        n=counts.rows,
+        unit="row",
+        words=Choice.words,
+        calibration=Exponential.calibration,
+        what=f"synthetic table of {', '.join(recipe.domain.names)}",
+    )
+    chosen = Exponential().calibrate(moved, epsilon=epsilon).choose(scores, purse.entropy)
+    codes = np.repeat(cells, tables[chosen], axis=0)
+    weight = np.full(recipe.size, 1 / recipe.size)
+    return TableRelease(
+        recipe.domain, statement, kernel, "exponential", None, None, codes, weight, "uniform", 1.0
+    )
 
 
 def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:
