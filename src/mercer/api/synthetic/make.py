@@ -31,7 +31,12 @@ from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import moved, placed
 from mercer.sensitive.records import Records
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
-from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
+from mercer.sensitive.summaries.embedding import (
+    EmbeddingSummary,
+    LandmarkFeatures,
+    WaveFeatures,
+    tally_records,
+)
 from mercer.sensitive.summaries.small_tables import candidate_tables, count_cells, table_scores
 from mercer.spaces.column_laws import ColumnLaws
 from mercer.spaces.designs import spread
@@ -89,12 +94,12 @@ class TableRequest:
         tally = tally_records(records, how)
         n = _known(tally.persons if records.unit else tally.rows)
         seen = how
-        if isinstance(how, Landmarks):
+        if isinstance(how, LandmarkFeatures):
             seen = recipe.kept(how, n=n, epsilon=promise["epsilon"])
         summary = EmbeddingSummary(tally, n=n, unit=records.unit or "row", how=seen)
 
         def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
-            if isinstance(seen, Landmarks):
+            if isinstance(seen, LandmarkFeatures):
                 return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
@@ -112,7 +117,7 @@ class TableRequest:
     def _weighed(
         self,
         kernel: RecordKernel,
-        how: Landmarks,
+        how: LandmarkFeatures,
         places: tuple[Floats, Floats],
         noisy: Floats,
         law: Law,
@@ -144,7 +149,7 @@ class TableRequest:
     def _reduced(
         self,
         kernel: RecordKernel,
-        how: Waves,
+        how: WaveFeatures,
         laws: ColumnLaws | None,
         noisy: Floats,
         law: Law,

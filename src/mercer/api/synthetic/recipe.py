@@ -21,7 +21,7 @@ from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import check_promise
 from mercer.releases.synthetic.release import METHODS, MOST_POINTS
 from mercer.releases.synthetic.weights import STYLES
-from mercer.sensitive.summaries.embedding import Landmarks, Waves
+from mercer.sensitive.summaries.embedding import LandmarkFeatures, WaveFeatures
 from mercer.sensitive.summaries.kernel_sums import kernel_error
 from mercer.sources.own import codes_of
 from mercer.spaces.column_laws import ColumnLaws
@@ -163,7 +163,7 @@ class TableRecipe:
             differ = max(1 - float(np.sum(shares**2)), 0.1)
         return min(max(each / differ, 0.05), 20.0)
 
-    def kept(self, how: Landmarks, *, n: int, epsilon: float) -> Landmarks:
+    def kept(self, how: LandmarkFeatures, *, n: int, epsilon: float) -> LandmarkFeatures:
         """Coordinates that are released: all, or few where noise grows with their number.
 
         Pure noise on r coordinates has the expected square r (r + 1) (sqrt2 / (n epsilon))^2.  What
@@ -184,15 +184,15 @@ class TableRecipe:
         law = None if laws is None else laws.records
         return spread(self.domain, self.size, records=law)
 
-    def features(self, kernel: RecordKernel, marks: Floats) -> tuple[Landmarks | Waves, Floats]:
+    def features(self, kernel: RecordKernel, marks: Floats) -> tuple[LandmarkFeatures | WaveFeatures, Floats]:
         """What records are seen by, and the codes of the landmarks that are used."""
         if self.method == "features":
-            waves = Waves(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
+            waves = WaveFeatures(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
             return waves, np.zeros((0, self.domain.dimension))
         u = kernel.embed(marks)
         span, used = LandmarkSpan.of(kernel.between(u, u), kernel_error(kernel))
         landmarks = marks if len(used) == len(u) else marks[used]
-        return Landmarks(kernel, np.ascontiguousarray(u[used]), span), landmarks
+        return LandmarkFeatures(kernel, np.ascontiguousarray(u[used]), span), landmarks
 
 
 @dataclass(frozen=True)
