@@ -89,7 +89,7 @@ def pairs_for(bounds: Any) -> int | None:
     return shape[0] if len(shape) == 2 else None
 
 
-def box_of(bounds: Any, columns: int) -> Any:
+def box_of(bounds: Any, columns: int) -> object:
     """A pair for each of so many columns, where `bounds` are one pair for all."""
     return [tuple(bounds)] * columns if bounds is not None and np.shape(bounds) == (2,) else bounds
 

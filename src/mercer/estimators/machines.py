@@ -148,7 +148,7 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         self.classes_ = np.array(self.release_.classes)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
         release, points = self._fitted(X)
         return release.predict(points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,8 +12,15 @@ from mercer.api.synthetic.call import synthetic
 from mercer.columns.domain import Domain
 from mercer.columns.kinds import Numeric
 from mercer.columns.table import MOST_TABLE_COLUMNS, TableDomain
+from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator, box_of, pairs_for, seed_of
 from mercer.releases.synthetic.release import TableRelease
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+    Rows: TypeAlias = Floats | pyarrow.Table | pandas.DataFrame
 
 __all__ = ["PrivateSynthesizer"]
 
@@ -81,7 +88,7 @@ class PrivateSynthesizer(PrivateEstimator):
             raise ValueError("bounds are in the domain already; give domain or bounds, not both")
         given = self._given(domain=domain)
         del given["bounds"]
-        self.release_ = synthetic(rows, **given)
+        self.release_ = cast(TableRelease, synthetic(rows, **given))  # records have no domain
         if self.domain is not None:
             self.n_features_in_ = self.release_.domain.dimension
             self.feature_names_in_ = np.array(self.release_.domain.names, dtype=object)
@@ -90,7 +97,7 @@ class PrivateSynthesizer(PrivateEstimator):
         self.weights_ = self.release_.weights
         return self
 
-    def sample(self, n_samples: int = 1, random_state: Any = None) -> Any:
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> Rows:
         """Synthetic rows without weights.
 
         An array where X was numbers within bounds; an Arrow table, or a data frame where X was one
@@ -106,7 +113,7 @@ class PrivateSynthesizer(PrivateEstimator):
         pairs = zip(names, box.bounds, strict=True)
         return TableDomain([Numeric(name, low, high) for name, (low, high) in pairs])
 
-    def _table(self, table: Any) -> Any:
+    def _table(self, table: pyarrow.Table) -> Rows:
         """Records in the shape that X had."""
         if self.domain is None:
             return np.stack([column.to_numpy() for column in table.columns], axis=1)

@@ -6,7 +6,6 @@ M10, M12, M16, M17; Balog, Tolstikhin and Schoelkopf 2018.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from mercer.api.calls import call
 from mercer.api.expected import of_synthetic
@@ -18,7 +17,9 @@ from mercer.common.checks import check_choice, check_count
 from mercer.door.publish import LedgerLike, Purse
 from mercer.noise import entropy
 from mercer.noise.mechanisms.base import no_delta
+from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.reduced.search import DEVICES
+from mercer.releases.synthetic.release import TableRelease
 from mercer.sensitive.records import open_records
 from mercer.spaces.record_kernels import OwnKernel
 
@@ -30,8 +31,8 @@ def synthetic(
     table: object,
     *,
     domain: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     method: str = "landmarks",
     public: object = None,
     size: int | None = None,
@@ -54,7 +55,7 @@ def synthetic(
     dataset: str | None = None,
     progress: Callable[[int], None] | None = None,
     searching: Callable[[int], None] | None = None,
-) -> Any:
+) -> TableRelease | RecordsRelease:
     """Release a weighted synthetic table with differential privacy.
 
     The mean embedding of the records in a kernel's space gets noise, and synthetic records with

@@ -67,7 +67,7 @@ class TableRequest:
     def release(
         self, records: Records, purse: Purse, progress: Callable[[int], None] | None, polish: dict[str, Any]
     ) -> TableRelease:
-        """Read, charge, add noise, weigh."""
+        """Read the records, charge, add noise, and weigh synthetic ones."""
         recipe, promise, paid = self.recipe, self.promise, None
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
         if progress is not None:

@@ -39,7 +39,7 @@ _MEMORY = 1 << 32  # bytes of a Gram matrix with what is made of it
 
 @dataclass(frozen=True)
 class TableRecipe:
-    """Public choices."""
+    """The public choices of a table: its records, how they are seen, how they are weighed."""
 
     domain: TableDomain
     method: str

@@ -57,12 +57,12 @@ class Shrink:
             raise ValueError("eta must be in [0.1, 10] and penalty in [0, 1e15]")
 
     def factors(self, eigenvalues: Floats) -> Floats:
-        """Of every coordinate."""
+        """What is left of each coordinate's distance to the guess: from 0 to 1."""
         powers = (eigenvalues / eigenvalues[0]) ** self.eta
         return powers / (powers + self.penalty)
 
     def apply(self, noisy: Floats, uniform: Floats, eigenvalues: Floats) -> Floats:
-        """Shrunk coordinates."""
+        """Coordinates moved towards those of the guess."""
         guess = uniform if self.guess == "uniform" else np.zeros_like(uniform)
         return guess + self.factors(eigenvalues) * (noisy - guess)
 
@@ -108,7 +108,7 @@ class NoisyEmbedding(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Coordinates."""
+        """Number of coordinates."""
 
     @property
     @abstractmethod
@@ -139,7 +139,7 @@ class NoisyEmbedding(ABC):
 
     @abstractmethod
     def mean(self, kernel: RecordKernel, codes: Floats, marks: Floats, weights: Floats) -> Floats:
-        """Coordinates of weighted records."""
+        """Coordinates of the weighted mean of records."""
 
     @abstractmethod
     def unseen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> float:
@@ -174,9 +174,11 @@ class NoisyEmbedding(ABC):
 
 @dataclass(frozen=True, eq=False)
 class LandmarkEmbedding(NoisyEmbedding):
-    """Of kernel functions at landmarks; `raw` are the weights of the noisy function at them.
+    """Noisy coordinates in the span of kernel functions at landmarks (Algorithm 1).
 
-    Weights do not depend on how a machine turns the eigenvectors of a Gram matrix.
+    `raw` are the weights of the noisy function at the landmarks.
+
+    They do not depend on how a machine turns the eigenvectors of a Gram matrix.
     """
 
     gram: Floats
@@ -194,7 +196,7 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @classmethod
     def of(cls, coordinates: Floats, span: LandmarkSpan, law: Law) -> LandmarkEmbedding:
-        """With the shrinkage chosen from the coordinates."""
+        """The embedding whose shrinkage is chosen from its coordinates."""
         raw, plain = span.weights(coordinates), Shrink("nothing", 1.0, 0.0)
         found = cls(raw, law, span.gram, span.floor, plain, span.even)
         found.__dict__["span"] = span
@@ -202,11 +204,11 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @classmethod
     def raw_only(cls, raw: Floats, law: Law, gram: Floats, floor: float) -> LandmarkEmbedding:
-        """With the noise as it is."""
+        """An embedding that is not shrunk."""
         return cls(raw, law, gram, floor, Shrink("nothing", 1.0, 0.0))
 
     def shrunk(self, shrink: Shrink | None = None) -> LandmarkEmbedding:
-        """With another shrinkage: the one of least estimated risk, if none is given (M17)."""
+        """The embedding with another shrinkage: that of least estimated risk, if none is given (M17)."""
         if shrink is None:
             shrink = choose_shrink(self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2)
         found = replace(self, shrink=shrink)
@@ -215,7 +217,7 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @cached_property
     def span(self) -> LandmarkSpan:
-        """The subspace."""
+        """The span of the kernel functions at the landmarks."""
         return LandmarkSpan(self.gram, self.floor)
 
     @property
@@ -228,7 +230,7 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @cached_property
     def uniform(self) -> Floats:
-        """Of all public points with equal weights, also of those that are no landmarks."""
+        """Coordinates of all public points with equal weights, also of those that are no landmarks."""
         return self.span.coordinates(self.gram.mean(axis=1) if self.even is None else self.even)
 
     @cached_property
@@ -246,7 +248,7 @@ class LandmarkEmbedding(NoisyEmbedding):
         return self.target + noise * self.shrink.factors(self.span.eigenvalues)
 
     def values(self, coordinates: Floats) -> Floats:
-        """Of functions at the landmarks: one a row, or alone."""
+        """Values at the landmarks of functions given by coordinates: one a row, or alone."""
         return self.span.weights(coordinates.T).T @ self.gram
 
     def seen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> Floats:
@@ -287,7 +289,7 @@ class LandmarkEmbedding(NoisyEmbedding):
 
 @dataclass(frozen=True, eq=False)
 class WaveEmbedding(NoisyEmbedding):
-    """Of random features in pairs."""
+    """Noisy means of random features, in pairs of cosine and sine (Algorithm 2)."""
 
     frequencies: Floats
 
@@ -296,7 +298,7 @@ class WaveEmbedding(NoisyEmbedding):
 
     @cached_property
     def span(self) -> WaveSpan:
-        """The features."""
+        """The span of the random features."""
         return WaveSpan(self.frequencies)
 
     @property

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -160,7 +160,7 @@ class RecordsRelease(Weighted, Release):
         return Pushed(values, self.weight, self.replicas, self.positive)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> list[Any]:
-        """N records without weights."""
+        """`n` records without weights, drawn by the weights."""
         return [self.points[i] for i in self.chosen(n, rng)]
 
     def save(self, path: str | Path) -> Path:
@@ -174,8 +174,8 @@ class RecordsRelease(Weighted, Release):
             ) from None
         return super().save(path)
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """There is no picture of records of any kind."""
+    def plot(self, path: str | Path | None = None, **options: Any) -> NoReturn:
+        """Refuse: there is no picture of records of any kind."""
         del path, options
         raise TypeError("records of any kind have no picture; use release.points and weights")
 

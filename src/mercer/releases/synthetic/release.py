@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -54,6 +54,8 @@ __all__ = ["METHODS", "MOST_POINTS", "TableRelease"]
 MOST_POINTS = {"landmarks": MOST_LANDMARKS, "features": 5000, "exponential": 1000}  # by method
 METHODS = tuple(MOST_POINTS)
 _MOST_CELLS = 1 << 28  # coordinates of all embedded points of a file
+
+E = TypeVar("E")  # a scikit-learn estimator
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -253,10 +255,10 @@ class TableRelease(Weighted, Release):
         return Pushed(values, self.weight, self.replicas, self.positive)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> pyarrow.Table:
-        """N ordinary rows without weights, as an Arrow table."""
+        """`n` ordinary rows without weights, drawn by the weights, as an Arrow table."""
         return self.domain.table(self.codes[self.chosen(n, rng)])
 
-    def fit_weights(self, estimator: Any, target: str, columns: Sequence[str] | None = None) -> Any:
+    def fit_weights(self, estimator: E, target: str, columns: Sequence[str] | None = None) -> E:
         """A copy of a scikit-learn estimator, trained on the synthetic records by their weights.
 
         One without sample weights is trained on drawn rows instead.

@@ -43,7 +43,7 @@ _STEP, _CELLS = 1 << 14, 1 << 21  # rows, and coordinates of rows, at once
 
 
 class RecordFeatures(Protocol):
-    """What a record is seen by: public."""
+    """The public features by which records are seen."""
 
     @property
     def size(self) -> int:
@@ -183,7 +183,7 @@ class OwnFeatures:
 
 
 class EmbeddingTally(Sensitive):
-    """Sums of what records are seen by."""
+    """Sums, over records, of landmark or random features: exact integers."""
 
     def __init__(self, how: LandmarkFeatures | WaveFeatures) -> None:
         self.rows, self.persons, self.weight = 0, 0, 1
@@ -224,7 +224,7 @@ class EmbeddingTally(Sensitive):
 
 
 class OwnTally(Sensitive):
-    """Sums over records of any kind."""
+    """Sums over records of any kind, of features under a kernel of the caller's."""
 
     def __init__(self, how: OwnFeatures, rows: int, total: Ints) -> None:
         self.how, self.rows, self.persons, self.weight, self.total = how, rows, 0, 1, total

@@ -184,7 +184,7 @@ def _with(row: Floats, column: int, value: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Garden:
-    """Where new points come from."""
+    """Where new points come from: public rows, their neighbours and public draws."""
 
     pool: Floats
     neighbours: NeighbourRows
