@@ -30,7 +30,7 @@ def products(rows: int, landmarks: int, repeats: int) -> dict[str, float]:
 
     import mercer
     from mercer.sensitive.records import open_records
-    from mercer.sensitive.summaries.embedding import Landmarks, tally_records
+    from mercer.sensitive.summaries.embedding import LandmarkFeatures, tally_records
     from mercer.sensitive.summaries.kernel_sums import kernel_error
     from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel
 
@@ -40,7 +40,7 @@ def products(rows: int, landmarks: int, repeats: int) -> dict[str, float]:
     kernel = RecordKernel(domain, "gaussian", (0.25,) * COLUMNS)
     u = kernel.embed(z)
     span, used = LandmarkSpan.of(kernel.between(u, u), kernel_error(kernel))
-    how = Landmarks(kernel, np.ascontiguousarray(u[used]), span)
+    how = LandmarkFeatures(kernel, np.ascontiguousarray(u[used]), span)
     records = open_records(x, domain=domain, unit=None)
     single, across = x.astype(np.float32), np.ascontiguousarray(z.T.astype(np.float32))
     square = rng.random((landmarks, landmarks), dtype=np.float32)

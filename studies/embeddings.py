@@ -38,7 +38,7 @@ from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.records import open_records
-from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, LandmarkFeatures, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error, kernel_sums
 from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel
 
@@ -97,7 +97,7 @@ class Seen:
     """The rows' mean embedding without noise, in the span of some landmarks."""
 
     setting: Setting
-    how: Landmarks
+    how: LandmarkFeatures
     summary: EmbeddingSummary
     exact: Floats
     uniform: float  # distance of the landmarks with equal weights
@@ -109,7 +109,7 @@ class Seen:
         u = kernel.embed(landmarks)
         gram = kernel.between(u, u)
         span, used = LandmarkSpan.of(gram, kernel_error(kernel))
-        how = Landmarks(kernel, np.ascontiguousarray(u[used]), span)
+        how = LandmarkFeatures(kernel, np.ascontiguousarray(u[used]), span)
         tally = tally_records(open_records(setting.rows, domain=kernel.domain, unit=None), how)
         summary = EmbeddingSummary(tally, n=len(setting.rows), unit="row")
         exact = summary.coordinates()

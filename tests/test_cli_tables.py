@@ -102,7 +102,9 @@ def test_the_whole_way(folder, capsys):
     rows = pyarrow.csv.read_csv("rows.csv")
     assert rows.schema.names == [*release.domain.names, "weight"]
     assert np.array_equal(rows["weight"].to_numpy(), release.weights)
-    assert pq.read_table("rows.parquet")["age"].to_pylist() == release.points["age"].to_pylist()
+    written = pq.read_table("rows.parquet")
+    assert written["age"].to_pylist() == release.points["age"].to_pylist()
+    assert written.schema.metadata[b"mercer.privacy"] == str(release.privacy).encode()
     assert (folder / "t.png").stat().st_size > 10_000
 
 

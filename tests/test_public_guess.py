@@ -5,8 +5,7 @@ import pytest
 
 import mercer
 from mercer.noise.laws import Normal
-from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.smoothing import Shrink
+from mercer.releases.synthetic.embedding import LandmarkEmbedding, Shrink
 from mercer.spaces.record_kernels import LandmarkSpan
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from mercer.releases.synthetic.reduced.descent import Problem, refit
-from mercer.releases.synthetic.reduced.moves import Neighbours, sweep
-from mercer.releases.synthetic.reduced.search import WEIGHTS, Space, distance, reduce
-from mercer.releases.synthetic.reduced.starts import Garden, even, pursue
-from mercer.releases.synthetic.reduced.torch import torch_waves
-from mercer.releases.synthetic.reduced.waves import NumpyWaves
-from mercer.releases.synthetic.reduced.weights import Quadratic, rule_named
+from mercer.releases.synthetic.reduced.growth import Garden, NeighbourRows, even, pursue, sweep
+from mercer.releases.synthetic.reduced.rules import Quadratic, rule_named
+from mercer.releases.synthetic.reduced.search import Space, distance, reduce
+from mercer.releases.synthetic.reduced.waves import NumpyWaves, torch_waves
+from mercer.releases.synthetic.weights import STYLES
 from mercer.spaces.maps.explicit import RandomFeatures
 
 SIDE = 8.0  # length scales
@@ -139,7 +138,7 @@ def test_gradients_against_differences():
     np.testing.assert_allclose(slopes, climbed, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", STYLES)
 def test_charts_give_allowed_weights_and_their_gradients(name):
     rule, rng = rule_named(name, 1.5), np.random.default_rng(4)
     start = rule.project(rng.standard_normal(6))
@@ -211,7 +210,7 @@ def test_a_refit_never_makes_it_worse():
     space = box(2)
     engine = NumpyWaves(frequencies)
     codes = space.draw(20)
-    for name in WEIGHTS:
+    for name in STYLES:
         rule = rule_named(name, 1.0)
         problem = Problem(target, engine, engine, space, rule, 0.0, lambda _: None)
         before = rule.project(np.full(20, 0.05))
@@ -231,7 +230,7 @@ def test_pursuit_takes_each_direction_once():
 # -- the search --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", STYLES)
 def test_a_planted_set_is_found_again(name):
     space, frequencies = box(2), waves(2, 200)
     weights = [0.25] * 4 if name == "uniform" else [0.4, 0.3, 0.2, 0.1]
@@ -256,7 +255,7 @@ def test_negative_weights_are_found_where_they_are_allowed():
     assert tight.distance > 0.1
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", STYLES)
 @pytest.mark.parametrize("size", [1, 7])
 def test_constraints_and_the_reported_distance(name, size):
     target, frequencies = cloud(3, 100, noise=0.01)
@@ -334,7 +333,7 @@ def test_mixed_columns_stay_valid_and_are_found(name):
     np.testing.assert_allclose(found.codes[order][:, 2], codes[:, 2], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", STYLES)
 def test_mixed_columns_with_noise_stay_valid(name):
     space, frequencies = mixed(), waves(5, 100)
     rng = np.random.default_rng(11)
@@ -373,7 +372,7 @@ def test_a_sweep_goes_to_better_levels_and_categories():
     engine = NumpyWaves(frequencies)
     rule = rule_named("free", 1.0)
     problem = Problem(target, engine, engine, space, rule, 0.0, lambda _: None)
-    neighbours = Neighbours.seen(space, space.draw(50))
+    neighbours = NeighbourRows.seen(space, space.draw(50))
     swept, moved = sweep(problem, neighbours, wrong, np.array([0.6, 0.4]))
     assert moved == 2
     np.testing.assert_array_equal(swept, right)
@@ -385,7 +384,7 @@ def test_even_rows_are_as_many_as_asked_for(size):
     engine, pool = NumpyWaves(waves(2, 10)), space.draw(10)
     rule = rule_named("uniform", 1.0)
     problem = Problem(np.zeros(20), engine, engine, space, rule, 0.0, lambda _: None)
-    garden = Garden(pool, Neighbours.seen(space, pool), np.random.default_rng(0))
+    garden = Garden(pool, NeighbourRows.seen(space, pool), np.random.default_rng(0))
     rows = even(problem, garden, pool[:3], np.array([0.6, 0.3, 0.1]), size)
     assert rows.shape == (size, 2)
 

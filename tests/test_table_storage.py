@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import mercer
 from mercer.api.synthetic.recipe import TableRecipe
-from mercer.releases.synthetic.file import MOST_POINTS
-from mercer.releases.synthetic.own import RecordsRelease
-from mercer.releases.synthetic.release import TableRelease
+from mercer.releases.synthetic.records import RecordsRelease
+from mercer.releases.synthetic.release import MOST_POINTS, TableRelease
 from tests.children import in_a_child
 
 PROMISE = {"epsilon": 2.0, "delta": 1e-6}

@@ -10,11 +10,10 @@ from scipy.spatial.distance import cdist
 from scipy.stats import binom
 
 import mercer
-from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.smoothing import Shrink, choose_shrink
-from mercer.releases.synthetic.weightings import fit_weights, herd, onto_ball, onto_simplex
+from mercer.releases.synthetic.embedding import LandmarkEmbedding, Shrink, choose_shrink
+from mercer.releases.synthetic.weights import fit_weights, herd, onto_ball, onto_simplex
 from mercer.sensitive.records import open_records
-from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, tally_records
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, LandmarkFeatures, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error
 from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel, RecordKernel
 
@@ -87,7 +86,7 @@ def test_all_rows_public_and_no_noise_is_the_empirical_embedding(rng):
     u = kernel.embed(rows)
     gram = kernel.between(u, u)
     span, used = LandmarkSpan.of(gram, kernel_error(kernel))
-    how = Landmarks(kernel, u[used], span)
+    how = LandmarkFeatures(kernel, u[used], span)
     tally = tally_records(open_records(rows, domain=PLANE, unit=None), how)
     c = EmbeddingSummary(tally, n=120, unit="row").coordinates()
     weights = np.zeros(120)

@@ -23,7 +23,12 @@ from mercer.promise.accountants import classic_multiplier
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries import kernel_sums as sums
-from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
+from mercer.sensitive.summaries.embedding import (
+    EmbeddingSummary,
+    LandmarkFeatures,
+    WaveFeatures,
+    tally_records,
+)
 from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel, WaveSpan
 
 CONFIDENCE = 1 - 1e-9
@@ -43,7 +48,7 @@ def loops(request, monkeypatch):
 def seen_by(kernel, marks):
     u = kernel.embed(marks)
     span, used = LandmarkSpan.of(kernel.between(u, u), sums.kernel_error(kernel))
-    return Landmarks(kernel, np.ascontiguousarray(u[used]), span)
+    return LandmarkFeatures(kernel, np.ascontiguousarray(u[used]), span)
 
 
 def summary_of(table, how, domain=PLANE, unit=None):
@@ -183,7 +188,7 @@ def test_all_rows_of_a_person_move_it_no_further(rng, loops):
 
 def test_waves_move_by_2_over_n_at_most(rng, loops):
     kernel = RecordKernel(PLANE, "gaussian", (0.02, 0.02))
-    how = Waves(kernel, WaveSpan(kernel.frequencies(1)))
+    how = WaveFeatures(kernel, WaveSpan(kernel.frequencies(1)))
     others, best = rng.random((4, 2)), 0.0
     assert summary_of(others, how).sensitivity("l2").value == pytest.approx(0.5, rel=1e-6)
     for _ in range(300):
@@ -341,7 +346,7 @@ def test_unpaired_features_are_seen(rng, monkeypatch):
         return np.concatenate([np.trunc(wave * 2**24).astype(np.int64).sum(axis=0)] * 2) // 1
 
     kernel = RecordKernel(PLANE, "gaussian", (0.02, 0.02))
-    how = Waves(kernel, WaveSpan(kernel.frequencies(1)))
+    how = WaveFeatures(kernel, WaveSpan(kernel.frequencies(1)))
     monkeypatch.setattr("mercer.sensitive.summaries.embedding.wave_sums", unpaired)
     most = 0.0
     for _ in range(200):
@@ -354,7 +359,7 @@ def test_a_factor_one_would_be_seen(monkeypatch, rng):
     """A bound of 1/n instead of sqrt2/n fails on records at two landmarks."""
     kernel = RecordKernel(PLANE, "gaussian", (0.03, 0.03))
     how = seen_by(kernel, np.array([[0.1, 0.1], [0.9, 0.9]]))
-    monkeypatch.setattr(Landmarks, "diameter", 1.0)
+    monkeypatch.setattr(LandmarkFeatures, "diameter", 1.0)
     others = rng.random((3, 2))
     one, two = (summary_of(np.vstack([others, [p]]), how) for p in ([0.1, 0.1], [0.9, 0.9]))
     assert moved(one, two) > 1.3
@@ -383,7 +388,7 @@ def test_audit_on_the_worst_records(kind, share, rng):
     kernel = RecordKernel(PLANE, "gaussian", (0.03, 0.03))
     if kind == "features":
         turn = math.pi / float(np.linalg.norm(kernel.embed(np.array([[0.3, 0.0]]))))
-        how = Waves(kernel, WaveSpan(np.array([[turn, 0.0]])))
+        how = WaveFeatures(kernel, WaveSpan(np.array([[turn, 0.0]])))
         ends = [0.0, 0.0], [0.3, 0.0]  # half a wave apart
     else:
         how = seen_by(kernel, np.array([[0.1, 0.1], [0.9, 0.9]]))

@@ -118,7 +118,7 @@ def _of_cells(cells: int, given: Arguments, made: Any) -> str:
 
 def of_synthetic(given: Arguments, made: Any) -> str:
     """Of a synthetic table: expected distance of the embedding by noise."""
-    from mercer.api.synthetic.plan import plan_table
+    from mercer.api.synthetic.recipe import plan_table
     from mercer.spaces.record_kernels import OwnKernel
 
     if isinstance(given["kernel"], OwnKernel):

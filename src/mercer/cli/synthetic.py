@@ -137,7 +137,7 @@ def synthesize_command(
         print(draft(file), end="")
         return
     from mercer.api.synthetic.call import synthetic
-    from mercer.api.synthetic.plan import plan_table
+    from mercer.api.synthetic.recipe import plan_table
     from mercer.noise.mechanisms.base import no_delta
     from mercer.releases.synthetic import words
     from mercer.sensitive.records import open_records
@@ -181,7 +181,7 @@ def synthesize_command(
         dataset=dataset,
     )
     if not as_json:
-        words.show_plan(plan)
+        terminal.facts("To be released", plan.rows())
     with words.progress(not as_json) as (tick, search), noted(as_json):
         release = synthetic(source, **chosen, progress=tick, searching=search)
     rehearsed(release, as_json, plan=plan.to_dict())
@@ -277,10 +277,10 @@ def _write(
     as_json: bool,
 ) -> terminal_places.Written:
     """The release first; all else can be made again from it."""
-    from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
+    from mercer.releases.synthetic.export import write_csv, write_parquet
 
     def rows() -> Any:
-        return with_weights(release) if sample is None else release.sample(sample, rng=seed)
+        return release.with_weights() if sample is None else release.sample(sample, rng=seed)
 
     return terminal_places.write(
         release,

@@ -138,9 +138,11 @@ class TableDomain:
         lists = [column.values(part) for column, part in parts]
         return [dict(zip(self.names, row, strict=True)) for row in zip(*lists, strict=True)]
 
-    def describe(self) -> str:
-        """`age in [0, 100], sex in {f, m}`."""
-        return ", ".join(column.describe() for column in self.columns)
+    def describe(self, most: int = MOST_TABLE_COLUMNS) -> str:
+        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
+        more = self.dimension - most
+        shown = ", ".join(column.describe() for column in self.columns[:most])
+        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
 
     def __repr__(self) -> str:
         return f"Domain({self.describe()})"

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.api.curve.call import mean_curve
 from mercer.common.checks import Floats
-from mercer.estimators.density import numeric_rows, seed_of
+from mercer.estimators.base import PrivateEstimator
 from mercer.releases.curve.release import CurveRelease
 
 __all__ = ["PrivateMeanCurve"]
 
 
-class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PrivateMeanCurve(PrivateEstimator):
     """The mean of curves with differential privacy: `mercer.mean_curve` as an estimator.
 
     The fitted curve is the public `release_`; `mean_` has its values on `grid_`.  Fitting spends
@@ -48,73 +49,27 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
 
     """
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        bound: float | None = None,
-        grid: Any = None,
-        *,
-        kernel: Any = "gaussian",
-        scale: Any = "auto",
-        penalty: Any = "auto",
-        eta: Any = "auto",
-        center: Any = None,
-        order: str = "noise-first",
-        missing: str = "fill",
-        na_values: Any = None,
-        outside: str = "clip",
-        ledger: Any = None,
-        dataset: str | None = None,
-        insist: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bound = bound
-        self.grid = grid
-        self.kernel = kernel
-        self.scale = scale
-        self.penalty = penalty
-        self.eta = eta
-        self.center = center
-        self.order = order
-        self.missing = missing
-        self.na_values = na_values
-        self.outside = outside
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insist = insist
-        self.random_state = random_state
-
-    release_: CurveRelease
+    bound: float | None = None
+    grid: Any = None
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    scale: Any = "auto"
+    penalty: Any = "auto"
+    eta: Any = "auto"
+    center: Any = None
+    order: str = "noise-first"
+    missing: str = "fill"
+    na_values: Any = None
+    outside: str = "clip"
+    release_: CurveRelease = field(init=False)
 
     def fit(self, X: Any, y: Any = None) -> PrivateMeanCurve:  # noqa: ARG002
         """Release the mean of the rows of X, a curve each; y is ignored."""
         width = len(self.grid) if isinstance(self.grid, (Sequence, np.ndarray)) else None
         hint = "grid must have one number for each column"
-        rows = numeric_rows(self, X, width=width, hint=hint, least=(2, 2))
+        rows = self._rows(X, width=width, hint=hint, least=(2, 2))
         grid = np.linspace(0.0, 1.0, rows.shape[1]) if self.grid is None else self.grid
-        self.release_ = mean_curve(
-            rows,
-            grid=grid,
-            bound=self.bound,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            kernel=self.kernel,
-            scale=self.scale,
-            penalty=self.penalty,
-            eta=self.eta,
-            center=self.center,
-            order=self.order,
-            missing=self.missing,
-            na_values=self.na_values,
-            outside=self.outside,
-            ledger=self.ledger,
-            dataset=self.dataset,
-            insist=self.insist,
-            rng=seed_of(self.random_state),
-        )
+        self.release_ = mean_curve(rows, **self._given(grid=grid))
         self.grid_ = np.array(grid, dtype=np.float64)
         self.mean_ = self.release_(self.grid_)
         return self
@@ -129,14 +84,8 @@ class PrivateMeanCurve(BaseEstimator):  # type: ignore[misc]
         points = _points(X, self.n_features_in_)
         if points is not None:
             return self.release_.derivative(points, derivative)
-        rows = numeric_rows(self, X, finite=False)
+        rows = self._rows(X, finite=False)
         return np.tile(self.release_.derivative(self.grid_, derivative), (len(rows), 1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # gaps follow a public rule (M18)
-        tags.non_deterministic = self.random_state is None
-        return tags
 
 
 def _points(X: Any, columns: int) -> Floats | None:

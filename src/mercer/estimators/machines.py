@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
@@ -15,31 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.api.machine.call import classifier, regression
 from mercer.columns.reading import PLAIN
 from mercer.common.checks import Floats
-from mercer.estimators.density import numeric_rows, pairs_for, seed_of
+from mercer.estimators.base import PrivateEstimator, pairs_for
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.sensitive.data import Answer, answers_of
 from mercer.sources.targets import Classes, labels_of
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
-
-_SHARED = (
-    "epsilon",
-    "delta",
-    "bounds",
-    "loss",
-    "penalty",
-    "kernel",
-    "bandwidth",
-    "features",
-    "size",
-    "constant",
-    "method",
-    "width",
-    "missing",
-    "ledger",
-    "dataset",
-    "insist",
-)
 
 
 class _Named(np.ndarray):
@@ -48,26 +30,31 @@ class _Named(np.ndarray):
     name: str
 
 
-class _Machine(BaseEstimator):  # type: ignore[misc]
-    """What both estimators do alike."""
+@dataclass(eq=False, repr=False)
+class MachineEstimator(PrivateEstimator):
+    """What the classifier and the regression share."""
 
-    release_: Any
-    bounds: Any
-    random_state: Any
+    bounds: Any = None
+    _: KW_ONLY
+    loss: str
+    penalty: Any = "rule"
+    kernel: str = "gaussian"
+    bandwidth: Any = None
+    features: str | None = None
+    size: int | None = None
+    constant: float | None = None
+    method: str | None = None
+    width: float
+    missing: str = "zero"
+    release_: Any = field(init=False)
+
     _numeric: ClassVar[bool]  # whether answers are numbers
+    _gaps = False
 
-    def _learn(self, make: Any, X: Any, y: Any, **own: Any) -> Any:
-        rows = numeric_rows(self, X, width=pairs_for(self.bounds), least=(2, 1))
+    def _learn(self, make: Any, X: Any, y: Any, **changed: Any) -> Self:
+        rows = self._rows(X, width=pairs_for(self.bounds), least=(2, 1))
         answers = self._answers(y, len(rows))
-        names = getattr(self, "feature_names_in_", None)
-        self.release_ = make(
-            rows,
-            answers,
-            columns=None if names is None else [str(name) for name in names],
-            rng=seed_of(self.random_state),
-            **{name: getattr(self, name) for name in _SHARED},
-            **own,
-        )
+        self.release_ = make(rows, answers, columns=self._names(), **self._given(**changed))
         return self
 
     def _answers(self, y: Any, rows: int) -> Any:
@@ -98,7 +85,7 @@ class _Machine(BaseEstimator):  # type: ignore[misc]
     def _fitted(self, X: Any) -> tuple[Any, Floats]:
         """The release, and points to ask it at."""
         check_is_fitted(self, "release_")
-        return self.release_, numeric_rows(self, X)
+        return self.release_, self._rows(X)
 
     def _weights(self, given: Any, rows: int) -> Floats | None:
         """One weight for each row."""
@@ -112,13 +99,9 @@ class _Machine(BaseEstimator):  # type: ignore[misc]
             )
         return np.asarray(weights, dtype=np.float64)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = self.random_state is None
-        return tags
 
-
-class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignore[misc]
     """A kernel classifier with differential privacy: `mercer.classifier` as an estimator.
 
     The fitted decision function is the public `release_`.  Fitting spends the budget: every fit on
@@ -149,49 +132,13 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
 
     """  # noqa: E501
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        bounds: Any = None,
-        classes: Any = None,
-        *,
-        loss: str = "hinge",
-        penalty: Any = "rule",
-        kernel: str = "gaussian",
-        bandwidth: Any = None,
-        features: str | None = None,
-        size: int | None = None,
-        constant: float | None = None,
-        method: str | None = None,
-        width: float = 0.5,
-        missing: str = "zero",
-        ledger: Any = None,
-        dataset: str | None = None,
-        insist: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.classes = classes
-        self.loss = loss
-        self.penalty = penalty
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.features = features
-        self.size = size
-        self.constant = constant
-        self.method = method
-        self.width = width
-        self.missing = missing
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insist = insist
-        self.random_state = random_state
+    classes: Any = None
+    _: KW_ONLY
+    loss: str = "hinge"
+    width: float = 0.5
+    release_: ClassifierRelease = field(init=False)
+    classes_: Any = field(init=False)
 
-    release_: ClassifierRelease
-    classes_: Any
     _numeric = False
 
     def fit(self, X: Any, y: Any) -> PrivateKernelClassifier:
@@ -200,7 +147,7 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
         self.classes_ = np.array(self.release_.classes)
         return self
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
         release, points = self._fitted(X)
         return release.predict(points)
@@ -227,7 +174,8 @@ class PrivateKernelClassifier(ClassifierMixin, _Machine):  # type: ignore[misc]
         return float(np.average(given == guessed, weights=self._weights(sample_weight, rows)))
 
 
-class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PrivateKernelRegressor(RegressorMixin, MachineEstimator):  # type: ignore[misc]
     """Kernel regression with differential privacy: `mercer.regression` as an estimator.
 
     The fitted function is the public `release_`.  What `PrivateKernelClassifier` says of budgets,
@@ -253,67 +201,20 @@ class PrivateKernelRegressor(RegressorMixin, _Machine):  # type: ignore[misc]
 
     """  # noqa: E501
 
-    def __init__(
-        self,
-        epsilon: float | None = None,
-        delta: float | None = None,
-        bounds: Any = None,
-        y_bounds: Any = None,
-        *,
-        loss: str = "huber",
-        quantiles: Any = None,
-        threshold: float | None = None,
-        tube: float | None = None,
-        penalty: Any = "rule",
-        kernel: str = "gaussian",
-        bandwidth: Any = None,
-        features: str | None = None,
-        size: int | None = None,
-        constant: float | None = None,
-        method: str | None = None,
-        width: float = 0.05,
-        missing: str = "zero",
-        ledger: Any = None,
-        dataset: str | None = None,
-        insist: bool = False,
-        random_state: Any = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.bounds = bounds
-        self.y_bounds = y_bounds
-        self.loss = loss
-        self.quantiles = quantiles
-        self.threshold = threshold
-        self.tube = tube
-        self.penalty = penalty
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.features = features
-        self.size = size
-        self.constant = constant
-        self.method = method
-        self.width = width
-        self.missing = missing
-        self.ledger = ledger
-        self.dataset = dataset
-        self.insist = insist
-        self.random_state = random_state
+    y_bounds: Any = None
+    _: KW_ONLY
+    loss: str = "huber"
+    quantiles: Any = None
+    threshold: float | None = None
+    tube: float | None = None
+    width: float = 0.05
+    release_: RegressionRelease = field(init=False)
 
-    release_: RegressionRelease
     _numeric = True
 
     def fit(self, X: Any, y: Any) -> PrivateKernelRegressor:
         """Release a regression of y on the rows of X; y outside its bounds is clipped."""
-        return self._learn(
-            regression,
-            X,
-            y,
-            y_bounds=self.y_bounds,
-            quantiles=self.quantiles,
-            threshold=self.threshold,
-            tube=self.tube,
-        )
+        return self._learn(regression, X, y)
 
     def predict(self, X: Any) -> Floats:
         """The response at each row; with several quantiles, one column for each."""

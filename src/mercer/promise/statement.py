@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
+from mercer.common.fields import Fields, finite
 from mercer.promise.accountants import power
-from mercer.promise.events import ApproximateEvent, Event, Neighbours, event_to_dict
+from mercer.promise.events import ApproximateEvent, Event, Neighbours, event_from_dict, event_to_dict
 
 __all__ = ["Statement", "rows_words"]
 
@@ -101,3 +102,34 @@ class Statement:
             "sentence": self.sentence,
             "attack": self.attack,
         }
+
+    @classmethod
+    def from_fields(cls, fields: Fields) -> Self:
+        """The statement that `to_dict` wrote; ValueError says what is wrong."""
+        if fields.has("promise"):
+            raise ValueError("a release of this kind cannot be under a weaker promise")
+        delta = finite(fields.get("delta", float | int), "delta")
+        if not 0 <= delta < 1:
+            raise ValueError("delta must be in [0, 1)")
+        n = fields.get("n", int)
+        if n < 1 or fields.get("neighbours", str) != "replace-one":
+            raise ValueError("n must be at least 1 and neighbours 'replace-one'")
+        return cls(
+            epsilon=fields.positive("epsilon"),
+            delta=delta,
+            neighbours="replace-one",
+            unit=fields.get("unit", str),
+            n=n,
+            mechanism=fields.get("mechanism", str),
+            calibration=fields.get("calibration", str),
+            secure=fields.get("secure", bool),
+            version=fields.get("version", str),
+            events=_events(fields, delta),
+        )
+
+
+def _events(fields: Fields, delta: float) -> tuple[Event, ...]:
+    """What the release is made of; files of format 1 do not say."""
+    if not fields.has("events"):
+        return (ApproximateEvent(fields.positive("epsilon"), delta),)
+    return tuple(event_from_dict(event) for event in fields.get("events", list))

@@ -14,9 +14,8 @@ from typing import Any, NoReturn
 
 from mercer.columns.domain import MAX_DIMENSION, MOST_COLUMNS, Domain
 from mercer.common.disk import replace_text
-from mercer.common.fields import Fields, finite, numbers
+from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
-from mercer.promise.events import ApproximateEvent, Event, event_from_dict
 from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement, random_statement_from
 from mercer.releases.base import Release
@@ -27,7 +26,8 @@ from mercer.releases.counts.storage import histogram_from
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.releases.synthetic.file import records_from, table_from
+from mercer.releases.synthetic.records import RecordsRelease
+from mercer.releases.synthetic.release import TableRelease
 from mercer.spaces.bases import Moments, basis_from_dict
 from mercer.spaces.bases.base import covariance_of, matrix_of
 from mercer.spaces.losses import loss_from_dict
@@ -135,7 +135,7 @@ def _density(top: Fields) -> Release:
         basis=basis,
         coordinates=numbers(coordinates, "a coordinate"),  # type: ignore[arg-type]
         noise=law,
-        privacy=_statement(top.part("privacy")),
+        privacy=Statement.from_fields(top.part("privacy")),
         covariance=covariance,
         choice=smoothing.get("choice", str),
         smoother=smoothing.get("kernel", str) if smoothing.has("kernel") else "gaussian",
@@ -157,7 +157,7 @@ def _machine(top: Fields) -> dict[str, Any]:
     losses = tuple(loss_from_dict(loss) for loss in top.get("losses", list))
     return {
         "domain": _domain(top, most=MOST_COLUMNS),
-        "privacy": _statement(top.part("privacy")),
+        "privacy": Statement.from_fields(top.part("privacy")),
         "features": map_from_dict(top.get("features", dict)),
         "losses": losses,
         "coordinates": numbers(top.get("coordinates", list), "a coordinate"),
@@ -194,7 +194,7 @@ def _curve(top: Fields) -> Release:
     lists = {name: numbers(top.get(name, list), name) for name in ("coordinates", "center", "coefficients")}
     return CurveRelease(
         domain=_domain(top, most=2),
-        privacy=_statement(top.part("privacy")),
+        privacy=Statement.from_fields(top.part("privacy")),
         polynomials=Polynomials.from_dict(top.get("functions", dict)),
         frame=None if frame is None else matrix_of(frame, "frame"),
         raw=lists["coordinates"],  # type: ignore[arg-type]
@@ -210,14 +210,6 @@ def _curve(top: Fields) -> Release:
     )
 
 
-def _table(top: Fields) -> Release:
-    return table_from(top, _statement(top.part("privacy")))
-
-
-def _records(top: Fields) -> Release:
-    return records_from(top, _statement(top.part("privacy")))
-
-
 def _histogram(top: Fields) -> Release:
     return histogram_from(top, _promise(top.part("privacy")))
 
@@ -231,7 +223,7 @@ def _statistic(top: Fields) -> Release:
 
 
 def _margins(top: Fields) -> Release:
-    return margins_from(top, _statement(top.part("privacy")))
+    return margins_from(top, Statement.from_fields(top.part("privacy")))
 
 
 _KINDS: dict[str, Callable[[Fields], Release]] = {
@@ -239,8 +231,8 @@ _KINDS: dict[str, Callable[[Fields], Release]] = {
     "classifier": _classifier,
     "regression": _regression,
     "mean-curve": _curve,
-    "synthetic-table": _table,
-    "synthetic-records": _records,
+    "synthetic-table": TableRelease.from_fields,
+    "synthetic-records": RecordsRelease.from_fields,
     "histogram": _histogram,
     "count": _count,
     "margins": _margins,
@@ -250,43 +242,12 @@ _KINDS: dict[str, Callable[[Fields], Release]] = {
 
 def statement_from(fields: object) -> Statement:
     """A statement from what its `to_dict` wrote."""
-    return _statement(Fields(fields, "the statement"))
+    return Statement.from_fields(Fields(fields, "the statement"))
 
 
 def _promise(fields: Fields) -> Statement | RandomStatement:
     """Differential privacy, or the weaker promise that a field names (M14)."""
-    return random_statement_from(fields) if fields.has("promise") else _statement(fields)
-
-
-def _statement(fields: Fields) -> Statement:
-    if fields.has("promise"):
-        raise ValueError("a release of this kind cannot be under a weaker promise")
-    delta = finite(fields.get("delta", float | int), "delta")
-    if not 0 <= delta < 1:
-        raise ValueError("delta must be in [0, 1)")
-    n = fields.get("n", int)
-    if n < 1 or fields.get("neighbours", str) != "replace-one":
-        raise ValueError("n must be at least 1 and neighbours 'replace-one'")
-    return Statement(
-        epsilon=fields.positive("epsilon"),
-        delta=delta,
-        neighbours="replace-one",
-        unit=fields.get("unit", str),
-        n=n,
-        mechanism=fields.get("mechanism", str),
-        calibration=fields.get("calibration", str),
-        secure=fields.get("secure", bool),
-        version=fields.get("version", str),
-        events=_events(fields),
-    )
-
-
-def _events(fields: Fields) -> tuple[Event, ...]:
-    """What the release is made of; files of format 1 do not say."""
-    if not fields.has("events"):
-        delta = finite(fields.get("delta", float | int), "delta")
-        return (ApproximateEvent(fields.positive("epsilon"), delta),)
-    return tuple(event_from_dict(event) for event in fields.get("events", list))
+    return random_statement_from(fields) if fields.has("promise") else Statement.from_fields(fields)
 
 
 def _no_constant(name: str) -> NoReturn:

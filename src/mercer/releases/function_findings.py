@@ -20,7 +20,7 @@ from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbeddin
 if TYPE_CHECKING:
     from mercer.releases.curve.release import CurveRelease
     from mercer.releases.machine.release import MachineRelease
-    from mercer.releases.synthetic.own import RecordsRelease
+    from mercer.releases.synthetic.records import RecordsRelease
     from mercer.releases.synthetic.release import TableRelease
 
 __all__ = ["curve_findings", "machine_findings", "record_findings", "table_findings"]

@@ -151,8 +151,8 @@ class Pushed(Weighted):
     def view(self) -> Any:
         return self.points
 
-    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
-        """Draws of g(X)."""
+    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> np.ndarray | list[Any]:
+        """`n` draws of g(X), by the weights."""
         places = self.chosen(n, rng)
         return (
             self.points[places] if isinstance(self.points, np.ndarray) else [self.points[i] for i in places]

@@ -6,23 +6,23 @@ M10, M12, M16, M17; Balog, Tolstikhin and Schoelkopf 2018.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from mercer.api.calls import call
 from mercer.api.expected import of_synthetic
-from mercer.api.synthetic.exponential import draw_table
-from mercer.api.synthetic.make import Asked
+from mercer.api.synthetic.make import TableRequest, draw_table
 from mercer.api.synthetic.recipe import TableRecipe
+from mercer.api.synthetic.records import synthetic_own
 from mercer.columns.reading import Reading
 from mercer.common.checks import check_choice, check_count
 from mercer.door.publish import LedgerLike, Purse
 from mercer.noise.mechanisms.base import no_delta
+from mercer.releases.synthetic.records import RecordsRelease
+from mercer.releases.synthetic.reduced.search import DEVICES
+from mercer.releases.synthetic.release import TableRelease
 from mercer.sensitive.records import open_records
 from mercer.spaces.record_kernels import OwnKernel
 
 __all__ = ["synthetic"]
-
-DEVICES = ("numpy", "torch", "cuda")
 
 
 @call(of_synthetic)
@@ -30,8 +30,8 @@ def synthetic(
     table: object,
     *,
     domain: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     method: str = "landmarks",
     public: object = None,
     size: int | None = None,
@@ -54,7 +54,7 @@ def synthetic(
     dataset: str | None = None,
     progress: Callable[[int], None] | None = None,
     searching: Callable[[int], None] | None = None,
-) -> Any:
+) -> TableRelease | RecordsRelease:
     """Release a weighted synthetic table with differential privacy.
 
     The mean embedding of the records in a kernel's space gets noise, and synthetic records with
@@ -119,8 +119,6 @@ def synthetic(
     check_choice("device", device, DEVICES)
     check_count("restarts", restarts, least=1, most=100, hint="starts of the search")
     if isinstance(kernel, OwnKernel):
-        from mercer.api.synthetic.own import synthetic_own
-
         return synthetic_own(
             table,
             kernel,
@@ -151,7 +149,7 @@ def synthetic(
         public=public,
         pure=no_delta(delta),
     )
-    ask = Asked.of(recipe, epsilon=epsilon, delta=delta, choice_share=choice_share)
+    ask = TableRequest.of(recipe, epsilon=epsilon, delta=delta, choice_share=choice_share)
     reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
     purse = Purse.of(rng, ledger, dataset, data=table, unit=unit, insist=insist, dry_run=dry_run)
     records = open_records(table, domain=recipe.domain, unit=unit, reading=reading)

@@ -1,4 +1,8 @@
-"""How a synthetic table is made: read, charge, add noise, weigh.  M10, M12, M17."""
+"""How a synthetic table is made: read, charge, add noise, weigh; or drawn whole.  M10, M12, M17.
+
+Balog, Tolstikhin and Schoelkopf 2018; Sec. 3.4 for a table drawn whole, out of all tables of a tiny
+domain, by the exponential mechanism: exact, to compare with.
+"""
 
 from __future__ import annotations
 
@@ -15,28 +19,35 @@ from mercer.door.publish import Paid, Payer, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Geometric
 from mercer.noise.mechanisms.base import Promise, check_promise
+from mercer.noise.mechanisms.exponential import Exponential
 from mercer.promise.accountants import replace_one
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding
-from mercer.releases.synthetic.reduced.space import Space
-from mercer.releases.synthetic.refinement import refined
+from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.releases.synthetic.release import TableRelease
-from mercer.releases.synthetic.weights import placed
+from mercer.releases.synthetic.weights import moved, placed
 from mercer.sensitive.rows import Records
+from mercer.sensitive.summaries.base import Scores
 from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
-from mercer.sensitive.summaries.embedding import EmbeddingSummary, Landmarks, Waves, tally_records
+from mercer.sensitive.summaries.embedding import (
+    EmbeddingSummary,
+    LandmarkFeatures,
+    WaveFeatures,
+    tally_records,
+)
+from mercer.sensitive.summaries.small_tables import candidate_tables, count_records, table_scores
 from mercer.spaces.landmarks import ColumnLaws, spread
 from mercer.spaces.record_kernels import RecordKernel
 
-__all__ = ["Asked", "draw_laws"]
+__all__ = ["TableRequest", "draw_laws", "draw_table"]
 
 # no warning: after the charge, `python -W error` would make it an exception, and lose the release
 _LEVEL = "; noise left nothing of the records: equal weights on public records"
 
 
 @dataclass(frozen=True)
-class Asked:
+class TableRequest:
     """What was asked for, checked before any record is read."""
 
     recipe: TableRecipe
@@ -44,7 +55,7 @@ class Asked:
     split: Split | None
 
     @classmethod
-    def of(cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object) -> Asked:
+    def of(cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object) -> TableRequest:
         promise = check_promise(recipe.mechanism, epsilon, delta)
         split = None
         if recipe.follows:
@@ -54,7 +65,7 @@ class Asked:
     def release(
         self, records: Records, purse: Purse, progress: Callable[[int], None] | None, polish: dict[str, Any]
     ) -> TableRelease:
-        """Read, charge, add noise, weigh."""
+        """Read the records, charge, add noise, and weigh synthetic ones."""
         recipe, promise = self.recipe, self.promise
         payer: Purse | Paid = purse
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
@@ -82,12 +93,12 @@ class Asked:
         tally = tally_records(records, how)
         n = _known(tally.persons if records.unit else tally.rows)
         seen = how
-        if isinstance(how, Landmarks):
+        if isinstance(how, LandmarkFeatures):
             seen = recipe.kept(how, n=n, epsilon=promise["epsilon"])
         summary = EmbeddingSummary(tally, n=n, unit=records.unit or "row", how=seen)
 
         def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
-            if isinstance(seen, Landmarks):
+            if isinstance(seen, LandmarkFeatures):
                 return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
             return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
 
@@ -104,7 +115,7 @@ class Asked:
     def _weighed(
         self,
         kernel: RecordKernel,
-        how: Landmarks,
+        how: LandmarkFeatures,
         places: tuple[Floats, Floats],
         noisy: Floats,
         law: Law,
@@ -117,7 +128,7 @@ class Asked:
             embedding, kernel, landmarks, marks, recipe.style, recipe.bound, size=recipe.size
         )
         if recipe.public is None and recipe.style in ("positive", "l1"):
-            codes, weight = refined(
+            codes, weight = moved(
                 embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
             )
         return TableRelease(
@@ -136,15 +147,13 @@ class Asked:
     def _reduced(
         self,
         kernel: RecordKernel,
-        how: Waves,
+        how: WaveFeatures,
         laws: ColumnLaws | None,
         noisy: Floats,
         law: Law,
         statement: Statement,
         polish: dict[str, Any],
     ) -> TableRelease:
-        from mercer.releases.synthetic.reduced.search import reduce
-
         recipe = self.recipe
         found = reduce(
             noisy,
@@ -184,6 +193,31 @@ def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer | Paid) -> Colu
         return ColumnLaws.of(counts.domain, np.split(noisy, ends))
 
     return publish(counts, Geometric(), build, payer, promise=pure(epsilon))
+
+
+def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: float) -> TableRelease:
+    """Charge, then draw a table of `size` records with equal weights: pure differential privacy."""
+    if records.unit is not None:
+        raise ValueError("unit cannot be combined with method='exponential': it counts rows")
+    if recipe.follows:
+        raise ValueError("private laws of the columns cannot be combined with method='exponential'")
+    kernel = recipe.record_kernel()
+    cells, tables = candidate_tables(kernel, recipe.size)
+    counts = count_records(records, cells)
+    if counts.rows < 2:
+        raise ValueError(f"table must have 2 records or more, got {counts.rows}; nothing was spent")
+    scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
+
+    def build(place: int, _law: object, statement: Statement) -> TableRelease:
+        codes = np.repeat(cells, tables[place], axis=0)
+        weight = np.full(recipe.size, 1 / recipe.size)
+        return TableRelease(
+            recipe.domain, statement, kernel, "exponential", None, None, codes, weight, "uniform", 1.0
+        )
+
+    what = f"synthetic table of {', '.join(recipe.domain.names)}"
+    held = Scores(scores, moved, n=counts.rows, unit="row")
+    return publish(held, Exponential(), build, purse, promise=pure(epsilon), what=what)
 
 
 def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:

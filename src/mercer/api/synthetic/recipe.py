@@ -1,4 +1,8 @@
-"""The public choices of a synthetic table, checked before any record is read.  M10."""
+"""The public choices of a synthetic table, checked before any record is read.  M10, M15.
+
+And what the table will be, before anything is spent: from public choices alone, where the number of
+records is not known yet.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from mercer.api.shares import Split
 from mercer.columns.kinds import Column
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
-from mercer.releases.synthetic.release import METHODS
-from mercer.releases.synthetic.weightings import STYLES
-from mercer.sensitive.summaries.embedding import Landmarks, Waves
+from mercer.noise.mechanisms.base import check_promise
+from mercer.releases.synthetic.release import METHODS, MOST_POINTS
+from mercer.releases.synthetic.weights import STYLES
+from mercer.sensitive.summaries.embedding import LandmarkFeatures, WaveFeatures
 from mercer.sensitive.summaries.kernel_sums import kernel_error
 from mercer.sources.own import codes_of
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.landmarks import ColumnLaws, drawn, spread
 from mercer.spaces.record_kernels import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan
 
-__all__ = ["TableRecipe", "domain_given"]
+__all__ = ["TablePlan", "TableRecipe", "domain_given", "plan_table"]
 
 SIZES = {"landmarks": 1000, "features": 200, "exponential": 4}
 WAVES = 2000
@@ -31,7 +37,7 @@ _MEMORY = 1 << 32  # bytes of a Gram matrix with what is made of it
 
 @dataclass(frozen=True)
 class TableRecipe:
-    """Public choices."""
+    """The public choices of a table: its records, how they are seen, how they are weighed."""
 
     domain: TableDomain
     method: str
@@ -72,16 +78,12 @@ class TableRecipe:
             raise ValueError("features is the number of random features of method='features'")
         if public is not None and how != "landmarks":
             raise ValueError(f"public gives landmarks, and method={how!r} has none; use method='landmarks'")
-        hint = "synthetic records"
-        most = MOST_LANDMARKS if how == "landmarks" else 5000 if how == "features" else 1000
-        many = SIZES[how] if size is None else check_count("size", size, least=1, most=most, hint=hint)
-        waves = (
-            WAVES
-            if features is None
-            else check_count(
-                "features", features, least=2, most=MOST_WAVES, hint="cosines and sines, in pairs"
-            )
-        )
+        many, waves = SIZES[how], WAVES
+        if size is not None:
+            many = check_count("size", size, least=1, most=MOST_POINTS[how], hint="synthetic records")
+        if features is not None:
+            hint = "cosines and sines, in pairs"
+            waves = check_count("features", features, least=2, most=MOST_WAVES, hint=hint)
         if 40 * many**2 + 400 * waves > _MEMORY:
             raise ValueError(f"size = {many} would need {40 * many**2 / 2**30:.1f} GiB; use a smaller one")
         laws = isinstance(public, str) and check_choice("public", public, ("laws",)) == "laws"
@@ -159,7 +161,7 @@ class TableRecipe:
             differ = max(1 - float(np.sum(shares**2)), 0.1)
         return min(max(each / differ, 0.05), 20.0)
 
-    def kept(self, how: Landmarks, *, n: int, epsilon: float) -> Landmarks:
+    def kept(self, how: LandmarkFeatures, *, n: int, epsilon: float) -> LandmarkFeatures:
         """Coordinates that are released: all, or few where noise grows with their number.
 
         Pure noise on r coordinates has the expected square r (r + 1) (sqrt2 / (n epsilon))^2.  What
@@ -180,15 +182,95 @@ class TableRecipe:
         law = None if laws is None else laws.records
         return spread(self.domain, self.size, records=law)
 
-    def features(self, kernel: RecordKernel, marks: Floats) -> tuple[Landmarks | Waves, Floats]:
+    def features(self, kernel: RecordKernel, marks: Floats) -> tuple[LandmarkFeatures | WaveFeatures, Floats]:
         """What records are seen by, and the codes of the landmarks that are used."""
         if self.method == "features":
-            waves = Waves(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
+            waves = WaveFeatures(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
             return waves, np.zeros((0, self.domain.dimension))
         u = kernel.embed(marks)
         span, used = LandmarkSpan.of(kernel.between(u, u), kernel_error(kernel))
         landmarks = marks if len(used) == len(u) else marks[used]
-        return Landmarks(kernel, np.ascontiguousarray(u[used]), span), landmarks
+        return LandmarkFeatures(kernel, np.ascontiguousarray(u[used]), span), landmarks
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """Records, kernel and noise of a table to come."""
+
+    domain: TableDomain
+    method: str
+    size: int  # synthetic records, at most
+    coordinates: int  # noisy ones, at most; 0 for a table drawn whole
+    style: str
+    kernel: str | None  # in words; None: its scales take a part of the budget
+    epsilon: float
+    delta: float
+    reach: float  # n times the expected distance that the noise makes, before shrinking, at most
+
+    def distance(self, n: int) -> float:
+        """Expected distance due to the noise, where a record has length one."""
+        return self.reach / n
+
+    def rows(self) -> list[tuple[str, str]]:
+        """What will be released, in words: a heading and a sentence each."""
+        many = "up to " if self.method == "landmarks" else ""
+        delta = f", delta = {self.delta:g}" if self.delta else ", pure"
+        noise = "none: one of all tables of so many records is drawn"
+        if self.coordinates:
+            examples = ", ".join(f"{self.distance(n):.2g} with {n}" for n in (1_000, 10_000, 100_000))
+            fewer = "" if self.delta else "; fewer coordinates are released where that is better"
+            noise = (
+                f"distance {self.reach:.3g}/n expected, at most, before shrinking (a record has length 1): "
+                f"{examples} records{fewer}"
+            )
+        return [
+            ("columns", self.domain.describe(6)),
+            ("records", f"{many}{self.size} synthetic ones, weights: {self.style}"),
+            ("kernel", self.kernel or "its scales follow the laws of the columns, for a part of the budget"),
+            ("promise", f"epsilon = {self.epsilon:g}{delta}, for each record"),
+            ("noise", noise),
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as JSON has it."""
+        return {
+            "method": self.method,
+            "size": self.size,
+            "coordinates": self.coordinates,
+            "weights": self.style,
+            "kernel": self.kernel,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "noise_distance_times_n": self.reach or None,
+        }
+
+
+def plan_table(
+    chosen: Mapping[str, Any], *, epsilon: object, delta: object, choice_share: float
+) -> TablePlan:
+    """Checks all public choices; `chosen` are the arguments of `TableRecipe.of`."""
+    recipe = TableRecipe.of(**chosen)
+    promise = noise = check_promise(recipe.mechanism, epsilon, delta)
+    whole = recipe.method == "exponential"
+    if recipe.private and not whole:
+        noise = Split.of("private-scott", recipe.mechanism, promise, choice_share).noise
+    waves = recipe.method == "features"
+    many = 0 if whole else 2 * ((recipe.waves + 1) // 2) if waves else recipe.size
+    reach = 0.0
+    if many:
+        between = 2.0 if waves else math.sqrt(2)  # records, at most: M10
+        reach = recipe.mechanism.multiplier(many, **noise) * between * math.sqrt(many)
+    return TablePlan(
+        recipe.domain,
+        recipe.method,
+        recipe.size,
+        many,
+        "uniform" if whole else recipe.style,
+        None if recipe.private else recipe.record_kernel().words,
+        promise["epsilon"],
+        0.0 if whole else promise["delta"],
+        reach,
+    )
 
 
 def domain_given(domain: object) -> TableDomain:

@@ -32,7 +32,7 @@ class Marginal:
 
     @property
     def labels(self) -> list[str]:
-        """Of the levels."""
+        """Levels of the column as text; none where it has bins."""
         return labels_of(self.column)
 
 

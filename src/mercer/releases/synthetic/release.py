@@ -7,31 +7,54 @@ release, so that anyone may weigh and smooth again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from mercer.columns.conditions import holds
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Bools, Floats, check_choice, check_positive
+from mercer.common.fields import Fields, numbers
+from mercer.promise.statement import Statement
 from mercer.releases.base import Release
 from mercer.releases.findings import Finding
 from mercer.releases.function_findings import table_findings
-from mercer.releases.synthetic.accuracy import TableAccuracy, accuracy_of
-from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbedding, WaveEmbedding
-from mercer.releases.synthetic.smoothing import Shrink
-from mercer.releases.synthetic.two_samples import TwoSample, two_sample_test
-from mercer.releases.synthetic.weightings import STYLES, fit_weights, refit
-from mercer.releases.synthetic.weights import ENOUGH, placed
+from mercer.releases.synthetic.distances import TableAccuracy, TwoSample, two_sample_test
+from mercer.releases.synthetic.embedding import (
+    LandmarkEmbedding,
+    NoisyEmbedding,
+    Shrink,
+    WaveEmbedding,
+    matrix_from,
+)
+from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
+from mercer.releases.synthetic.weights import (
+    ENOUGH,
+    STYLES,
+    fit_weights,
+    nearest,
+    placed,
+    refit,
+    weights_from,
+)
 from mercer.releases.weighted import Pushed, Weighted
-from mercer.spaces.record_kernels import RecordKernel
+from mercer.sources.own import codes_of
+from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 
-__all__ = ["METHODS", "TableRelease"]
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
-METHODS = ("landmarks", "features", "exponential")
+__all__ = ["METHODS", "MOST_POINTS", "TableRelease"]
+
+MOST_POINTS = {"landmarks": MOST_LANDMARKS, "features": 5000, "exponential": 1000}  # by method
+METHODS = tuple(MOST_POINTS)
+_MOST_CELLS = 1 << 28  # coordinates of all embedded points of a file
+
+E = TypeVar("E")  # a scikit-learn estimator
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,7 +70,6 @@ class TableRelease(Weighted, Release):
     weight: Floats
     style: str
     bound: float
-    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
     kind = "synthetic-table"
 
@@ -65,14 +87,18 @@ class TableRelease(Weighted, Release):
             raise ValueError(f"points and weights must be finite, in shape {shape}")
         if not np.array_equal(self.domain.snap(self.codes), self.codes):
             raise ValueError("points must lie in the domain")
-        given = self.landmarks if self.landmarks is not None else self.codes
-        if isinstance(self.embedding, LandmarkEmbedding) and len(given) != len(self.embedding.gram):
+        if isinstance(self.embedding, LandmarkEmbedding) and len(self.marks) != len(self.embedding.gram):
             raise ValueError("landmarks and coordinates differ in number")
         if self.kernel.domain != self.domain:
             raise ValueError("kernel and domain do not fit together")
 
     @property
-    def points(self) -> Any:
+    def marks(self) -> Floats:
+        """Codes of the landmarks; `codes` itself where those are the records."""
+        return self.codes if self.landmarks is None else self.landmarks
+
+    @property
+    def points(self) -> pyarrow.Table:
         """The synthetic records, as an Arrow table."""
         return self.domain.table(self.codes)
 
@@ -100,20 +126,20 @@ class TableRelease(Weighted, Release):
     def replicas(self) -> Floats:
         if self.embedding is None:
             return np.full((2, len(self.weight)), np.nan)  # no noise of a known law
-        values = self._values_at_points(self.embedding.redrawn())
+        values = self._values_at_points(self.embedding, self.embedding.redrawn())
         if self.style == "free":
-            return _nearest(self.gram, values).T
+            return nearest(self.gram, values).T
         style = "positive" if self.style == "uniform" else self.style
         return refit(self.gram, values, self.weight, style=style, bound=self.bound).T
 
     def view(self) -> dict[str, Any]:
         """The synthetic records as arrays by name."""
-        if "view" not in self._memory:
-            self._memory["view"] = {
-                column.name: np.asarray(column.values(self.codes[:, j]))
-                for j, column in enumerate(self.domain.columns)
-            }
-        return dict(self._memory["view"])
+        return dict(self._arrays)
+
+    @cached_property
+    def _arrays(self) -> dict[str, Any]:
+        columns = enumerate(self.domain.columns)
+        return {column.name: np.asarray(column.values(self.codes[:, j])) for j, column in columns}
 
     def matching(self, condition: Mapping[str, Any]) -> Bools:
         """Which records a condition by columns holds for."""
@@ -152,7 +178,7 @@ class TableRelease(Weighted, Release):
 
     def _again(self, embedding: NoisyEmbedding, style: str, bound: float) -> TableRelease:
         if isinstance(embedding, LandmarkEmbedding):
-            landmarks = self.codes if self.landmarks is None else self.landmarks
+            landmarks = self.marks
             points = landmarks if self.style == "uniform" else self.codes
             codes, weight = placed(embedding, self.kernel, landmarks, points, style, bound, size=len(points))
             kept = None if codes is landmarks else landmarks
@@ -167,36 +193,25 @@ class TableRelease(Weighted, Release):
             )
         if style == "uniform" or self.style == "uniform":
             raise ValueError("equal weights of random features are chosen when the table is made")
-        values = self._values_at_points(embedding.target)
-        weight = _nearest(self.gram, values) if style == "free" else self._fitted(values, style, bound)
+        values = self._values_at_points(embedding, embedding.target)
+        weight = nearest(self.gram, values) if style == "free" else self._fitted(values, style, bound)
         return replace(self, embedding=embedding, weight=weight, style=style, bound=bound)
 
     def _fitted(self, values: Floats, style: str, bound: float) -> Floats:
         """Weights for a function with these values at the points, which may lie beyond them."""
-        nearest = _nearest(self.gram, values)
+        length = float(nearest(self.gram, values) @ values)
         enough = ENOUGH * (self.embedding.risk if self.embedding is not None else 0.0)
-        return fit_weights(
-            self.gram, values, style=style, bound=bound, enough=enough, length=float(nearest @ values)
-        )
+        return fit_weights(self.gram, values, style=style, bound=bound, enough=enough, length=length)
 
-    def _values_at_points(self, coordinates: Floats) -> Floats:
-        """Values of functions at the synthetic records: (points,) or (points, functions)."""
-        if isinstance(self.embedding, LandmarkEmbedding):
-            if self.landmarks is None:
-                return self.embedding.values(coordinates).T
-            weights = self.embedding.span.weights(coordinates.T)
-            return self.kernel(self.codes, self.landmarks) @ weights
-        assert isinstance(self.embedding, WaveEmbedding)
-        return self.embedding.span.coordinates(self.kernel.embed(self.codes)) @ coordinates.T
+    def _values_at_points(self, embedding: NoisyEmbedding, coordinates: Floats) -> Floats:
+        return embedding.values_at(self.kernel, self.codes, self.marks, coordinates)
 
-    @property
+    @cached_property
     def accuracy(self) -> TableAccuracy:
         """The error's parts: sampling, projection, privacy, reduced set."""
-        if "accuracy" not in self._memory:
-            self._memory["accuracy"] = accuracy_of(
-                self.embedding, self.kernel, self.landmarks, self.codes, self.weight, n=self.privacy.n
-            )
-        return self._memory["accuracy"]
+        return TableAccuracy.of(
+            self.embedding, self.kernel, self.marks, self.codes, self.weight, n=self.privacy.n
+        )
 
     def mmd(self, other: object) -> float:
         """Distance in the kernel's space to another release, or to rows of one's own."""
@@ -215,17 +230,11 @@ class TableRelease(Weighted, Release):
         """
         if self.embedding is None:
             raise ValueError("a table drawn whole has no noise of a known law to test with")
-        own, synthetic = (self._seen(codes) for codes in (self._other(rows)[0], self.codes))
+        own, synthetic = (
+            self.embedding.seen(self.kernel, codes, self.marks)
+            for codes in (self._other(rows)[0], self.codes)
+        )
         return two_sample_test(self.embedding, own, synthetic, self.positive, n=self.privacy.n)
-
-    def _seen(self, codes: Floats) -> Floats:
-        """Coordinates of records, one a row."""
-        u = self.kernel.embed(codes)
-        if isinstance(self.embedding, LandmarkEmbedding):
-            marks = self.codes if self.landmarks is None else self.landmarks
-            return self.embedding.span.coordinates(self.kernel.between(u, self.kernel.embed(marks)))
-        assert isinstance(self.embedding, WaveEmbedding)
-        return self.embedding.span.coordinates(u)
 
     def push(self, g: Any) -> Pushed:
         """The distribution of g(X), g continuous, called once with the whole table.
@@ -244,45 +253,107 @@ class TableRelease(Weighted, Release):
             raise ValueError(f"g must give one value a row, {self.points_count} of them")
         return Pushed(values, self.weight, self.replicas, self.positive)
 
-    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> Any:
-        """N ordinary rows without weights, as an Arrow table."""
+    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> pyarrow.Table:
+        """`n` ordinary rows without weights, drawn by the weights, as an Arrow table."""
         return self.domain.table(self.codes[self.chosen(n, rng)])
 
-    def fit_weights(self, estimator: Any, target: str, columns: Sequence[str] | None = None) -> Any:
-        """A copy of a scikit-learn estimator, trained on the synthetic records by their weights."""
-        from mercer.releases.synthetic.export import trained
+    def fit_weights(self, estimator: E, target: str, columns: Sequence[str] | None = None) -> E:
+        """A copy of a scikit-learn estimator, trained on the synthetic records by their weights.
 
-        return trained(self, estimator, target, columns)
+        One without sample weights is trained on drawn rows instead.
+        """
+        from sklearn.base import clone
+        from sklearn.pipeline import Pipeline
+        from sklearn.utils.validation import has_fit_parameter
 
-    def to_frame(self) -> Any:
+        names = [name for name in self.domain.names if name != target] if columns is None else list(columns)
+        for name in (target, *names):
+            self.domain.column(name)
+        if target in names:
+            raise ValueError(f"target {target!r} is among the columns to learn from")
+        used = self.positive > 0
+        model = clone(estimator)
+        step, last = model.steps[-1] if isinstance(model, Pipeline) else ("", model)
+        if has_fit_parameter(last, "sample_weight"):
+            frame = self.domain.table(self.codes[used]).to_pandas()
+            share = self.positive[used] / self.positive[used].mean()
+            key = f"{step}__sample_weight" if step else "sample_weight"
+            return model.fit(frame[names], frame[target], **{key: share})
+        drawn = self.sample(max(10 * int(used.sum()), 1000), rng=0).to_pandas()
+        return model.fit(drawn[names], drawn[target])
+
+    def with_weights(self) -> pyarrow.Table:
+        """The synthetic records with a last column of weights, as an Arrow table."""
+        return with_weights(self.points, self.weights)
+
+    def to_frame(self) -> pandas.DataFrame:
         """The synthetic records with a column `weight`, as a pandas data frame."""
-        from mercer.releases.synthetic.export import with_weights
-
-        return with_weights(self).to_pandas()
+        return self.with_weights().to_pandas()
 
     def to_csv(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
-        from mercer.releases.synthetic.export import with_weights, write_csv
-
-        return write_csv(with_weights(self), Path(path))
+        return write_csv(self.with_weights(), Path(path))
 
     def to_parquet(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
-        from mercer.releases.synthetic.export import with_weights, write_parquet
-
-        return write_parquet(with_weights(self), Path(path), self.privacy)
+        return write_parquet(self.with_weights(), Path(path), self.privacy)
 
     def findings(self) -> tuple[Finding, ...]:
         return table_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
-        from mercer.releases.synthetic.export import to_dict
+        fields: dict[str, Any] = {
+            "kind": self.kind,
+            "domain": self.domain.to_dict(),
+            "kernel": self.kernel.to_dict(),
+            "method": self.method,
+            "points": self.codes.tolist(),
+            "weights": self.weight.tolist(),
+            "style": self.style,
+            "bound": self.bound,
+            "landmarks": None if self.landmarks is None else self.landmarks.tolist(),
+            "noise": None,
+            "coordinates": None,
+            "privacy": self.privacy.to_dict(),
+        }
+        return fields if self.embedding is None else fields | self.embedding.to_dict()
 
-        return to_dict(self)
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        """The release that `to_dict` wrote; ValueError says what is wrong.
+
+        Nothing is executed, everything is checked: columns, kernel and law are rebuilt from tables
+        of names, and points, weights and coordinates must fit together.
+        """
+        domain, about = TableDomain.from_dict(top.get("domain", dict)), top.part("kernel")
+        scales = numbers(about.get("scales", list), "a scale")
+        kernel = RecordKernel(domain, about.get("name", str), tuple(scales))
+        method = top.get("method", str)
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}")
+        codes = _records(top, "points", domain, method)
+        given = top.get("landmarks", list | None) is not None
+        if given and method != "landmarks":
+            raise ValueError(f"a table of method {method!r} has no landmarks")
+        landmarks = _records(top, "landmarks", domain, method) if given else None
+        embedding: NoisyEmbedding | None = None
+        if method == "landmarks":
+            marks = codes if landmarks is None else landmarks
+            embedding = LandmarkEmbedding.from_fields(top, kernel, marks)
+        elif method == "features":
+            embedding = WaveEmbedding.from_fields(top, kernel)
+        else:
+            for name in ("noise", "coordinates"):
+                if top.get(name, dict | list | None) is not None:
+                    raise ValueError(f"a table drawn whole has no {name}")
+        weight, style, bound = weights_from(top, len(codes))
+        if method == "exponential" and style != "uniform":
+            raise ValueError("a table drawn whole has equal weights")
+        privacy = Statement.from_fields(top.part("privacy"))
+        return cls(domain, privacy, kernel, method, embedding, landmarks, codes, weight, style, bound)
 
     def _other(self, other: object) -> tuple[Floats, Floats]:
-        from mercer.releases.synthetic.export import codes_of
-
+        """Codes and weights of another release, or of rows of one's own."""
         if isinstance(other, TableRelease):
             if other.domain != self.domain:
                 raise ValueError("the other release must be of the same domain")
@@ -305,6 +376,10 @@ class TableRelease(Weighted, Release):
         )
 
 
-def _nearest(gram: Floats, values: Floats) -> Floats:
-    """Weights of any sign for functions with these values at the points."""
-    return np.asarray(np.linalg.lstsq(gram, values, rcond=1e-9)[0], dtype=np.float64)
+def _records(top: Fields, name: str, domain: TableDomain, method: str) -> Floats:
+    """Codes of records in the domain, from a field of a file."""
+    most = min(MOST_POINTS[method], _MOST_CELLS // domain.width)
+    codes = matrix_from(top.get(name, list), domain.dimension, most, name)
+    if not np.array_equal(domain.snap(codes), codes):
+        raise ValueError(f"{name} must lie in the domain")
+    return codes

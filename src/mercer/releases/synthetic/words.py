@@ -13,17 +13,15 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from mercer.api.synthetic.plan import TablePlan
 from mercer.columns.conditions import conditions
 from mercer.columns.kinds import Categorical, Column, Date, labels_of
-from mercer.columns.table import TableDomain
 from mercer.releases.synthetic.marginals import estimate, marginal
-from mercer.releases.synthetic.own import RecordsRelease
+from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.weighted import Interval
 from mercer.show import terminal
 
-__all__ = ["describe", "progress", "show", "show_plan", "show_values", "summary"]
+__all__ = ["describe", "progress", "show", "show_values", "summary"]
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _SHOWN = 6  # columns, or levels, in a line
@@ -35,13 +33,7 @@ def describe(release: TableRelease | RecordsRelease) -> str:
     """`synthetic table of age in [0, 100], sex in {f, m}`."""
     if isinstance(release, RecordsRelease):
         return f"synthetic set of {release.domain.describe()}"
-    return f"synthetic table of {_columns(release.domain)}"
-
-
-def _columns(domain: TableDomain) -> str:
-    more = domain.dimension - _SHOWN
-    shown = ", ".join(column.describe() for column in domain.columns[:_SHOWN])
-    return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
+    return f"synthetic table of {release.domain.describe(_SHOWN)}"
 
 
 def summary(release: TableRelease | RecordsRelease, level: float = 0.95) -> dict[str, Any]:
@@ -181,27 +173,6 @@ def show_values(
             what, _value(column, value.estimate), ends if value.lower == value.lower else "not known"
         )
     terminal.console().print(table)
-
-
-def show_plan(plan: TablePlan) -> None:
-    """What will be released, before anything is spent."""
-    many = {"landmarks": "up to ", "features": "", "exponential": ""}[plan.method]
-    kernel = plan.kernel or "its scales follow the laws of the columns, for a part of the budget"
-    rows = [
-        ("columns", _columns(plan.domain)),
-        ("records", f"{many}{plan.size} synthetic ones, weights: {plan.style}"),
-    ]
-    rows.append(("kernel", kernel))
-    delta = f", delta = {plan.delta:g}" if plan.delta else ", pure"
-    rows.append(("promise", f"epsilon = {plan.epsilon:g}{delta}, for each record"))
-    if plan.coordinates:
-        examples = ", ".join(f"{plan.distance(n):.2g} with {n}" for n in (1_000, 10_000, 100_000))
-        fewer = "" if plan.delta else "; fewer coordinates are released where that is better"
-        noise = f"distance {plan.reach:.3g}/n expected, at most, before shrinking (a record has length 1): "
-        rows.append(("noise", f"{noise}{examples} records{fewer}"))
-    else:
-        rows.append(("noise", "none: one of all tables of so many records is drawn"))
-    terminal.facts("To be released", rows)
 
 
 @contextmanager

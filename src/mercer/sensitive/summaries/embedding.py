@@ -27,14 +27,22 @@ from mercer.sensitive.summaries.base import Summary
 from mercer.sensitive.summaries.kernel_sums import BITS, kernel_error, kernel_sums, wave_norm, wave_sums
 from mercer.spaces.record_kernels import GRAIN, LandmarkSpan, OwnKernel, RecordKernel, WaveSpan
 
-__all__ = ["EmbeddingSummary", "EmbeddingTally", "Landmarks", "Own", "Waves", "tally_own", "tally_records"]
+__all__ = [
+    "EmbeddingSummary",
+    "EmbeddingTally",
+    "LandmarkFeatures",
+    "OwnFeatures",
+    "WaveFeatures",
+    "tally_own",
+    "tally_records",
+]
 
 _PERSON = 1 << 15  # shares of a person's rows
 _STEP, _CELLS = 1 << 14, 1 << 21  # rows, and coordinates of rows, at once
 
 
-class Features(Protocol):
-    """What a record is seen by: public."""
+class RecordFeatures(Protocol):
+    """The public features by which records are seen."""
 
     @property
     def size(self) -> int:
@@ -52,7 +60,7 @@ class Features(Protocol):
         ...
 
     def coordinates(self, total: Sequence[int], count: int) -> Floats:
-        """Of the mean, from sums in steps of 2^-24 of one part in `count`."""
+        """Coordinates of the mean, from sums in steps of 2^-24 of one part in `count`."""
         ...
 
     @property
@@ -62,7 +70,7 @@ class Features(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Landmarks:
+class LandmarkFeatures:
     """Kernel functions at public records (Algorithm 1)."""
 
     kernel: RecordKernel
@@ -77,12 +85,12 @@ class Landmarks:
     def numbers(self) -> int:
         return len(self.points)
 
-    def first(self, most: int) -> Landmarks:
+    def first(self, most: int) -> LandmarkFeatures:
         """Seen through fewer coordinates of the same sums."""
         return replace(self, span=self.span.first(most))
 
     def sums(self, u: Floats, weights: Ints | None) -> Ints:
-        """Over rows."""
+        """Sums over rows of k(row, landmark), as whole numbers in steps of 2^-24."""
         return kernel_sums(self.kernel, u, self.points, weights)
 
     @property
@@ -103,7 +111,7 @@ class Landmarks:
 
 
 @dataclass(frozen=True, eq=False)
-class Waves:
+class WaveFeatures:
     """Random features (Algorithm 2)."""
 
     kernel: RecordKernel
@@ -118,7 +126,7 @@ class Waves:
         return self.span.size
 
     def sums(self, u: Floats, weights: Ints | None) -> Ints:
-        """Over rows."""
+        """Sums over rows of cosines and sines, as whole numbers in steps of 2^-24."""
         return wave_sums(self.span.frequencies, u, weights)
 
     @property
@@ -137,7 +145,7 @@ class Waves:
 
 
 @dataclass(frozen=True, eq=False)
-class Own:
+class OwnFeatures:
     """A kernel of the caller's: features of every record are computed alone and clipped (M3.2)."""
 
     kernel: OwnKernel
@@ -174,15 +182,15 @@ class Own:
 
 
 class EmbeddingTally(Sensitive):
-    """Sums of what records are seen by."""
+    """Sums, over records, of landmark or random features: exact integers."""
 
-    def __init__(self, how: Landmarks | Waves) -> None:
+    def __init__(self, how: LandmarkFeatures | WaveFeatures) -> None:
         self.rows, self.persons, self.weight = 0, 0, 1
         self.how = how
         self.total = np.zeros(how.numbers, dtype=object)  # whole numbers of any size
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Self:
-        """With a chunk of rows more, as codes; those that do not fit add nothing (M18)."""
+        """Add a chunk of rows, given as codes; those that do not fit add nothing (M18)."""
         self.rows += len(chunk)
         fits = np.all(np.isfinite(chunk), axis=1)
         if weights is not None:
@@ -208,20 +216,20 @@ class EmbeddingTally(Sensitive):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Of both sets of rows."""
+        """Add the sums of other rows."""
         self.rows += other.rows
         self.total = self.total + other.total
         return self
 
 
 class OwnTally(Sensitive):
-    """Sums over records of any kind."""
+    """Sums over records of any kind, of features under a kernel of the caller's."""
 
-    def __init__(self, how: Own, rows: int, total: Ints) -> None:
+    def __init__(self, how: OwnFeatures, rows: int, total: Ints) -> None:
         self.how, self.rows, self.persons, self.weight, self.total = how, rows, 0, 1, total
 
 
-def tally_records(records: Records, how: Landmarks | Waves) -> EmbeddingTally:
+def tally_records(records: Records, how: LandmarkFeatures | WaveFeatures) -> EmbeddingTally:
     """One pass over the rows, or two where a person may have several (M16)."""
     if records.unit is None:
         return fold(records.parts(), lambda: EmbeddingTally(how), workers=records.workers)
@@ -233,7 +241,7 @@ def tally_records(records: Records, how: Landmarks | Waves) -> EmbeddingTally:
     return tally
 
 
-def tally_own(records: Sequence[Any], how: Own, tick: Any = None) -> OwnTally:
+def tally_own(records: Sequence[Any], how: OwnFeatures, tick: Any = None) -> OwnTally:
     """One pass over records, one at a time."""
     total = np.zeros(how.size, dtype=np.int64)
     for record in records:
@@ -247,10 +255,10 @@ class EmbeddingSummary(Summary):
     """The mean embedding of n records, or persons, in orthonormal coordinates."""
 
     def __init__(
-        self, tally: EmbeddingTally | OwnTally, *, n: int, unit: str, how: Features | None = None
+        self, tally: EmbeddingTally | OwnTally, *, n: int, unit: str, how: RecordFeatures | None = None
     ) -> None:
         self.n, self.unit, self._tally = n, unit, tally
-        self._how: Features = tally.how if how is None else how
+        self._how: RecordFeatures = tally.how if how is None else how
 
     @property
     def size(self) -> int:
@@ -269,7 +277,7 @@ class EmbeddingSummary(Summary):
         return self._how.coordinates(list(self._tally.total), self.n * self._tally.weight)
 
 
-def embedding_sensitivity(how: Features, *, n: int) -> float:
+def embedding_sensitivity(how: RecordFeatures, *, n: int) -> float:
     """What one record, or person, of n can do to the coordinates: public.
 
     The sums are exact; the mean is rounded once, by less than 2^-51 of its length.

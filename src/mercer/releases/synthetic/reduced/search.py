@@ -13,16 +13,23 @@ import numpy as np
 
 from mercer.common import streams
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
-from mercer.releases.synthetic.reduced.descent import Problem, descend, refit
-from mercer.releases.synthetic.reduced.moves import Neighbours, exchange, settle
-from mercer.releases.synthetic.reduced.space import Reduced, Space
-from mercer.releases.synthetic.reduced.starts import Garden, even, grow, prune, renew
-from mercer.releases.synthetic.reduced.waves import NumpyWaves, Waves
-from mercer.releases.synthetic.reduced.weights import Free, Rule, Simplex, Uniform, rule_named
+from mercer.releases.synthetic.reduced.descent import Problem, Reduced, Space, descend, refit
+from mercer.releases.synthetic.reduced.growth import (
+    Garden,
+    NeighbourRows,
+    even,
+    exchange,
+    grow,
+    prune,
+    renew,
+    settle,
+)
+from mercer.releases.synthetic.reduced.rules import Free, Rule, Simplex, Uniform, rule_named
+from mercer.releases.synthetic.reduced.waves import NumpyWaves, WaveEngine, torch_waves
+from mercer.releases.synthetic.weights import STYLES
 
-__all__ = ["DEVICES", "MOST_POINTS", "WEIGHTS", "Reduced", "Space", "distance", "reduce"]
+__all__ = ["DEVICES", "MOST_POINTS", "Reduced", "Space", "distance", "reduce"]
 
-WEIGHTS = ("free", "l1", "positive", "uniform")
 DEVICES = ("numpy", "torch", "cuda")
 MOST_POINTS = 5_000
 _STREAM = 41  # of public randomness
@@ -87,7 +94,7 @@ def reduce(
     size = check_count("size", size, least=1, most=MOST_POINTS, hint="points to find")
     check_count("restarts", restarts, least=1, most=100, hint="2 is usual")
     check_count("iterations", iterations, least=1, most=10**6, hint="200 is usual")
-    check_choice("weights", weights, WEIGHTS)
+    check_choice("weights", weights, STYLES)
     check_choice("device", device, DEVICES)
     bound = check_positive("bound", bound, "the largest sum of |w|; 1.0 for a distribution")
     if noise != 0:
@@ -141,7 +148,7 @@ def _core(
     found: list[tuple[Floats, Floats, Garden, list[tuple[int, float]]]] = []
     for number, pool in enumerate(pools):
         rng = streams.simulation(_STREAM + number)
-        garden = Garden(pool, Neighbours.seen(problem.space, pool), rng)
+        garden = Garden(pool, NeighbourRows.seen(problem.space, pool), rng)
         log: list[tuple[int, float]] = []
         start = np.zeros((0, pool.shape[1])), np.zeros(0)
         codes, share = grow(problem, garden, *start, min(size, _CORE), log)
@@ -216,12 +223,10 @@ def _pools(space: Space, frequencies: Floats, restarts: int) -> list[Floats]:
     return [rows[k::restarts] for k in range(min(restarts, len(rows)))]
 
 
-def _engines(frequencies: Floats, device: str) -> tuple[Waves, Waves]:
+def _engines(frequencies: Floats, device: str) -> tuple[WaveEngine, WaveEngine]:
     """One for the search, one for what is reported."""
     if device == "numpy":
         return NumpyWaves(frequencies, single=True), NumpyWaves(frequencies)
-    from mercer.releases.synthetic.reduced.torch import torch_waves
-
     return torch_waves(frequencies, device)
 
 

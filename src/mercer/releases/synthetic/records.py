@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from mercer.common.checks import Floats, check_choice
+from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import Law
+from mercer.promise.statement import Statement
 from mercer.releases.base import Release
 from mercer.releases.findings import Finding
 from mercer.releases.function_findings import record_findings
-from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.two_samples import TwoSample, two_sample_test
-from mercer.releases.synthetic.weightings import STYLES, refit
-from mercer.releases.synthetic.weights import weigh
+from mercer.releases.synthetic.distances import TwoSample, two_sample_test
+from mercer.releases.synthetic.embedding import LandmarkEmbedding, floor_from, law_from
+from mercer.releases.synthetic.weights import STYLES, refit, weigh, weights_from
 from mercer.releases.weighted import Pushed, Weighted
-from mercer.spaces.record_kernels import OwnKernel
+from mercer.spaces.record_kernels import MOST_LANDMARKS, OwnKernel
 
 __all__ = ["OpenDomain", "RecordsRelease"]
 
@@ -37,7 +38,7 @@ class OpenDomain:
     words: str
 
     def describe(self) -> str:
-        """For people."""
+        """The words that the kernel has for its records."""
         return self.words
 
 
@@ -54,7 +55,6 @@ class RecordsRelease(Weighted, Release):
     style: str
     bound: float
     kernel: OwnKernel | None = None
-    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
     kind = "synthetic-records"
 
@@ -159,7 +159,7 @@ class RecordsRelease(Weighted, Release):
         return Pushed(values, self.weight, self.replicas, self.positive)
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> list[Any]:
-        """N records without weights."""
+        """`n` records without weights, drawn by the weights."""
         return [self.points[i] for i in self.chosen(n, rng)]
 
     def save(self, path: str | Path) -> Path:
@@ -173,8 +173,8 @@ class RecordsRelease(Weighted, Release):
             ) from None
         return super().save(path)
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """There is no picture of records of any kind."""
+    def plot(self, path: str | Path | None = None, **options: Any) -> NoReturn:
+        """Refuse: there is no picture of records of any kind."""
         del path, options
         raise TypeError("records of any kind have no picture; use release.points and weights")
 
@@ -194,3 +194,25 @@ class RecordsRelease(Weighted, Release):
             "bound": self.bound,
             "privacy": self.privacy.to_dict(),
         }
+
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        """The release that `to_dict` wrote; whoever loads it gives the kernel again."""
+        points = top.get("points", list)
+        if not 1 <= len(points) <= MOST_LANDMARKS:
+            raise ValueError(f"points must be 1 to {MOST_LANDMARKS} records")
+        weight, style, bound = weights_from(top, len(points))
+        raw = np.array(numbers(top.get("coordinates", list), "a coordinate"))
+        if raw.shape != (len(points),):
+            raise ValueError("points and coordinates differ in number")
+        return cls(
+            OpenDomain(top.part("domain").get("words", str)),
+            Statement.from_fields(top.part("privacy")),
+            tuple(points),
+            weight,
+            raw,
+            law_from(top),
+            floor_from(top, len(points)),
+            style,
+            bound,
+        )

@@ -15,9 +15,9 @@ from mercer.noise.mechanisms.base import check_promise, no_delta
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.own import OpenDomain, RecordsRelease
+from mercer.releases.synthetic.records import OpenDomain, RecordsRelease
 from mercer.releases.synthetic.weights import weigh
-from mercer.sensitive.summaries.embedding import EmbeddingSummary, Own, tally_own
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, OwnFeatures, tally_own
 from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel
 
 __all__ = ["synthetic_own"]
@@ -100,7 +100,7 @@ def _landmarks(public: object) -> list[Any]:
     return points
 
 
-def _span(kernel: OwnKernel, points: list[Any]) -> tuple[Own, list[int]]:
+def _span(kernel: OwnKernel, points: list[Any]) -> tuple[OwnFeatures, list[int]]:
     """The subspace of the landmarks, which are public: what is wrong with them may be said."""
     gram = kernel.matrix(points, points)
     if not np.all(np.isfinite(gram)):
@@ -121,4 +121,4 @@ def _span(kernel: OwnKernel, points: list[Any]) -> tuple[Own, list[int]]:
         )
     found, used = LandmarkSpan.of(gram, _ERROR)
     span = LandmarkSpan(found.gram, found.floor)  # a loaded release knows those that are used alone
-    return Own(kernel, [points[i] for i in used], span), [int(i) for i in used]
+    return OwnFeatures(kernel, [points[i] for i in used], span), [int(i) for i in used]

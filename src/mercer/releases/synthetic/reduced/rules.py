@@ -88,7 +88,7 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class Free(Rule):
-    """Any weights."""
+    """Weights may be any numbers."""
 
     signed = True
     bounded = False
@@ -106,7 +106,7 @@ class Free(Rule):
 
 @dataclass(frozen=True)
 class Uniform(Rule):
-    """1/M each."""
+    """Each of M weights is 1/M."""
 
     signed = False
 
@@ -122,7 +122,7 @@ class Uniform(Rule):
 
 @dataclass(frozen=True)
 class Simplex(Rule):
-    """w >= 0 with sum one."""
+    """Weights are a distribution: w >= 0 with sum one."""
 
     signed = False
 
@@ -146,7 +146,7 @@ class Simplex(Rule):
 
 @dataclass(frozen=True)
 class Ball(Rule):
-    """sum |w| <= bound.  Balog 2018, equation (5)."""
+    """Absolute values of the weights add up to at most `bound`.  Balog 2018, equation (5)."""
 
     bound: float
     signed = True
@@ -183,7 +183,7 @@ class Ball(Rule):
 
 
 def rule_named(name: str, bound: float) -> Rule:
-    """The rule of a word."""
+    """The rule for "free", "l1", "positive" or "uniform" weights."""
     rules: dict[str, Rule] = {"free": Free(), "l1": Ball(bound), "positive": Simplex(), "uniform": Uniform()}
     return rules[name]
 
