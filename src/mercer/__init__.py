@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from mercer.releases.base import Release
     from mercer.releases.counts.histogram import HistogramRelease
     from mercer.releases.counts.margins import MarginsRelease
-    from mercer.releases.counts.number import CountRelease
-    from mercer.releases.counts.statistic import StatisticRelease
+    from mercer.releases.counts.number import CountRelease, StatisticRelease
     from mercer.releases.curve.release import CurveRelease
     from mercer.releases.density.release import DensityRelease
     from mercer.releases.figure import plot_curves
@@ -148,8 +147,7 @@ _NAMES = {  # module: the public names it holds
     "releases.base": ("Release",),
     "releases.counts.histogram": ("HistogramRelease",),
     "releases.counts.margins": ("MarginsRelease",),
-    "releases.counts.number": ("CountRelease",),
-    "releases.counts.statistic": ("StatisticRelease",),
+    "releases.counts.number": ("CountRelease", "StatisticRelease"),
     "releases.curve.release": ("CurveRelease",),
     "releases.density.release": ("DensityRelease",),
     "releases.figure": ("plot_curves",),

@@ -41,8 +41,7 @@ from mercer.promise.weaker import (
     rarest,
 )
 from mercer.releases.counts.histogram import HistogramRelease
-from mercer.releases.counts.number import CountRelease
-from mercer.releases.counts.statistic import StatisticRelease
+from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.base import Count

@@ -151,7 +151,7 @@ def rescue(release: Any, path: Path, ledger: str | None, reason: str, *, as_json
                 as_json,
             )
             return found
-    from mercer.releases.file import text_of
+    from mercer.releases.base import text_of
 
     _say(
         f"the release was made and paid for, but {path} could not be written ({reason}), nor any "

@@ -7,7 +7,7 @@ release is a function on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 
 from mercer.columns.kinds import Column, Date, Numeric
 from mercer.common.checks import Floats
+from mercer.common.fields import Fields
 
 __all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of", "dimension_of"]
 
@@ -200,6 +201,18 @@ class Domain:
         """For a file."""
         fields = {"columns": list(self.names), "bounds": [list(pair) for pair in self.bounds]}
         return fields | ({"dates": list(self.dates)} if self.dates else {})
+
+    @classmethod
+    def from_fields(cls, fields: Fields, most: int = MAX_DIMENSION) -> Domain:
+        """The domain that `to_dict` wrote, of at most so many columns; ValueError says what is wrong."""
+        names = fields.get("columns", list)
+        if not names or not all(isinstance(name, str) for name in names):
+            raise ValueError("domain columns must be a list of names")
+        box = cls.of(fields.get("bounds", list), names, most=most)
+        dates = fields.get("dates", list) if fields.has("dates") else []
+        if not all(isinstance(name, str) and name in names for name in dates):
+            raise ValueError("domain dates must be names of its columns")
+        return replace(box, dates=tuple(dates))
 
     def _numbered(self, x: object) -> object:
         """Points with dates as days since 1970-01-01; numbers stay."""

@@ -21,7 +21,8 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints, check_level
 from mercer.online.store import LiveError, LiveStore, Record
 from mercer.promise.statement import Statement
-from mercer.releases.base import Accuracy, Band
+from mercer.releases.bands import Band
+from mercer.releases.base import Accuracy
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import FORMAT, VERSION, from_dict
 from mercer.releases.machine.release import MachineAccuracy

@@ -13,7 +13,7 @@ import numpy as np
 from mercer.common.checks import Floats
 from mercer.online.base import LiveRelease
 from mercer.online.store import LiveError, LiveStore, Record
-from mercer.releases.base import Band
+from mercer.releases.bands import Band
 from mercer.releases.file import FORMAT, VERSION, from_dict
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.releases.machine.release import MachineAccuracy, MachineRelease

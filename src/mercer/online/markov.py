@@ -18,7 +18,8 @@ from mercer.common import streams
 from mercer.common.checks import Bools, Floats
 from mercer.online.base import Standing
 from mercer.online.store import Knot, LiveError, LiveStore, Pen, Record
-from mercer.releases.base import Accuracy, Band
+from mercer.releases.bands import Band
+from mercer.releases.base import Accuracy
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import Grid
 from mercer.spaces.bridges import DETERMINED, bridge_point, fill

@@ -21,6 +21,7 @@ from mercer.common.fields import Fields, finite
 from mercer.promise.accountants import power
 from mercer.promise.composition import decimal
 from mercer.promise.events import ApproximateEvent, Neighbours, RandomEvent
+from mercer.promise.statement import Statement
 
 __all__ = [
     "PROMISE",
@@ -31,6 +32,7 @@ __all__ = [
     "check_weaker",
     "pair_rank",
     "pairs_of",
+    "promise_from",
     "random_statement_from",
     "rarest",
     "together",
@@ -167,6 +169,11 @@ def random_statement_from(fields: Fields) -> RandomStatement:
         secure=fields.get("secure", bool),
         **words,
     )
+
+
+def promise_from(fields: Fields) -> Statement | RandomStatement:
+    """Differential privacy, or the weaker promise that a field names (M14)."""
+    return random_statement_from(fields) if fields.has("promise") else Statement.from_fields(fields)
 
 
 def together(statements: Iterable[RandomStatement]) -> tuple[float, float, float]:

@@ -7,12 +7,13 @@ smoothing) is in a module of its own.
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import brentq
@@ -20,13 +21,28 @@ from scipy.special import ndtr, ndtri
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_level
+from mercer.common.disk import replace_text
+from mercer.common.fields import Fields
 from mercer.noise.laws import Law, Normal
 from mercer.promise.statement import Statement
+from mercer.releases.bands import Band
 from mercer.releases.findings import Finding
 from mercer.spaces.bases import Basis, SpectralBasis
 
-__all__ = ["NOTHING_LEFT", "Accuracy", "Band", "FunctionRelease", "Release", "noise_accuracy"]
+__all__ = [
+    "FORMAT",
+    "NOTHING_LEFT",
+    "VERSION",
+    "Accuracy",
+    "FunctionRelease",
+    "Release",
+    "noise_accuracy",
+    "text_of",
+    "write",
+]
 
+FORMAT = "mercer-release"  # what a file calls itself
+VERSION = 2
 NOTHING_LEFT = 1e-3
 
 
@@ -60,14 +76,6 @@ class Accuracy:
         )
 
 
-class Band(NamedTuple):
-    """Lower and upper ends of an error band, and its level."""
-
-    lower: Floats
-    upper: Floats
-    level: float
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Release(ABC):
     """Something anyone may evaluate, plot and keep for ever at no further cost."""
@@ -81,14 +89,17 @@ class Release(ABC):
     def to_dict(self) -> dict[str, Any]:
         """All that the file holds."""
 
+    @classmethod
+    @abstractmethod
+    def from_fields(cls, top: Fields) -> Self:
+        """The release that `to_dict` wrote; ValueError says what is wrong."""
+
     @abstractmethod
     def findings(self) -> tuple[Finding, ...]:
         """What the release itself tells: post-processing of its noisy numbers, free."""
 
     def save(self, path: str | Path) -> Path:
         """Write the release as JSON; `mercer.load` reads it back to the last bit."""
-        from mercer.releases.file import write
-
         return write(self.to_dict(), Path(path))
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
@@ -99,6 +110,27 @@ class Release(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"
+
+
+def write(fields: dict[str, Any], path: Path) -> Path:
+    """Write a release, all of it or nothing: a crash leaves the old file or the new one."""
+    text = text_of(fields)
+    try:
+        replace_text(path, text + "\n", mode=0o644)
+    except OSError as error:
+        missing = not path.resolve().parent.is_dir()
+        reason = f"there is no folder {str(path.parent)!r}" if missing else error.strerror
+        raise OSError(
+            error.errno,
+            f"{reason}; the release is not lost: save it again to another place, at no cost",
+            str(path),
+        ) from None
+    return path
+
+
+def text_of(fields: dict[str, Any]) -> str:
+    """All that the file of a release says."""
+    return json.dumps({"format": FORMAT, "version": VERSION, **fields}, allow_nan=False, indent=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

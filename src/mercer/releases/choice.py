@@ -9,6 +9,7 @@ from typing import Any
 
 from mercer.columns.domain import day_of
 from mercer.promise.statement import Statement
+from mercer.releases.base import write
 from mercer.releases.findings import Finding, about, fit_finding, reach
 from mercer.releases.findings import share as percent
 
@@ -111,8 +112,6 @@ class QuantileRelease:
 
     def save(self, path: str | Path) -> Path:
         """Write the quantiles and their statement as JSON."""
-        from mercer.releases.file import write
-
         return write(self.to_dict(), Path(path))
 
 

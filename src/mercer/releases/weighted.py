@@ -8,23 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats, Ints, check_count, check_level
+from mercer.releases.bands import Interval
 
-__all__ = ["Interval", "Pushed", "Weighted", "resample"]
-
-
-class Interval(NamedTuple):
-    """An estimate with the ends of an interval for the noise of privacy."""
-
-    estimate: float
-    lower: float
-    upper: float
-    level: float
+__all__ = ["Pushed", "Weighted", "resample"]
 
 
 class Weighted(ABC):

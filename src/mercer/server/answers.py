@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.releases.base import Band
+from mercer.releases.bands import Band
 from mercer.releases.density.release import DensityRelease
 from mercer.server.batches import Batches, is_light
 from mercer.server.catalogue import Catalogue

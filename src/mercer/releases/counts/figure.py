@@ -20,8 +20,7 @@ from mercer.promise.weaker import RandomStatement
 from mercer.releases.counts.bars import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
 from mercer.releases.counts.histogram import HistogramRelease, Margin
 from mercer.releases.counts.margins import MarginsRelease
-from mercer.releases.counts.number import CountRelease
-from mercer.releases.counts.statistic import StatisticRelease
+from mercer.releases.counts.number import CountRelease, StatisticRelease
 
 __all__ = ["CountPage", "draw_counts"]
 

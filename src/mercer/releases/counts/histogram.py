@@ -9,23 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mercer.columns.cells import MOST_LISTED, Axes, Axis
 from mercer.common.checks import Bools, Floats, Ints, check_level
-from mercer.noise.count_laws import CountLaw
+from mercer.common.fields import Fields
+from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.statement import rows_words
-from mercer.promise.weaker import RandomStatement
+from mercer.promise.weaker import RandomStatement, promise_from
+from mercer.releases.bands import Interval
 from mercer.releases.base import Release
 from mercer.releases.counts.findings import cell_findings
 from mercer.releases.counts.questions import clipped, noise_width, product, vectors
 from mercer.releases.counts.sparse import sparse_answer
 from mercer.releases.findings import Finding
-from mercer.releases.weighted import Interval
 
-__all__ = ["HistogramRelease", "Margin"]
+__all__ = ["HistogramRelease", "Margin", "rows_each", "whole_numbers"]
+
+_MOST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -284,9 +287,46 @@ class HistogramRelease(Release):
         return cell_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
-        from mercer.releases.counts.storage import to_dict
+        return {
+            "kind": self.kind,
+            "privacy": self.privacy.to_dict(),
+            "domain": self.domain.to_dict(),
+            "noise": self.noise.to_dict(),
+            "keys": None if self.keys is None else self.keys.tolist(),
+            "values": self.values.tolist(),
+            "threshold": self.threshold,
+            "complete": self.complete,
+            "rows_each": self.rows_each,
+            "exact": None if self.exact is None else np.flatnonzero(self.exact).tolist(),
+        }
 
-        return to_dict(self)
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        privacy = promise_from(top.part("privacy"))
+        axes = Axes.from_dict(top.get("domain", dict))
+        values = whole_numbers(top.get("values", list), "values")
+        keys, given = top.get("keys", list | None), top.get("exact", list | None)
+        threshold = top.get("threshold", int | None)
+        if threshold is not None and not 0 <= threshold < _MOST:
+            raise ValueError("threshold must be a whole number >= 0")
+        exact = None
+        if given is not None:
+            marks = whole_numbers(given, "exact")
+            if np.any(marks < 0) or np.any(marks >= len(values)):
+                raise ValueError("exact must be places of values")
+            exact = np.zeros(len(values), dtype=bool)
+            exact[marks] = True
+        return cls(
+            domain=axes,
+            privacy=privacy,  # type: ignore[arg-type]
+            noise=count_law_from_dict(top.get("noise", dict)),
+            keys=None if keys is None else whole_numbers(keys, "keys"),
+            values=values,
+            threshold=threshold,
+            complete=top.get("complete", bool),
+            exact=exact,
+            rows_each=rows_each(top),
+        )
 
     def __repr__(self) -> str:
         held = f", {len(self.values)} held" if self.sparse else ""
@@ -309,6 +349,23 @@ class HistogramRelease(Release):
         if len(question) == 1:
             return {axis.name: question[0]}
         raise ValueError('query needs (least, most), a value, or a condition such as {"age": (20, 40)}')
+
+
+def rows_each(top: Fields) -> int:
+    """Rows of one person that count, of a file."""
+    number: int = top.get("rows_each", int)
+    if not 1 <= number <= 1 << 20:
+        raise ValueError("rows_each must be a whole number from 1")
+    return number
+
+
+def whole_numbers(values: list[Any], what: str) -> Ints:
+    """A list of whole numbers that 64 bits hold, of a file."""
+    if len(values) > MOST_LISTED:
+        raise ValueError(f"{what} are too many for any release")
+    if not all(isinstance(v, int) and not isinstance(v, bool) and abs(v) < _MOST for v in values):
+        raise ValueError(f"{what} must be whole numbers")
+    return np.array(values, dtype=np.int64)
 
 
 def _rising(keys: Ints, cells: int) -> bool:

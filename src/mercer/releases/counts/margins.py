@@ -11,22 +11,24 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import ndtri
 
 from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints, check_level
-from mercer.noise.count_laws import CountLaw, RoundedNormalLaw
-from mercer.promise.statement import rows_words
+from mercer.common.fields import Fields
+from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_dict
+from mercer.promise.statement import Statement, rows_words
+from mercer.releases.bands import Interval
 from mercer.releases.base import Release
 from mercer.releases.counts.findings import margin_findings
-from mercer.releases.counts.histogram import Margin
+from mercer.releases.counts.histogram import Margin, rows_each, whole_numbers
 from mercer.releases.counts.margin_fit import MarginFit
+from mercer.releases.counts.margin_parts import MOST_CELLS
 from mercer.releases.counts.questions import vectors
 from mercer.releases.findings import Finding
-from mercer.releases.weighted import Interval
 
 __all__ = ["MarginsRelease"]
 
@@ -170,6 +172,36 @@ class MarginsRelease(Release):
             "rows_each": self.rows_each,
         }
 
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        privacy, axes = Statement.from_fields(top.part("privacy")), Axes.from_dict(top.get("domain", dict))
+        sets = tuple(_places(chosen, axes.dimension) for chosen in top.get("sets", list))
+        values = top.get("values", list)
+        if len(values) != len(sets):
+            raise ValueError("values must be one list for each of the sets")
+        shapes = [tuple(axes.sizes[place] for place in chosen) for chosen in sets]
+        if sum(max(math.prod(shape), 2 ** len(shape)) for shape in shapes) > MOST_CELLS:
+            raise ValueError(f"margins must have at most {MOST_CELLS} cells together")
+        raw = []
+        for counts, shape in zip(values, shapes, strict=True):
+            if not isinstance(counts, list) or len(counts) != math.prod(shape):
+                raise ValueError("values must be one count for each cell of a margin")
+            raw.append(whole_numbers(counts, "values").reshape(shape))
+        single = tuple(top.get("single", list))
+        if len(single) != len(sets) or not all(isinstance(alone, bool) for alone in single):
+            raise ValueError("single must be true or false for each of the sets")
+        each = rows_each(top)
+        return cls(
+            domain=axes,
+            privacy=privacy,
+            sets=sets,
+            raw=tuple(raw),
+            noise=count_law_from_dict(top.get("noise", dict)),
+            single=single,
+            complete=top.get("complete", bool),
+            rows_each=each,
+        )
+
     def __repr__(self) -> str:
         cells = sum(counts.size for counts in self.raw)
         return (
@@ -207,3 +239,12 @@ class MarginsRelease(Release):
                 f"the columns {asked} are not together in any released margin; there are {there}"
                 f"{more}; ask about columns of one of them"
             )
+
+
+def _places(chosen: Any, dimension: int) -> tuple[int, ...]:
+    if not isinstance(chosen, list) or len(chosen) > dimension:
+        raise ValueError("sets must be lists of places of columns")
+    places = whole_numbers(chosen, "sets")
+    if any(not 0 <= place < dimension for place in places.tolist()):
+        raise ValueError("sets must be lists of places of columns")
+    return tuple(places.tolist())

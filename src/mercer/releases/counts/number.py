@@ -1,25 +1,26 @@
-"""A released count or proportion.  Right of the door.  M13."""
+"""One released number: a count, a proportion, or a statistic under the weaker promise.  M13, M14."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from mercer.columns.conditions import Condition
 from mercer.common.checks import check_level
-from mercer.common.fields import Fields
+from mercer.common.fields import Fields, finite
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
-from mercer.promise.weaker import RandomStatement
+from mercer.promise.weaker import RandomStatement, promise_from, random_statement_from
+from mercer.releases.bands import Interval
 from mercer.releases.base import Release
 from mercer.releases.counts.findings import count_findings
 from mercer.releases.counts.questions import clipped
 from mercer.releases.findings import Finding
-from mercer.releases.weighted import Interval
 
 if TYPE_CHECKING:
     from mercer.noise.optimal.weights import OptimalCount
 
-__all__ = ["CountRelease", "count_from"]
+__all__ = ["CountRelease", "StatisticRelease"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +104,26 @@ class CountRelease(Release):
             "privacy": self.privacy.to_dict(),
         }
 
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        privacy, given = promise_from(top.part("privacy")), top.get("noise", dict | None)
+        noise: CountLaw | OptimalCount | None = None
+        if given is not None and "law" in given:
+            noise = count_law_from_dict(given)
+        elif given is not None:
+            from mercer.noise.optimal.weights import OptimalCount
+
+            noise = OptimalCount.from_dict(given)
+            if noise.n != privacy.n or noise.epsilon > privacy.epsilon:
+                raise ValueError("the mechanism is for another number of records, or epsilon")
+        raw = top.get("raw", int)
+        if given is not None and "law" not in given and not 0 <= raw <= privacy.n:
+            raise ValueError("raw is no answer of the mechanism")
+        if abs(raw) >= 1 << 62:
+            raise ValueError("raw is no count")
+        words = top.part("domain").get("words", str)
+        return cls(Condition(words), privacy, noise, raw, top.get("share", bool))  # type: ignore[arg-type]
+
     def __repr__(self) -> str:
         what = "proportion" if self.share else "count"
         _, low, high, _ = self.interval(0.95)
@@ -112,22 +133,69 @@ class CountRelease(Release):
         )
 
 
-def count_from(top: Fields, privacy: Any) -> CountRelease:
-    """A count; ValueError says what is wrong."""
-    given = top.get("noise", dict | None)
-    noise: Any = None
-    if given is not None and "law" in given:
-        noise = count_law_from_dict(given)
-    elif given is not None:
-        from mercer.noise.optimal.weights import OptimalCount
+@dataclass(frozen=True, eq=False, repr=False)
+class StatisticRelease(Release):
+    """A statistic of one column with Laplace noise."""
 
-        noise = OptimalCount.from_dict(given)
-        if noise.n != privacy.n or noise.epsilon > privacy.epsilon:
-            raise ValueError("the mechanism is for another number of records, or epsilon")
-    raw = top.get("raw", int)
-    if given is not None and "law" not in given and not 0 <= raw <= privacy.n:
-        raise ValueError("raw is no answer of the mechanism")
-    if abs(raw) >= 1 << 62:
-        raise ValueError("raw is no count")
-    words = top.part("domain").get("words", str)
-    return CountRelease(Condition(words), privacy, noise, raw, top.get("share", bool))
+    domain: Condition  # type: ignore[assignment]
+    value: float  # as it came out
+    scale: float | None  # of the noise; None: it follows the records and is not told
+
+    kind = "statistic"
+
+    def __post_init__(self) -> None:
+        told = self.scale is None or (math.isfinite(self.scale) and self.scale >= 0)
+        if not math.isfinite(self.value) or not told:
+            raise ValueError("value must be finite, and scale a number >= 0 or None")
+
+    @property
+    def n(self) -> int:
+        """Number of records: public."""
+        return self.privacy.n
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """The value with the ends of an interval for the statistic of the records."""
+        check_level(level)
+        if self.scale is None:
+            raise ValueError(
+                "the asymptotic method does not tell the scale of its noise, which follows the "
+                "records, so there is no interval; method='exact' has one"
+            )
+        width = self.scale * (math.log(1 / (1 - level)) + 2.0**-18)  # and the lattice
+        return Interval(self.value, self.value - width, self.value + width, level)
+
+    def __float__(self) -> float:
+        return self.value
+
+    def findings(self) -> tuple[Finding, ...]:
+        if self.scale is None or self.scale == 0 or abs(self.value) >= -self.scale * math.log(0.01):
+            return ()
+        return (Finding("flat", f"{self.domain.words} cannot be told from zero: the noise explains it"),)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "domain": {"words": self.domain.words},
+            "value": self.value,
+            "scale": self.scale,
+            "privacy": self.privacy.to_dict(),
+        }
+
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        privacy, given = random_statement_from(top.part("privacy")), top.get("scale", float | int | None)
+        scale = None if given is None else finite_far(given, "scale")
+        words = top.part("domain").get("words", str)
+        value = finite_far(top.get("value", float | int), "value")
+        return cls(Condition(words), privacy, value, scale)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        ends = "" if self.scale is None else f" +- {self.interval().upper - self.value:.3g}"
+        return f"<StatisticRelease: {self.domain.words} = {self.value:.6g}{ends}; {self.privacy.short}>"
+
+
+def finite_far(value: object, what: str) -> float:
+    """A number of a column without bounds."""
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return finite(value, what)

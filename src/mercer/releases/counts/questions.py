@@ -15,7 +15,7 @@ from mercer.columns.cells import Axes, Axis
 from mercer.columns.conditions import matches
 from mercer.common.checks import Floats
 from mercer.noise.count_laws import CountLaw
-from mercer.releases.weighted import Interval
+from mercer.releases.bands import Interval
 
 __all__ = ["clipped", "noise_width", "product", "shares", "sum_width", "vectors"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints
 from mercer.noise.count_laws import CountLaw
+from mercer.releases.bands import Interval
 from mercer.releases.counts.questions import clipped, sum_width
-from mercer.releases.weighted import Interval
 
 __all__ = ["sparse_answer"]
 

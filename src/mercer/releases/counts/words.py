@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.conditions import conditions
+from mercer.releases.bands import Interval
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
-from mercer.releases.counts.number import CountRelease
-from mercer.releases.counts.statistic import StatisticRelease
-from mercer.releases.weighted import Interval
+from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.show import terminal
 from mercer.show.cells import cells_of, counted, lines_of, number, show_lines, told
 

@@ -6,29 +6,20 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from mercer.common.checks import Floats, check_count, check_level
-from mercer.releases.base import Band
+from mercer.releases.bands import Band, Interval
 from mercer.releases.curve.functionals import Curve, Plain
 from mercer.releases.curve.redraw import Mesh, order_statistic, suprema
 
-__all__ = ["CurveNoise", "Difference", "Interval", "NoisyCurve"]
+__all__ = ["CurveNoise", "Difference", "NoisyCurve"]
 
 _RUNS = 2000  # draws of which whole curves are looked at
 _EACH = 6  # points of a mesh in half a wave: a peak between two is seen within 0.4 percent
-
-
-class Interval(NamedTuple):
-    """A number and the ends of its error bar."""
-
-    value: float
-    lower: float
-    upper: float
-    level: float
 
 
 @dataclass(frozen=True, eq=False)

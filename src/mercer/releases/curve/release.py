@@ -7,13 +7,15 @@ is chosen from them, and can be chosen again by anybody.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_choice
-from mercer.noise.laws import Law, Normal
+from mercer.common.fields import Fields, numbers
+from mercer.noise.laws import Law, Normal, law_from_dict
+from mercer.promise.statement import Statement
 from mercer.releases.base import NOTHING_LEFT, Release
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
 from mercer.releases.curve.redraw import Again, Mesh, choose_again, order_statistic, spread, suprema
@@ -28,6 +30,7 @@ from mercer.releases.curve.smoothing import (
 )
 from mercer.releases.findings import Finding
 from mercer.releases.function_findings import curve_findings
+from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
 
@@ -321,6 +324,30 @@ class CurveRelease(Release, NoisyCurve):
             "coefficients": self.coefficients.tolist(),
             "privacy": self.privacy.to_dict(),
         }
+
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        smoothing = top.part("filter")
+        frame = top.get("frame", list | None)
+        raw, center, exact = (
+            np.array(numbers(top.get(name, list), name)) for name in ("coordinates", "center", "coefficients")
+        )
+        return cls(
+            domain=Domain.from_fields(top.part("domain"), most=2),
+            privacy=Statement.from_fields(top.part("privacy")),
+            polynomials=Polynomials.from_dict(top.get("functions", dict)),
+            frame=None if frame is None else matrix_of(frame, "frame"),
+            raw=raw,
+            law=law_from_dict(top.get("noise", dict)),
+            order=top.get("order", str),
+            noise_kernel=top.get("noise_kernel", str),
+            smoothing=SpectralFilter.from_dict(top.get("filter", dict)),
+            choice=smoothing.get("choice", str),
+            bound=top.positive("bound"),
+            center=center,
+            value=top.get("value", str),
+            exact=exact,
+        )
 
     def __repr__(self) -> str:
         return f"<CurveRelease of {self.value} over {self.domain.describe()}: {self.privacy.short}>"

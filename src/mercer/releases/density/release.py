@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common import streams
 from mercer.common.checks import Floats, check_choice, check_count
-from mercer.releases.base import Band, FunctionRelease
+from mercer.common.fields import Fields, numbers
+from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
+from mercer.promise.statement import Statement
+from mercer.releases.bands import Band
+from mercer.releases.base import FunctionRelease
 from mercer.releases.density.findings import density_findings
 from mercer.releases.density.smoothing import (
     choose_bandwidth,
@@ -21,7 +25,7 @@ from mercer.releases.density.smoothing import (
     without_constant,
 )
 from mercer.releases.findings import Finding
-from mercer.spaces.bases import SpectralBasis
+from mercer.spaces.bases import Moments, SpectralBasis, basis_from_dict
 from mercer.spaces.bases.base import covariance_of
 
 __all__ = ["CHOICES", "DensityRelease"]
@@ -256,6 +260,34 @@ class DensityRelease(FunctionRelease):
             "privacy": self.privacy.to_dict(),
         }
 
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        domain = Domain.from_fields(top.part("domain"))
+        basis = basis_from_dict(top.get("basis", dict))
+        if basis.dimension != domain.dimension:
+            raise ValueError("basis and domain differ in dimension")
+        smoothing = top.part("smoothing")
+        coordinates = top.get("coordinates", list)
+        if len(coordinates) != basis.size:
+            raise ValueError(f"coordinates have length {len(coordinates)}, the basis has {basis.size}")
+        covariance = covariance_of(smoothing.get("covariance", list))
+        if len(covariance) != domain.dimension:
+            raise ValueError("smoothing and domain differ in dimension")
+        law = law_from_dict(top.get("noise", dict))
+        if law.moments and not (isinstance(basis, Moments) and _fits(law, basis)):
+            raise ValueError(f"the noise law {law.name!r} does not fit the basis {basis.name!r}")
+        return cls(
+            domain=domain,
+            basis=basis,
+            coordinates=np.array(numbers(coordinates, "a coordinate")),
+            noise=law,
+            privacy=Statement.from_fields(top.part("privacy")),
+            covariance=covariance,
+            choice=smoothing.get("choice", str),
+            smoother=smoothing.get("kernel", str) if smoothing.has("kernel") else "gaussian",
+            boundary=top.get("boundary", str),
+        )
+
     @property
     def _filtered(self) -> Floats:
         """Plain coordinates after smoothing; the constant is one, and its noise is dropped."""
@@ -306,6 +338,13 @@ class DensityRelease(FunctionRelease):
     @property
     def _level(self) -> float:
         return self._unit_level / self.domain.volume
+
+
+def _fits(law: Law, basis: Moments) -> bool:
+    """Whether noise of moments is that of these moments."""
+    if isinstance(law, BinnedLaplace):
+        return basis.real and basis.size <= law.cells
+    return isinstance(law, OrbitopeLaw) and basis.real == law.real
 
 
 def _is_diagonal(covariance: tuple[tuple[float, ...], ...]) -> bool:

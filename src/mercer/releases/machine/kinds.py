@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit
 
 from mercer.common.checks import Floats
+from mercer.common.fields import Fields, numbers
 from mercer.releases.machine.release import MachineRelease
 
 __all__ = ["ClassifierRelease", "RegressionRelease"]
@@ -66,6 +67,16 @@ class ClassifierRelease(MachineRelease):
     def to_dict(self) -> dict[str, Any]:
         return {**self._common(), "classes": list(self.classes), "label": self.label}
 
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        classes = top.get("classes", list)
+        if not all(isinstance(c, (str, bool, int, float)) for c in classes):
+            raise ValueError("classes must be text or numbers")
+        fields = cls._common_fields(top)
+        if not all(loss.classes for loss in fields["losses"]):
+            raise ValueError("the losses are not a classifier's")
+        return cls(**fields, classes=tuple(classes), label=top.get("label", str))
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionRelease(MachineRelease):
@@ -111,3 +122,11 @@ class RegressionRelease(MachineRelease):
 
     def to_dict(self) -> dict[str, Any]:
         return {**self._common(), "response": self.response, "y_bounds": list(self.y_bounds)}
+
+    @classmethod
+    def from_fields(cls, top: Fields) -> Self:
+        pair = numbers(top.get("y_bounds", list), "y_bounds")
+        fields = cls._common_fields(top)
+        if len(pair) != 2 or any(loss.classes for loss in fields["losses"]):
+            raise ValueError("y_bounds or losses are not a regression's")
+        return cls(**fields, response=top.get("response", str), y_bounds=(pair[0], pair[1]))

@@ -14,13 +14,17 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import chi2
 
+from mercer.columns.domain import MOST_COLUMNS, Domain
 from mercer.common.checks import Floats, check_choice, check_level
-from mercer.noise.laws import Law, Normal
-from mercer.releases.base import Band, Release
+from mercer.common.fields import Fields, numbers
+from mercer.noise.laws import Law, Normal, law_from_dict
+from mercer.promise.statement import Statement
+from mercer.releases.bands import Band
+from mercer.releases.base import Release
 from mercer.releases.findings import Finding
 from mercer.releases.function_findings import machine_findings
-from mercer.spaces.losses import Loss
-from mercer.spaces.maps import FeatureMap
+from mercer.spaces.losses import Loss, loss_from_dict
+from mercer.spaces.maps import FeatureMap, map_from_dict
 
 __all__ = ["CHOICES", "METHODS", "MachineAccuracy", "MachineRelease", "shrinkage"]
 
@@ -270,6 +274,27 @@ class MachineRelease(Release):
                 "shrink": self.shrink,
             },
             "privacy": self.privacy.to_dict(),
+        }
+
+    @staticmethod
+    def _common_fields(top: Fields) -> dict[str, Any]:
+        """The arguments that `_common` wrote."""
+        law, machine = law_from_dict(top.get("noise", dict)), top.part("machine")
+        if law.moments:
+            raise ValueError(f"the noise law {law.name!r} does not fit a machine")
+        losses = tuple(loss_from_dict(loss) for loss in top.get("losses", list))
+        return {
+            "domain": Domain.from_fields(top.part("domain"), most=MOST_COLUMNS),
+            "privacy": Statement.from_fields(top.part("privacy")),
+            "features": map_from_dict(top.get("features", dict)),
+            "losses": losses,
+            "coordinates": numbers(top.get("coordinates", list), "a coordinate"),
+            "noise": law,
+            "method": machine.get("method", str),
+            "penalty": machine.positive("penalty"),
+            "choice": machine.get("choice", str),
+            "gap": machine.positive("gap"),
+            "shrink": machine.get("shrink", bool),
         }
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from mercer.columns.kinds import Categorical, Column, Ordered, labels_of
 from mercer.common.checks import Floats, check_level
+from mercer.releases.bands import Interval
 from mercer.releases.synthetic.release import TableRelease
-from mercer.releases.weighted import Interval
 
 __all__ = ["Marginal", "correlation", "distribution", "estimate", "marginal", "share_of_true"]
 

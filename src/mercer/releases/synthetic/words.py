@@ -15,10 +15,10 @@ from typing import Any
 
 from mercer.columns.conditions import conditions
 from mercer.columns.kinds import Categorical, Column, Date, labels_of
+from mercer.releases.bands import Interval
 from mercer.releases.synthetic.marginals import estimate, marginal
 from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.release import TableRelease
-from mercer.releases.weighted import Interval
 from mercer.show import terminal
 
 __all__ = ["describe", "progress", "show", "show_values", "summary"]
