@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from mercer.api.calls import call
-from mercer.api.counts.asked import Question, check_worth, name_of
+from mercer.api.counts.asked import CountRequest, check_worth, name_of
 from mercer.api.counts.single import condition_of, counted
 from mercer.api.expected import of_count, of_histogram, of_statistic
 from mercer.columns.bins import axis_of
@@ -344,8 +344,8 @@ def _question(
     missing: str,
     insist: object,
     reading: Reading,
-) -> Question:
-    return Question.of(
+) -> CountRequest:
+    return CountRequest.of(
         axes,
         epsilon=epsilon,
         delta=None,

@@ -20,11 +20,11 @@ from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_counts import CellTally, MarginTally
 from mercer.sources.frames import names_of
 
-__all__ = ["Question", "check_worth", "name_of"]
+__all__ = ["CountRequest", "check_worth", "name_of"]
 
 
 @dataclass(frozen=True)
-class Question:
+class CountRequest:
     """What was asked for, checked before any record is read."""
 
     axes: Axes
@@ -50,7 +50,7 @@ class Question:
         missing: str,
         insist: object,
         reading: Reading = PLAIN,
-    ) -> Question:
+    ) -> CountRequest:
         number = check_epsilon(epsilon)
         small = 0.0 if no_delta(delta) else _check_delta(delta)
         check_choice("missing", missing, ("zero", "drop"))

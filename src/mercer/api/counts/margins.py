@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from mercer.api.counts.asked import Question, check_worth
+from mercer.api.counts.asked import CountRequest, check_worth
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.common.checks import Ints
 from mercer.door.publish import Purse, publish
@@ -26,7 +26,7 @@ MOST_MARGINS = 1 << 14
 
 
 def released_margins(
-    ask: Question,
+    ask: CountRequest,
     data: object,
     purse: Purse,
     margins: object,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mercer.api.calls import call
-from mercer.api.counts.asked import Question, check_worth, name_of
+from mercer.api.counts.asked import CountRequest, check_worth, name_of
 from mercer.api.expected import of_count
 from mercer.api.shares import pure
 from mercer.columns.cells import Axes, Axis
@@ -171,7 +171,7 @@ def _released(
 ) -> CountRelease:
     axes, words = condition_of(data, where, columns)
     reading = Reading.of(na_values=written[0], formats=written[1], dry_run=dry_run)
-    ask = Question.of(
+    ask = CountRequest.of(
         axes,
         epsilon=epsilon,
         delta=delta,
@@ -214,7 +214,7 @@ def condition_of(data: object, where: Mapping[str, Any] | None, columns: str | N
 
 
 def counted(
-    ask: Question, data: object, *, truths: bool, progress: Callable[[int], None] | None
+    ask: CountRequest, data: object, *, truths: bool, progress: Callable[[int], None] | None
 ) -> tuple[int, int]:
     """How many records or persons, of how many.  `truths`: the last cell alone counts."""
     records, last = ask.open(data, progress), ask.axes.cells - 1
@@ -226,7 +226,7 @@ def counted(
     return int(tally.dense()[last]) if truths else tally.complete, n
 
 
-def _mechanism(mechanism: object, ask: Question) -> Any:
+def _mechanism(mechanism: object, ask: CountRequest) -> Any:
     """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
     if mechanism == "geometric":
         return None

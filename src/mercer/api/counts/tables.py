@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mercer.api.calls import call
-from mercer.api.counts.asked import Question, check_worth, name_of
+from mercer.api.counts.asked import CountRequest, check_worth, name_of
 from mercer.api.expected import of_histogram, of_table
 from mercer.api.synthetic.recipe import domain_given
 from mercer.columns.bins import axes_of, axis_of
@@ -114,7 +114,7 @@ def histogram(
     name = name_of(values, columns)
     axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
     reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop")
-    ask = Question.of(
+    ask = CountRequest.of(
         Axes((axis,)),
         epsilon=epsilon,
         delta=delta,
@@ -200,7 +200,7 @@ def table(
     """
     axes = axes_of(domain_given(domain), columns, bins, outside)
     reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop")
-    ask = Question.of(
+    ask = CountRequest.of(
         axes,
         epsilon=epsilon,
         delta=delta,
@@ -223,7 +223,7 @@ def table(
 
 
 def released(
-    ask: Question,
+    ask: CountRequest,
     data: object,
     purse: Purse,
     sparse: object,
@@ -269,7 +269,7 @@ def publish_cells(
     counts: CellCounts,
     mechanism: CountMechanism,
     purse: Purse,
-    ask: Question,
+    ask: CountRequest,
     *,
     threshold: int | None,
     what: str,
