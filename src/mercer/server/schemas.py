@@ -15,7 +15,7 @@ __all__ = [
     "MapView",
     "Out",
     "ReleaseList",
-    "Summary",
+    "ReleaseSummary",
     "errors",
 ]
 
@@ -71,7 +71,7 @@ class Health(Out):
     releases: int
 
 
-class Summary(Out):
+class ReleaseSummary(Out):
     """A release in a list."""
 
     name: str
@@ -88,7 +88,7 @@ class Summary(Out):
 class ReleaseList(Out):
     """All releases, by name."""
 
-    releases: list[Summary]
+    releases: list[ReleaseSummary]
 
 
 class StatementView(Out):
@@ -137,7 +137,7 @@ class FindingView(Out):
     words: str
 
 
-class Details(Summary):
+class Details(ReleaseSummary):
     """All that is public of a release."""
 
     statement: StatementView
