@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
-from mercer.releases.curve.functionals import Curve
+from mercer.releases.curve.functionals import PolynomialCurve
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["center_of"]
@@ -21,7 +21,7 @@ def center_of(
     """Coefficients of a public centre: none, values on the grid, a function, or a curve."""
     if center is None:
         return np.zeros(polynomials.size)
-    if isinstance(center, Curve):
+    if isinstance(center, PolynomialCurve):
         if center.domain.bounds != domain.bounds or center.polynomials != polynomials:
             raise ValueError("center must have the bounds and the size of the curves")
         return np.array(center.coefficients)

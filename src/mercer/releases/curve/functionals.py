@@ -20,7 +20,7 @@ from mercer.common.checks import Floats
 from mercer.spaces.modes import derivatives_of
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["Curve", "Extreme", "Plain"]
+__all__ = ["Extreme", "Plain", "PolynomialCurve"]
 
 _FINE = {1: 4001, 2: 161}  # points along each argument where extremes are looked for
 
@@ -32,7 +32,7 @@ class Extreme(NamedTuple):
     height: float
 
 
-class Curve(ABC):
+class PolynomialCurve(ABC):
     """A function on one or two arguments, by its coefficients in polynomials of the unit cube."""
 
     domain: Domain
@@ -68,9 +68,9 @@ class Curve(ABC):
         """The integral over the domain, divided by the domain's size."""
         return self.integral() / self.domain.volume
 
-    def inner(self, weight: Callable[[Floats], Any] | Curve) -> float:
+    def inner(self, weight: Callable[[Floats], Any] | PolynomialCurve) -> float:
         """The integral of the curve times a weight function of the same argument(s)."""
-        if isinstance(weight, Curve):
+        if isinstance(weight, PolynomialCurve):
             self._check_same(weight)
             return float(weight.coefficients @ self.coefficients) * self.domain.volume
         return float(self._weights(weight) @ self.coefficients) * self.domain.volume
@@ -204,7 +204,7 @@ class Curve(ABC):
         height = float(self(at if len(at) > 1 else at[0]))
         return Extreme(float(at[0]) if len(at) == 1 else tuple(at.tolist()), height)
 
-    def _check_same(self, other: Curve) -> None:
+    def _check_same(self, other: PolynomialCurve) -> None:
         if other.domain.bounds != self.domain.bounds or other.polynomials != self.polynomials:
             raise ValueError(
                 f"the two curves must have the same bounds and size; one is on "
@@ -218,7 +218,7 @@ def _fine_table(polynomials: Polynomials, points: int) -> Floats:
     return polynomials.rows(np.linspace(0.0, 1.0, points)[:, None])
 
 
-class Plain(Curve):
+class Plain(PolynomialCurve):
     """A function whose coefficients are known, without noise."""
 
     def __init__(

@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from mercer.common.checks import Floats, check_count, check_level
 from mercer.releases.bands import Band, Interval
-from mercer.releases.curve.functionals import Curve, Plain
+from mercer.releases.curve.functionals import Plain, PolynomialCurve
 from mercer.releases.curve.redraw import Mesh, order_statistic, suprema
 
 __all__ = ["CurveNoise", "Difference", "NoisyCurve"]
@@ -31,7 +31,7 @@ class CurveNoise:
     normal: bool
 
 
-class NoisyCurve(Curve):
+class NoisyCurve(PolynomialCurve):
     """A curve of which the noise is known: its law is public."""
 
     _memory: dict[Any, Any]
@@ -88,7 +88,7 @@ class NoisyCurve(Curve):
         return Band(centre - width, centre + width, level)
 
     def interval(
-        self, functional: Callable[[Curve], float], level: float = 0.95, *, runs: int = 400
+        self, functional: Callable[[PolynomialCurve], float], level: float = 0.95, *, runs: int = 400
     ) -> Interval:
         """Any number computed from the curve, with an error bar for the noise.
 
