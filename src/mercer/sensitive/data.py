@@ -23,7 +23,7 @@ from mercer.common.checks import Floats, check_column
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.rows import (
     ArrayRows,
-    Found,
+    FoundCells,
     Readers,
     Rows,
     StreamedRows,
@@ -172,11 +172,11 @@ class _Asked:
             raise _unnamed_label(self.label)
         return self._readers(names)
 
-    def names_in(self, found: Found) -> list[str]:
+    def names_in(self, found: FoundCells) -> list[str]:
         """Columns that are no answers."""
         return [name for name in found.readers if name != self.label]
 
-    def ways(self, found: Found) -> dict[str, Way]:
+    def ways(self, found: FoundCells) -> dict[str, Way]:
         """How an Arrow column of each name becomes numbers, that of answers to learn from."""
         ways = ways_of(found, list(found.readers) if self.reading.blank else ())
         if self.answer is not None and self.label is not None:

@@ -18,7 +18,7 @@ from mercer.columns.table import TableDomain
 from mercer.common.checks import check_column
 from mercer.sensitive.rows import (
     CHUNK,
-    Found,
+    FoundCells,
     Readers,
     Records,
     check_no_unit,
@@ -90,7 +90,7 @@ def open_records(
     return records
 
 
-def _in_array(data: object, domain: TableDomain, readers: Readers) -> Found:
+def _in_array(data: object, domain: TableDomain, readers: Readers) -> FoundCells:
     import pyarrow as pa
 
     if not isinstance(data, np.ndarray) or data.dtype.kind not in "iufbUSOM":
@@ -107,7 +107,7 @@ def _in_array(data: object, domain: TableDomain, readers: Readers) -> Found:
         )
     if rows.dtype.kind in "OUSM" or isinstance(rows, np.ma.MaskedArray):
         columns = {n: pa.array(codes_of(c, readers[n])) for n, c in zip(domain.names, rows.T, strict=True)}
-        return Found(slices(pa.table(columns)), readers, domain.names)
+        return FoundCells(slices(pa.table(columns)), readers, domain.names)
     for name in domain.names:
         codes_of(rows[:0, 0], readers[name])  # its type alone
     step = max(1, CHUNK // domain.dimension)
@@ -116,7 +116,7 @@ def _in_array(data: object, domain: TableDomain, readers: Readers) -> Found:
         for start in range(0, len(rows), step):
             yield partial(_slice, rows[start : start + step], domain.names)
 
-    return Found(tasks, readers)
+    return FoundCells(tasks, readers)
 
 
 def _slice(rows: Any, names: Sequence[str]) -> Iterator[Any]:

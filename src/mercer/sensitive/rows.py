@@ -26,7 +26,7 @@ from mercer.sources.names import person_name
 __all__ = [
     "CHUNK",
     "ArrayRows",
-    "Found",
+    "FoundCells",
     "Readers",
     "Records",
     "Rows",
@@ -199,7 +199,7 @@ def _step(columns: int) -> int:
 
 
 @dataclass(frozen=True, repr=False)
-class Found(Sensitive):
+class FoundCells(Sensitive):
     """Where the cells are, and how the columns are read."""
 
     tasks: Tasks
@@ -208,7 +208,7 @@ class Found(Sensitive):
     fixed: bool = True  # a row's place says nothing of other rows
 
 
-def in_files(paths: list[Path], choose: Callable[[list[str]], Readers], unit: str | None) -> Found:
+def in_files(paths: list[Path], choose: Callable[[list[str]], Readers], unit: str | None) -> FoundCells:
     """The columns that are chosen by their names, in files."""
     import pyarrow as pa
 
@@ -220,20 +220,20 @@ def in_files(paths: list[Path], choose: Callable[[list[str]], Readers], unit: st
         if declared or not pa.types.is_float64(kind):
             reader.check(kind)
     check_unit(schema, unit)
-    return Found(tasks, readers, fixed=declared)
+    return FoundCells(tasks, readers, fixed=declared)
 
 
 def in_table(
     data: Any, present: list[str], choose: Callable[[list[str]], Readers], unit: str | None
-) -> tuple[Any, Found]:
+) -> tuple[Any, FoundCells]:
     """The same in a table or data frame, and an Arrow table of them."""
     readers = choose(present)
     table, ready = table_read(data, readers, unit)
     check_unit(table.schema, unit)
-    return table, Found(slices(table), readers, ready)
+    return table, FoundCells(slices(table), readers, ready)
 
 
-def in_list(data: Sequence[Any], readers: Readers, unit: str | None) -> tuple[Any, Found]:
+def in_list(data: Sequence[Any], readers: Readers, unit: str | None) -> tuple[Any, FoundCells]:
     """Rows of any kind; what one is does not change how another is read (M18)."""
     import pyarrow as pa
 
@@ -242,7 +242,7 @@ def in_list(data: Sequence[Any], readers: Readers, unit: str | None) -> tuple[An
     if unit is not None:
         columns[unit] = pa.array([person_name(value) for value in cells[-1]], pa.large_string())
     table = pa.table(columns)
-    return table, Found(slices(table), readers, set(readers))
+    return table, FoundCells(slices(table), readers, set(readers))
 
 
 def slices(table: Any) -> Tasks:
@@ -255,7 +255,7 @@ def slices(table: Any) -> Tasks:
     return tasks
 
 
-def ways_of(found: Found, blank: Collection[str]) -> dict[str, Way]:
+def ways_of(found: FoundCells, blank: Collection[str]) -> dict[str, Way]:
     """How an Arrow column of each name becomes numbers."""
     return {
         name: nothing_of if name in blank else read_already if name in found.ready else reader.codes

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-__all__ = ["KINDS", "Found", "Part", "ending_of", "files_in", "paths_of", "said_of"]
+__all__ = ["KINDS", "FoundFiles", "Part", "ending_of", "files_in", "paths_of", "said_of"]
 
 KINDS = (".parquet", ".pq", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -49,7 +49,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFiles:
     """The files of a source, in order, and how many names there were besides."""
 
     name: str  # of the folder or file; empty of a list
@@ -100,7 +100,7 @@ def said_of(source: object) -> str:
     return ", ".join([f"{count} file{'s' * (count != 1)}{of}", *left])
 
 
-def files_in(source: object) -> Found:
+def files_in(source: object) -> FoundFiles:
     """The files that are read; an error, by names alone, where a record may stand in two of them.
 
     >>> files_in("no-such-folder")
@@ -125,7 +125,7 @@ def files_in(source: object) -> Found:
     parts = tuple(Part(path, _keys(path, root)) for path in walk.files)
     _refuse_other_keys(parts)
     name = repr(str(paths[0])) if len(paths) == 1 else ""
-    return Found(name, parts, walk.hidden, walk.others)
+    return FoundFiles(name, parts, walk.hidden, walk.others)
 
 
 class _Walk:
