@@ -20,7 +20,7 @@ from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.errors import Refusal
-from mercer.server.records import FolderRecords, Records
+from mercer.server.records import FolderRegister, Register
 from mercer.server.settings import Settings
 
 __all__ = ["Catalogue"]
@@ -36,7 +36,7 @@ class Catalogue:
         self._folder, self._store = settings.folder, settings.store
         self._ledger = settings.ledger_place
         self._age = settings.refresh_seconds
-        self.records = None if self._folder is None else FolderRecords(self._folder)
+        self.records = None if self._folder is None else FolderRegister(self._folder)
         self.lock = Lock()  # held while entries or records change
         self._entries: dict[str, Entry] = {}
         self._twice: frozenset[str] = frozenset()
@@ -55,9 +55,9 @@ class Catalogue:
             )
 
     @property
-    def known(self) -> Records:
+    def known(self) -> Register:
         """Datasets and retired names."""
-        return Records() if self.records is None else self.records.now
+        return Register() if self.records is None else self.records.now
 
     @property
     def stale(self) -> bool:

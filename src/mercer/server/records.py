@@ -13,14 +13,14 @@ from typing import Any, final
 
 from mercer.common.disk import replace_text, sync
 
-__all__ = ["FolderRecords", "Records"]
+__all__ = ["FolderRegister", "Register"]
 
 _FILE = ".mercer-service.json"
 _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Records:
+class Register:
     """The dataset each release was charged to, and the names that are used up."""
 
     datasets: dict[str, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Records:
 
 
 @final
-class FolderRecords:
+class FolderRegister:
     """The records of a folder.  One writer at a time: the caller holds a lock."""
 
     def __init__(self, folder: Path) -> None:
@@ -43,14 +43,14 @@ class FolderRecords:
         """Use up a name, on the disk, for ever."""
         self._write(replace(self.now, retired=self.now.retired | {name}))
 
-    def _read(self) -> Records:
+    def _read(self) -> Register:
         if not self._path.exists():
-            return Records()
+            return Register()
         try:
             fields: Any = json.loads(self._path.read_text(encoding="utf-8"))
             if fields["version"] > _VERSION:
                 raise ValueError(f"{self._path}: written by a newer version; upgrade mercer")
-            return Records(
+            return Register(
                 {str(k): str(v) for k, v in dict(fields["datasets"]).items()},
                 frozenset(map(str, fields["retired"])),
             )
@@ -59,7 +59,7 @@ class FolderRecords:
                 f"{self._path} is damaged: it says which names are retired; restore it from a copy"
             ) from None
 
-    def _write(self, records: Records) -> None:
+    def _write(self, records: Register) -> None:
         text = json.dumps(
             {"version": _VERSION, "datasets": records.datasets, "retired": sorted(records.retired)}, indent=1
         )
