@@ -15,32 +15,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.browser import Browser, missing, serving
+from tests.helpers.browser import Browser, missing, serving
 
 ALPHA = 1e-9
 LONG = (  # files that take longest, first: `--dist loadfile` then ends on short ones
-    "test_studies",
-    "test_page",
-    "test_live_store",
-    "test_replays",
-    "test_live_law",
-    "test_bases",
-    "test_live_privacy",
-    "test_live_crash",
-    "test_page_access",
-    "test_ledger_crash",
-    "test_faults",
-    "test_live_faults",
-    "test_docs",
-    "test_server_schema",
-    "test_server_limits",
-    "test_audits",
-    "test_pure_density",
-    "test_density_summary",
-    "test_release",
-    "test_orbitope",
-    "test_crossval",
-    "test_selection",
+    "repo/test_studies.py",
+    "server/test_page.py",
+    "online/test_store.py",
+    "privacy/test_replays.py",
+    "online/test_law.py",
+    "contracts/test_bases.py",
+    "privacy/test_live.py",
+    "faults/test_live_crash.py",
+    "server/test_page_access.py",
+    "faults/test_ledger_crash.py",
+    "privacy/test_planted_faults.py",
+    "faults/test_live_stores.py",
+    "repo/test_docs.py",
+    "server/test_schema.py",
+    "server/test_limits.py",
+    "privacy/test_audits.py",
+    "privacy/test_pure_density.py",
+    "privacy/test_density.py",
+    "releases/density/test_release.py",
+    "noise/test_orbitope.py",
+    "sensitive/test_crossval.py",
+    "api/test_selection.py",
 )
 
 
@@ -51,7 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {name: k for k, name in enumerate(LONG)}
-    items.sort(key=lambda item: place.get(item.path.stem, len(LONG)))
+    items.sort(key=lambda item: place.get(item.nodeid.split("::")[0].removeprefix("tests/"), len(LONG)))
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_features_are_orthonormal_up_to_the_stated_deficit(basis, rng):
     """e(x).e(y) is the kernel of the span: it never exceeds K(x, x), and misses the deficit.
 
     Where e(x) comes from a matrix of bad condition, by no more than the stated rounding, which
-    tests/test_bases_rounding.py compares with exact arithmetic.
+    tests/spaces/test_rounding.py compares with exact arithmetic.
     """
     x = points(basis, rng, 40)
     e = basis.features(x)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.helpers import ROOT
+
 CODE = ("src", "tests", "studies", "benchmarks", "examples")
 PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "studies/README.md", "benchmarks/README.md")
 MATHEMATICS, PAPERS = "docs/mathematics.md", "docs/papers.md"

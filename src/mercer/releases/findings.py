@@ -85,7 +85,7 @@ def reach(*, normal: bool, among: int = 1, alpha: float = _EACH) -> float:
     """Noise is above so many standard deviations, in any of `among` places, with chance `alpha`.
 
     For normal noise, or for any other here: one number made of it has a density without a second
-    peak (log-concave), and a tail that is at most Laplace's (tests/test_findings.py).
+    peak (log-concave), and a tail that is at most Laplace's (tests/releases/test_findings.py).
     """
     chance = alpha / among
     return float(-ndtri(chance)) if normal else -math.log(2 * chance) / math.sqrt(2)
