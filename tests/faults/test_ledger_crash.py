@@ -13,7 +13,7 @@ STUDY = ROOT / "studies" / "ledger_crashes.py"
 RACE = """
 import os, sys, time
 sys.path[:0] = {path!r}
-from mercer.promise.filter import Filter
+from mercer.promise.filter import PrivacyFilter
 from mercer.ledger.ledger import BudgetExceeded, Ledger
 from mercer.promise.events import PureEvent
 
@@ -25,11 +25,11 @@ class Unlocked(Ledger):
         if left.epsilon < 0.1:
             raise BudgetExceeded("", epsilon=0.1, delta=0, left=left)
         time.sleep(0.05)
-        fits, Filter.accepts = Filter.accepts, lambda *_: True
+        fits, PrivacyFilter.accepts = PrivacyFilter.accepts, lambda *_: True
         try:
             return super().charge(name, events, **more)
         finally:
-            Filter.accepts = fits
+            PrivacyFilter.accepts = fits
 
 ledger = {kind}({place!r})
 ledger.register("a", epsilon=1)

@@ -1,4 +1,4 @@
-"""Public rules for mean curves: how many coordinates, and which penalty.  M12, M17.
+"""Public rules for mean curves: how many coordinates, and which penalty.  M9, M12, M17.
 
 Functions of the number of curves and of the promise, never of a curve.
 """
