@@ -329,7 +329,7 @@ def test_clipping_forgotten_is_seen(rng, monkeypatch):
 
     def unclipped(self, chunk):
         piece = original(self, chunk)
-        return summaries.Piece(piece.numbers, 0 * piece.norms, piece.complete)
+        return summaries.CurvePiece(piece.numbers, 0 * piece.norms, piece.complete)
 
     monkeypatch.setattr(summaries.Gridded, "_piece", unclipped)
     assert moved(summary_of(one), summary_of(two)) > 5

@@ -18,7 +18,7 @@ from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["MOST_BITS", "Gridded", "Piece", "Scattered", "projection"]
+__all__ = ["MOST_BITS", "CurvePiece", "Gridded", "Scattered", "projection"]
 
 MOST_BITS = 31  # of the number of curves
 # bits of a height below the curve's peak, and of a grid's weights: together 52, twice the first
@@ -30,7 +30,7 @@ _LOWEST = -900  # exponent of a height: what is smaller is zero
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Piece(Sensitive):
+class CurvePiece(Sensitive):
     """Some curves: numbers that are summed, a bound on the norm of each, and which are whole."""
 
     numbers: Floats
@@ -124,7 +124,7 @@ class Gridded(Sensitive):
             value = np.tensordot(value, table, axes=(0, 0))
         return value.reshape(-1)
 
-    def pieces(self, chunk: Floats | Columns) -> Iterator[Piece | ColumnPiece]:
+    def pieces(self, chunk: Floats | Columns) -> Iterator[CurvePiece | ColumnPiece]:
         """A chunk, some curves at a time."""
         if isinstance(chunk, Columns) and not self._raised:
             yield self._columns(chunk.columns)
@@ -133,7 +133,7 @@ class Gridded(Sensitive):
         for start in range(0, len(chunk), self._rows):
             yield self._piece(chunk[start : start + self._rows])
 
-    def _piece(self, chunk: Floats) -> Piece:
+    def _piece(self, chunk: Floats) -> CurvePiece:
         """Norms from heights with few bits: sums of their squares are exact, in any order.
 
         A rounded height is wrong by at most half a unit, and so is the norm.
@@ -154,7 +154,7 @@ class Gridded(Sensitive):
         np.multiply(whole, whole, out=whole)
         square = whole @ self._weights
         norms = np.ldexp(np.sqrt(square) * 2.0 ** (-self._weight / 2) + 0.5, exponents)
-        return Piece(heights, norms, complete)
+        return CurvePiece(heights, norms, complete)
 
 
 class Scattered(Sensitive):
@@ -170,7 +170,7 @@ class Scattered(Sensitive):
         """They are what is summed."""
         return mean
 
-    def pieces(self, chunk: Ragged) -> Iterator[Piece]:
+    def pieces(self, chunk: Ragged) -> Iterator[CurvePiece]:
         """A chunk whole: it has few curves."""
         times, starts = chunk.times, chunk.starts
         most = np.finfo(np.float64).max / 4
@@ -190,7 +190,7 @@ class Scattered(Sensitive):
         length = np.sqrt(np.einsum("ij,ij->i", whole, whole)) + math.sqrt(self.size)
         norms = np.maximum(np.sqrt(square), length * 2.0**-_SMALL)
         unit = np.ldexp(1.0, exponents)
-        yield Piece(numbers * unit[:, None], norms * unit * (1 + 1e-9), found)
+        yield CurvePiece(numbers * unit[:, None], norms * unit * (1 + 1e-9), found)
 
 
 def _peaks(heights: Floats) -> Floats:

@@ -25,7 +25,7 @@ from mercer.sensitive.rows import Rows
 from mercer.sensitive.summaries.tally import PERSON
 from mercer.spaces.maps import FeatureMap
 
-__all__ = ["PIECE", "Examples", "Piece"]
+__all__ = ["PIECE", "ExampleBatch", "Examples"]
 
 PIECE = 1 << 12  # rows of a piece
 _KEPT = 1 << 28  # bytes of features that are kept between passes
@@ -36,7 +36,7 @@ Part: TypeAlias = Literal["all", "learnt", "held"]
 T = TypeVar("T")
 
 
-class Piece(NamedTuple):
+class ExampleBatch(NamedTuple):
     """Features, targets and weights of some rows; rows that do not fit have weight zero (M18)."""
 
     phi: Floats
@@ -52,7 +52,7 @@ class Examples(Sensitive):
         self.rows = 0  # rows read
         self.complete = 0  # of them with values.  Sensitive, unless its number is public
         self._map: FeatureMap | None = None
-        self._pieces: list[Piece] | None = None
+        self._pieces: list[ExampleBatch] | None = None
         self._people: Callable[[], Iterator[Floats]] | None = None
         self.persons = 0
         if rows.unit is not None:
@@ -71,7 +71,7 @@ class Examples(Sensitive):
         if features is not self._map:
             self._map, self._pieces = features, None
 
-    def fold(self, work: Callable[[Piece], T], stride: int = 1, *, heavy: bool = False) -> Iterator[T]:
+    def fold(self, work: Callable[[ExampleBatch], T], stride: int = 1, *, heavy: bool = False) -> Iterator[T]:
         """`work` of every piece, in order; of every `stride`-th row of each, if that is given.
 
         Results that are `heavy` are made one at a time.
@@ -120,7 +120,7 @@ class Examples(Sensitive):
                 yield chunk[mine], weight[mine]
             seen += len(chunk)
 
-    def _piece(self, raw: tuple[Floats, Floats]) -> Piece:
+    def _piece(self, raw: tuple[Floats, Floats]) -> ExampleBatch:
         assert self._map is not None
         chunk, weight = raw
         x, target = chunk[:, :-1], chunk[:, -1]
@@ -128,7 +128,7 @@ class Examples(Sensitive):
         with np.errstate(all="ignore"):
             unit = self.domain.to_unit(np.where(whole[:, None], x, self.domain.lower))
         unit = np.ascontiguousarray(unit)  # the same bits however the source lays out its columns
-        return Piece(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)
+        return ExampleBatch(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)
 
 
 def _joined(parts: list[tuple[Floats, Floats]], stride: int) -> tuple[Floats, Floats]:
@@ -138,8 +138,8 @@ def _joined(parts: list[tuple[Floats, Floats]], stride: int) -> tuple[Floats, Fl
     return chunk[::stride], weight[::stride]
 
 
-def _thin(piece: Piece, stride: int) -> Piece:
-    return Piece(*(np.ascontiguousarray(part[::stride]) for part in piece))
+def _thin(piece: ExampleBatch, stride: int) -> ExampleBatch:
+    return ExampleBatch(*(np.ascontiguousarray(part[::stride]) for part in piece))
 
 
 @cache

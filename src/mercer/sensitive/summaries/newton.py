@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.summaries.examples import PIECE, Examples, Piece
+from mercer.sensitive.summaries.examples import PIECE, ExampleBatch, Examples
 from mercer.spaces.losses import Loss
 
 __all__ = ["Machine", "Risk", "minimise", "most_passes"]
@@ -70,7 +70,7 @@ class Risk(Sensitive):
         """Value, gradient and, if asked for, Hessian of all K objectives: one pass."""
         many, alike = len(self.machines), self._alike
 
-        def work(piece: Piece) -> tuple[Floats, Floats, Floats | None]:
+        def work(piece: ExampleBatch) -> tuple[Floats, Floats, Floats | None]:
             f = piece.phi @ w.T
             value, slope, curves = (np.empty(many), np.empty((many, len(f))), np.empty((many, len(f))))
             for machine, places in alike:

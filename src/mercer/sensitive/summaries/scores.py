@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.promise.events import Sensitivity
-from mercer.sensitive.summaries.examples import Examples, Piece
+from mercer.sensitive.summaries.examples import ExampleBatch, Examples
 from mercer.sensitive.summaries.newton import Machine
 from mercer.spaces.maps import FeatureMap
 
@@ -32,7 +32,7 @@ def held_scores(
     examples.on(features)
     classes = machines[0].wanted is not None
 
-    def work(piece: Piece) -> list[int]:
+    def work(piece: ExampleBatch) -> list[int]:
         out = []
         for w in weights:
             f = piece.phi @ w.T
