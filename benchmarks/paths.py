@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from common import options, race, report, table, verdict
-from mercer.spaces.kernels import Exponential, Matern32, Matern52, MaternKernel
+from mercer.kernels import Exponential, Matern32, Matern52, MaternKernel
 from mercer.spaces.markov import sample_path
 
 LENGTH = 0.1

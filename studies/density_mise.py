@@ -32,11 +32,11 @@ from scipy.fft import dct, idct
 from scipy.stats import expon, norm, t
 
 import mercer
+from mercer.kernels import Gaussian as GaussianKernel
 from mercer.noise.mechanisms import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level
 from mercer.rules.density import moment_rule, noise_bandwidth
 from mercer.spaces.bases import Cosine, Moments
-from mercer.spaces.kernels import Gaussian as GaussianKernel
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

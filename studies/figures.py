@@ -23,10 +23,10 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 import mercer
+from mercer.kernels import Exponential, Gaussian
 from mercer.noise.mechanisms import Gaussian as GaussianMechanism
 from mercer.promise.accountants import classic_multiplier
 from mercer.spaces.bases import Eigenfunctions
-from mercer.spaces.kernels import Exponential, Gaussian
 from mercer.spaces.markov import sample_path
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from mercer.kernels import KERNELS, Gaussian
 from mercer.spaces.bases import REGISTRY, Cosine, basis_from_dict
 from mercer.spaces.bases.points import PointBasis
-from mercer.spaces.kernels import KERNELS, Gaussian
 
 
 def covariance(d: int, *, full: bool = False):

@@ -14,6 +14,7 @@ from scipy.stats import chi2, norm
 
 import mercer
 from mercer.columns.domain import Domain
+from mercer.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52
 from mercer.noise.laws import Normal
 from mercer.online import markov as live_markov
 from mercer.online.cholesky import JITTER
@@ -21,7 +22,6 @@ from mercer.online.markov import MarkovLive
 from mercer.online.memory import Memory
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import Grid
-from mercer.spaces.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52
 from tests.conftest import ALPHA
 
 MARKOV = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from mercer.audits.audit import CASES, audit, epsilon_lower_bound
+from mercer.kernels import Gaussian as GaussianKernel
 from mercer.noise import entropy
 from mercer.noise.mechanisms import Gaussian, Laplace
 from mercer.promise.events import Sensitivity
 from mercer.spaces.bases import Cosine
-from mercer.spaces.kernels import Gaussian as GaussianKernel
 from tests.conftest import ALPHA
 from tests.privacy.test_density import summary
 

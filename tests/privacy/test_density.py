@@ -11,10 +11,10 @@ import pytest
 
 from mercer.api.density.call import density
 from mercer.columns.domain import Domain
+from mercer.kernels import Exponential, Gaussian, Matern32, Matern52
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import DensitySummary, tally_rows
 from mercer.spaces.bases import REGISTRY, Cosine, Fourier
-from mercer.spaces.kernels import Exponential, Gaussian, Matern32, Matern52
 
 H = 0.1
 ONE = ((H**2,),)

@@ -7,12 +7,12 @@ import pytest
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.door.tap import Tap
+from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.memory import Memory
 from mercer.releases.file import from_dict
 from mercer.sensitive.summaries import PointValues
-from mercer.spaces.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 
 CONFIDENCE = 1 - 1e-9
 

@@ -19,6 +19,7 @@ from scipy.stats import binom
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
+from mercer.kernels import Gaussian
 from mercer.noise import entropy
 from mercer.noise.mechanisms import Orbitope
 from mercer.noise.orbitope import cone_draws, gauge, uniform_moments
@@ -26,7 +27,6 @@ from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import DensitySummary, tally_rows
 from mercer.spaces.bases import Moments
-from mercer.spaces.kernels import Gaussian
 from tests.conftest import ALPHA
 
 UNIT = Domain(("x",), ((0.0, 1.0),))

@@ -4,8 +4,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
+from mercer.kernels import Exponential, Matern32, Matern52
 from mercer.spaces.bridges import DETERMINED, bridge, bridge_point, fill
-from mercer.spaces.kernels import Exponential, Matern32, Matern52
 from mercer.spaces.markov import innovation, transition
 
 KERNELS = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mercer.spaces.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52, norms
+from mercer.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52, norms
 
 H = 0.1
 ONE = ((H**2,),)

@@ -8,7 +8,7 @@ import pytest
 from flint import arb, ctx
 from scipy.special import gammainc
 
-from mercer.spaces.kernels import Exponential, Matern32, Matern52
+from mercer.kernels import Exponential, Matern32, Matern52
 from mercer.spaces.markov import path_from, sample_path, state_of, unwhiten, whiten
 
 KERNELS = [Exponential(((0.04,),)), Matern32(((0.04,),)), Matern52(((0.04,),))]

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat, ctx
 
+from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.spaces.bases import REGISTRY, Eigenfunctions, Fourier, Grid, Landmarks
 from mercer.spaces.bases.base import UNIT_ROUNDOFF
 from mercer.spaces.bases.spectral import fft_growth
-from mercer.spaces.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.spaces.markov import whiten, whitener
 
 

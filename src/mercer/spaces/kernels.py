@@ -22,8 +22,8 @@ from mercer.common.checks import Floats
 
 __all__ = [
     "KERNELS",
-    "Exponential",
-    "Gaussian",
+    "ExponentialKernel",
+    "GaussianKernel",
     "Kernel",
     "Matern32",
     "Matern52",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kernel(ABC):
     """A stationary kernel; `covariance` holds squared length scales, in unit coordinates."""
 
@@ -41,6 +41,10 @@ class Kernel(ABC):
 
     name: ClassVar[str]
     nonnegative: ClassVar[bool] = True  # then ||k_x - k_y||^2 <= 2 (M4)
+
+    def __repr__(self) -> str:
+        """By its name in `mercer.kernels`."""
+        return f"{type(self).__name__.removesuffix('Kernel')}(covariance={self.covariance!r})"
 
     @property
     def dimension(self) -> int:
@@ -87,8 +91,8 @@ class Kernel(ABC):
         return value
 
 
-@dataclass(frozen=True)
-class Gaussian(Kernel):
+@dataclass(frozen=True, repr=False)
+class GaussianKernel(Kernel):
     """k(x, y) = exp(-(x - y)' H^-1 (x - y) / 2), H the covariance."""
 
     name = "gaussian"
@@ -184,8 +188,8 @@ class MaternKernel(Kernel):
         return _spectral_constant(a) * rate ** (2 * a - 1) / (rate**2 + omega**2) ** a
 
 
-@dataclass(frozen=True)
-class Exponential(MaternKernel):
+@dataclass(frozen=True, repr=False)
+class ExponentialKernel(MaternKernel):
     """k = exp(-|x - y| / length) in each coordinate: the Sobolev space of M6."""
 
     name = "exponential"
@@ -209,7 +213,7 @@ class Matern52(MaternKernel):
 
 
 KERNELS: dict[str, type[Kernel]] = {
-    kernel.name: kernel for kernel in (Gaussian, Exponential, Matern32, Matern52)
+    kernel.name: kernel for kernel in (GaussianKernel, ExponentialKernel, Matern32, Matern52)
 }
 
 

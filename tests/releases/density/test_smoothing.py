@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import beta
 
 from mercer.columns.domain import Domain
+from mercer.kernels import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level, released_mass, unit_covariance
 from mercer.rules.density import expected_error, noise_bandwidth, rule_bandwidth
 from mercer.spaces.bases import Cosine, Fourier
-from mercer.spaces.kernels import Gaussian
 
 
 def test_projection_against_brute_force(rng):

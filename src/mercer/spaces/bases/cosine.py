@@ -32,7 +32,7 @@ from mercer.spaces.bases.spectral import (
     theta_sum,
     wrapped_least,
 )
-from mercer.spaces.kernels import Gaussian, Kernel
+from mercer.spaces.kernels import GaussianKernel, Kernel
 from mercer.spaces.series import Harmonics, exp
 
 __all__ = ["Cosine", "cosine_sums"]
@@ -45,7 +45,7 @@ EVEN_SLACK = 1e-4  # what they see all the same: docs/proofs/cosine.md
 class Cosine(SpectralBasis):
     """Reflecting boundary: products of 1 and sqrt2 cos(pi j u_i); the bandwidth is diagonal."""
 
-    kernel: Gaussian
+    kernel: GaussianKernel
     orders: tuple[int, ...]  # highest frequency along each coordinate
     cut: float = CUT  # functions with a smaller eigenvalue are left out
 
@@ -54,7 +54,7 @@ class Cosine(SpectralBasis):
     @classmethod
     def spanning(cls, kernel: Kernel, size: int = 0, *, cut: float = CUT) -> Cosine:  # noqa: ARG003
         """As many frequencies as the kernel has eigenvalues above the cut."""
-        if not isinstance(kernel, Gaussian):
+        if not isinstance(kernel, GaussianKernel):
             raise ValueError(f"the cosine basis needs kernel='gaussian', got {kernel.name!r}")
         if not kernel.diagonal:
             raise ValueError(

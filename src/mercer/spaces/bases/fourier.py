@@ -29,7 +29,7 @@ from mercer.spaces.bases.spectral import (
     theta_sum,
     wrapped_least,
 )
-from mercer.spaces.kernels import Gaussian, Kernel
+from mercer.spaces.kernels import GaussianKernel, Kernel
 from mercer.spaces.series import Harmonics
 
 __all__ = ["Fourier", "laid_on"]
@@ -39,7 +39,7 @@ __all__ = ["Fourier", "laid_on"]
 class Fourier(SpectralBasis):
     """Functions sqrt2 cos(w_k u), sqrt2 sin(w_k u) of a torus with the given periods."""
 
-    kernel: Gaussian
+    kernel: GaussianKernel
     periods: tuple[float, ...]
     orders: tuple[int, ...]
     cut: float = CUT  # functions with a smaller eigenvalue are left out
@@ -60,7 +60,7 @@ class Fourier(SpectralBasis):
         Open: the padding is the width of the domain or 9 bandwidths, whichever is more, so
         that smoothing up to a sixth of the width stays open as well.
         """
-        if not isinstance(kernel, Gaussian):
+        if not isinstance(kernel, GaussianKernel):
             raise ValueError(f"the Fourier basis needs kernel='gaussian', got {kernel.name!r}")
         if periodic:
             periods = (1.0,) * kernel.dimension

@@ -26,7 +26,7 @@ from mercer.spaces.bases.base import (
     matrix_of,
     nodes_for,
 )
-from mercer.spaces.kernels import Gaussian, Kernel, norms
+from mercer.spaces.kernels import GaussianKernel, Kernel, norms
 
 __all__ = ["Eigenfunctions", "Landmarks", "PointBasis"]
 
@@ -91,7 +91,7 @@ class PointBasis(Basis):
         same ones for smoother and space unless these are different kernels.
         """
         moved = 0.0
-        if smoother != self.kernel and isinstance(smoother, Gaussian):
+        if smoother != self.kernel and isinstance(smoother, GaussianKernel):
             moved = 2 * float(np.sum(1 / smoother.lengths))
         return UNIT_ROUNDOFF * (24 * smoother.dimension + moved)
 

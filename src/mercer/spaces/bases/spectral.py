@@ -17,7 +17,7 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, kernel_from_dict, most_nodes, positive_int
-from mercer.spaces.kernels import Gaussian, Kernel
+from mercer.spaces.kernels import GaussianKernel, Kernel
 from mercer.spaces.series import Harmonics, TrigSeries, exp
 
 __all__ = [
@@ -46,7 +46,7 @@ class SpectralBasis(Basis):
     e_k = sqrt(lambda_k) psi_k, and a function has raw coefficients theta_k = c_k / sqrt(lambda_k).
     """
 
-    kernel: Gaussian
+    kernel: GaussianKernel
 
     @cached_property
     @abstractmethod
@@ -129,7 +129,7 @@ class SpectralBasis(Basis):
         """
         del smoother
         twice = tuple(tuple(2 * value for value in row) for row in covariance)
-        whole = replace(self, kernel=Gaussian(twice)).kappa ** 2  # type: ignore[type-var]
+        whole = replace(self, kernel=GaussianKernel(twice)).kappa ** 2  # type: ignore[type-var]
         return max(whole - float(np.sum(self.multiplier(twice) * self.amplitude**2)), 0.0)
 
     @property
@@ -243,7 +243,7 @@ def covariance_sum(omega: Floats, covariance: Floats) -> Floats:
     return total
 
 
-def orders_above_cut(kernel: Gaussian, rates: list[float], cut: float) -> tuple[int, ...]:
+def orders_above_cut(kernel: GaussianKernel, rates: list[float], cut: float) -> tuple[int, ...]:
     """Highest frequency along each axis with an eigenvalue above the cut."""
     limit = math.sqrt(-2 * math.log(cut))
     inverse = np.sqrt(np.diag(np.linalg.inv(np.array(kernel.covariance))))
@@ -262,7 +262,7 @@ def orders_above_cut(kernel: Gaussian, rates: list[float], cut: float) -> tuple[
     return orders
 
 
-def kept(box: Ints, kernel: Gaussian, rates: list[float], cut: float) -> Ints:
+def kept(box: Ints, kernel: GaussianKernel, rates: list[float], cut: float) -> Ints:
     """Those rows of `box`, numbers of frequencies, whose eigenvalue is at least `cut`."""
     omega = box * (math.pi * np.array(rates))
     return box[covariance_sum(omega, np.array(kernel.covariance)) <= -2 * math.log(cut)]
@@ -293,10 +293,10 @@ def _differentiated(axis: Harmonics, u: Floats, order: int) -> Floats:
     return table[: axis.size]
 
 
-def gaussian_of(fields: dict[str, Any]) -> Gaussian:
+def gaussian_of(fields: dict[str, Any]) -> GaussianKernel:
     """The Gaussian kernel that a file describes; ValueError for any other."""
     kernel = kernel_from_dict(fields.get("kernel"))
-    if not isinstance(kernel, Gaussian):
+    if not isinstance(kernel, GaussianKernel):
         raise ValueError("a spectral basis needs the gaussian kernel")
     return kernel
 
