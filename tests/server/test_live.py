@@ -12,7 +12,7 @@ import pytest
 import mercer
 from mercer.online.store import LiveFull, LiveUnavailable
 from mercer.server import Settings, create_app
-from mercer.server.live import Questions
+from mercer.server.answering import LiveQueue
 from tests.helpers.serving import OWNER, TOKEN, refusal, serving, until
 
 
@@ -168,13 +168,13 @@ class TestStore:
                 raise LiveUnavailable("store '/a/path' is held by another process")
 
             patch.setattr(entry.release, "ask", locked)
-            service.app.state.answers._questions.clear()
+            service.app.state.answers._queues.clear()
             answer = service.values("path", points=[6])
             status, code, words = refusal(answer)
             assert (status, code) == (503, "store")
             assert "/a/path" not in words
             assert answer.headers["retry-after"] == "5"
-        service.app.state.answers._questions.clear()
+        service.app.state.answers._queues.clear()
         assert entry.release.ask == ask
         assert service.values("path", points=[5]).json() == known
 
@@ -256,7 +256,7 @@ def test_many_clients_share_commits(service, monkeypatch):
     assert first.wait(30)
     for thread in threads[1:]:
         thread.start()
-    until(lambda: len(service.app.state.answers._questions[entry]._waiting) == 19)
+    until(lambda: len(service.app.state.answers._queues[entry]._waiting) == 19)
     go.set()
     for thread in threads:
         thread.join()
@@ -266,12 +266,12 @@ def test_many_clients_share_commits(service, monkeypatch):
         assert found["values"] == ask([i, i + 0.5, 50]).tolist()
 
 
-class TestQuestions:
+class TestLiveQueue:
     """The queue alone, with doubles of live releases."""
 
     def run(self, ask, questions, **limits):
         async def main():
-            queue = Questions(ask, **{"most": 100, "together": 1000, **limits})
+            queue = LiveQueue(ask, **{"most": 100, "together": 1000, **limits})
             tasks = [asyncio.ensure_future(queue.ask(np.array(q, dtype=float)[:, None])) for q in questions]
             found = await asyncio.gather(*tasks, return_exceptions=True)
             queue.close()
@@ -336,7 +336,7 @@ class TestQuestions:
                 assert go.wait(30)
                 return points[:, 0]
 
-            queue = Questions(ask, most=10, together=100)
+            queue = LiveQueue(ask, most=10, together=100)
             first = asyncio.ensure_future(queue.ask(np.array([[1.0]])))
             await asyncio.sleep(0)
             second = asyncio.ensure_future(queue.ask(np.array([[2.0]])))

@@ -1,20 +1,27 @@
-"""The application: routes, errors and the guard put together."""
+"""The application: routes, errors and the guard put together; the page and the API's description.
+
+The page, its scripts and styles are in the package: nothing is fetched from elsewhere.
+"""
 
 from __future__ import annotations
 
+import html
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib import resources
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
 
 from mercer.common.version import __version__
-from mercer.server import errors
-from mercer.server.answers import Answers
-from mercer.server.guard import First, Guard
+from mercer.server.answering import Answers
+from mercer.server.guard import First, Guard, PlainRoute, Refusal, handle_errors
 from mercer.server.owner import owner_routes
-from mercer.server.pages import page_routes
 from mercer.server.public import public_routes
 from mercer.server.settings import Settings
 from mercer.server.values import described, values_route
@@ -25,6 +32,18 @@ _ABOUT = (
     "Releases with differential privacy: look at them, ask for values, read what was promised. "
     "Every error is {error: {code, message}}."
 )
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".mjs": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".json": "application/json",
+    ".txt": "text/plain; charset=utf-8",
+    ".woff2": "font/woff2",
+}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -47,13 +66,13 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.answers = answers
-    errors.install(app)
+    handle_errors(app)
     busiest = values_route(answers)
     app.router.routes.append(busiest)  # here for its other methods
     app.include_router(public_routes(answers))
     if settings.token is not None:
         app.include_router(owner_routes(answers))
-    app.router.routes.extend(page_routes(app))
+    app.router.routes.extend(_page_routes(app))
     app.add_middleware(First, route=busiest)
     app.add_middleware(Guard, settings=settings)
     _describe(app)
@@ -71,3 +90,91 @@ def _describe(app: FastAPI) -> None:
         return app.openapi_schema
 
     app.openapi = whole  # type: ignore[method-assign]
+
+
+def _page_routes(app: FastAPI) -> list[PlainRoute]:
+    """`/`, `/assets/…`, `/docs` and `/openapi.json`."""
+    files = _assets()
+    pages: dict[str, bytes] = {}  # made when they are first asked for
+
+    async def index(_request: Request) -> Response:
+        if "index.html" not in files:
+            raise Refusal(404, "not_found", "this copy has no page; GET /docs describes the API")
+        return _file("index.html", files["index.html"])
+
+    async def asset(request: Request) -> Response:
+        path = request.path_params["path"]
+        if path not in files:  # a table of names: no path is ever put together
+            raise Refusal(404, "not_found", "there is no such file of the page")
+        return _file(path, files[path])
+
+    async def docs(_request: Request) -> Response:
+        if "docs" not in pages:
+            pages["docs"] = _docs(app.openapi()).encode()
+        return Response(pages["docs"], media_type=_TYPES[".html"])
+
+    async def description(_request: Request) -> Response:
+        if "openapi" not in pages:
+            pages["openapi"] = orjson.dumps(app.openapi())
+        return Response(pages["openapi"], media_type=_TYPES[".json"])
+
+    return [
+        PlainRoute("/", index, methods=["GET"]),
+        PlainRoute("/assets/{path:path}", asset, methods=["GET"]),
+        PlainRoute("/docs", docs, methods=["GET"]),
+        PlainRoute("/openapi.json", description, methods=["GET"]),
+    ]
+
+
+def _assets() -> dict[str, bytes]:
+    """All files of the page by their path, read once."""
+    root = resources.files("mercer.server") / "assets"
+    found: dict[str, bytes] = {}
+
+    def walk(folder: Any, prefix: str) -> None:
+        for item in folder.iterdir():
+            if item.is_dir():
+                walk(item, f"{prefix}{item.name}/")
+            elif os.path.splitext(item.name)[1] in _TYPES:  # noqa: PTH122
+                found[prefix + item.name] = item.read_bytes()
+
+    if root.is_dir():
+        walk(root, "")
+    return found
+
+
+def _file(name: str, content: bytes) -> Response:
+    kind = _TYPES[os.path.splitext(name)[1]]  # noqa: PTH122
+    return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+def _docs(openapi: dict[str, Any]) -> str:
+    """The description as a plain page, without a script."""
+    text = html.escape
+    parts = []
+    for path, operations in openapi["paths"].items():
+        for method, one in operations.items():
+            about = one.get("description") or one.get("summary", "")
+            rows = "".join(
+                f"<tr><td><code>{text(p['name'])}</code></td><td>{text(p['in'])}</td>"
+                f"<td>{text(p.get('description', ''))}</td></tr>"
+                for p in one.get("parameters", [])
+            )
+            replies = "".join(
+                f"<tr><td>{text(status)}</td><td>{text(reply.get('description', ''))}</td></tr>"
+                for status, reply in one["responses"].items()
+            )
+            parts.append(
+                f"<section><h2><b>{text(method.upper())}</b> <code>{text(path)}</code></h2>"
+                f"<p>{text(about)}</p>"
+                + (f"<table>{rows}</table>" if rows else "")
+                + f"<details><summary>Answers</summary><table>{replies}</table></details></section>"
+            )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        '<title>Mercer: the API</title><link rel="stylesheet" href="/assets/docs.css"></head>'
+        f"<body><main><h1>{text(openapi['info']['title'])}</h1>"
+        f"<p>{text(openapi['info'].get('description', ''))} For machines: "
+        f'<a href="/openapi.json">openapi.json</a>.</p>{"".join(parts)}</main></body></html>'
+    )

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import Ledger
-from mercer.server.errors import Refusal
+from mercer.server.guard import Refusal
 
 __all__ = ["Budgets"]
 

@@ -1,31 +1,36 @@
 """The releases there are: files and live stores of a folder, looked at again and again.
 
 A file that cannot be read is named in the log and leaves the others alone.  A name that two
-releases carry is answered by neither.
+releases carry is answered by neither.  What the service remembers beside the releases, their datasets and
+retired names, is a small JSON file in their folder.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import final
+from typing import Any, final
 
 from mercer.api.live import open_live
+from mercer.common.disk import replace_text, sync
 from mercer.online.opening import store_of
 from mercer.online.store import LiveError, LiveStore, LiveUnavailable, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
-from mercer.server.errors import Refusal
-from mercer.server.records import FolderRegister, Register
+from mercer.server.guard import Refusal
 from mercer.server.settings import Settings
 
 __all__ = ["Catalogue"]
 
 _LOG = logging.getLogger("mercer.server")
+_FILE = ".mercer-service.json"
+_VERSION = 1
 
 
 @final
@@ -221,3 +226,52 @@ class Catalogue:
             for path in self._folder.iterdir()
             if path.suffix == end and not path.name.startswith(".") and path.is_file()
         )
+
+
+@dataclass(frozen=True)
+class Register:
+    """The dataset each release was charged to, and the names that are used up."""
+
+    datasets: dict[str, str] = field(default_factory=dict)
+    retired: frozenset[str] = frozenset()
+
+
+@final
+class FolderRegister:
+    """The records of a folder.  One writer at a time: the caller holds a lock."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / _FILE
+        self.now = self._read()
+
+    def note_dataset(self, name: str, dataset: str) -> None:
+        """Remember, on the disk, which dataset a release was charged to."""
+        self._write(replace(self.now, datasets={**self.now.datasets, name: dataset}))
+
+    def note_retired(self, name: str) -> None:
+        """Use up a name, on the disk, for ever."""
+        self._write(replace(self.now, retired=self.now.retired | {name}))
+
+    def _read(self) -> Register:
+        if not self._path.exists():
+            return Register()
+        try:
+            fields: Any = json.loads(self._path.read_text(encoding="utf-8"))
+            if fields["version"] > _VERSION:
+                raise ValueError(f"{self._path}: written by a newer version; upgrade mercer")
+            return Register(
+                {str(k): str(v) for k, v in dict(fields["datasets"]).items()},
+                frozenset(map(str, fields["retired"])),
+            )
+        except (KeyError, TypeError, UnicodeError, json.JSONDecodeError):
+            raise ValueError(
+                f"{self._path} is damaged: it says which names are retired; restore it from a copy"
+            ) from None
+
+    def _write(self, records: Register) -> None:
+        text = json.dumps(
+            {"version": _VERSION, "datasets": records.datasets, "retired": sorted(records.retired)}, indent=1
+        )
+        replace_text(self._path, text + "\n", mode=0o600)
+        sync(self._path.parent)
+        self.now = records

@@ -1,4 +1,8 @@
-"""Making and retiring releases, for the owner.
+"""Making and retiring releases of files of records, for the owner.
+
+A file is looked up in the one folder it may come from and must stay in it, links followed.  An
+upload is written beside its place, flushed to the disk, and only then gets its name; nothing is
+ever overwritten.
 
 The name is taken before anything is spent: an empty file NAME.json, which only one can make.  The
 charge comes next, then the noise; a release that was paid for and cannot be written is kept in
@@ -8,11 +12,17 @@ memory, and the same request writes it without another charge.
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import tempfile
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Any, final
+from time import time
+from typing import Any, BinaryIO, final
+
+from starlette.concurrency import run_in_threadpool
 
 from mercer.api.density.call import density
 from mercer.api.live import live
@@ -24,12 +34,16 @@ from mercer.releases.density.release import DensityRelease
 from mercer.server.budgets import Budgets
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry
-from mercer.server.errors import Refusal, mercer_errors
+from mercer.server.guard import Refusal, mercer_errors
 from mercer.server.settings import Settings
-from mercer.server.uploads import DataFolder
 
-__all__ = ["Maker"]
+__all__ = ["DATA_NAME", "DataFolder", "Maker"]
 
+DATA_NAME = r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,120}\.(csv|csv\.gz|tsv|parquet|pq)$"
+_NAME = re.compile(DATA_NAME)
+_DRAFT = ".mercer-upload-"
+_PIECE = 1 << 20  # bytes written at once
+_DAY = 86_400
 _PARTS = ("-wal", "-shm", "")  # of a SQLite file, itself last
 _ROOM = 32 << 20  # bytes that must be free on the disk before budget is spent
 
@@ -82,21 +96,7 @@ class Maker:
             self._catalogue.look()
 
     def _made(self, name: str, fields: dict[str, Any], path: Path, ledger: Any, held: Path) -> Entry:
-        options = {
-            key: fields[key]
-            for key in (
-                "columns",
-                "bounds",
-                "epsilon",
-                "delta",
-                "bandwidth",
-                "kernel",
-                "boundary",
-                "unit",
-                "missing",
-                "dataset",
-            )
-        }
+        options = {key: value for key, value in fields.items() if key not in ("name", "kind", "data")}
         if fields["kind"] == "live":
             try:
                 self._live(name, path, options | {"ledger": ledger})
@@ -206,3 +206,96 @@ class Maker:
 
 def _taken(name: str) -> Refusal:
     return Refusal(409, "taken", f"the name {name!r} is taken, by a release or a retired one; choose another")
+
+
+@final
+class DataFolder:
+    """The folder of records."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        for draft in self._folder.glob(_DRAFT + "*"):  # of uploads that a crash cut off
+            with suppress(OSError):
+                if time() - draft.stat().st_mtime > _DAY:
+                    draft.unlink()
+
+    def path(self, name: str) -> Path:
+        """A file of the folder; a refusal if there is none, or if it is a link that leads out."""
+        _check_file_name(name)
+        path = (self._folder / name).resolve()
+        if not path.is_file() or path.parent != self._folder:
+            raise Refusal(
+                404,
+                "no_data",
+                f"there is no file {name!r} in the folder of records; "
+                "GET /api/owner/data lists them, PUT /api/owner/data/NAME uploads one",
+            )
+        return path
+
+    def listing(self) -> list[dict[str, Any]]:
+        """Names and sizes."""
+        found = []
+        for path in sorted(self._folder.iterdir()):
+            if _NAME.fullmatch(path.name) and path.resolve().parent == self._folder:
+                with suppress(OSError):
+                    if path.is_file():
+                        found.append({"name": path.name, "bytes": path.stat().st_size})
+        return found
+
+    async def receive(self, name: str, pieces: AsyncIterator[bytes]) -> int:
+        """Store an upload; its size.  A refusal if there is a file of that name."""
+        _check_file_name(name)
+        target = self._folder / name
+        if os.path.lexists(target):
+            raise _file_taken(name)
+        file, draft = await run_in_threadpool(self._draft)
+        try:
+            size = await self._copy(pieces, file)
+            if size == 0:
+                raise Refusal(422, "empty", "the body must be the file; it has no bytes")
+            await run_in_threadpool(_name_draft, file, draft, target, name)
+        finally:
+            file.close()
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+        return size
+
+    def _draft(self) -> tuple[BinaryIO, Path]:
+        handle, path = tempfile.mkstemp(dir=self._folder, prefix=_DRAFT)  # mode 0600
+        return os.fdopen(handle, "wb"), Path(path)
+
+    async def _copy(self, pieces: AsyncIterator[bytes], file: BinaryIO) -> int:
+        held, size = bytearray(), 0
+        async for piece in pieces:
+            held += piece
+            size += len(piece)
+            if len(held) >= _PIECE:
+                await run_in_threadpool(file.write, bytes(held))
+                held.clear()
+        await run_in_threadpool(file.write, bytes(held))
+        return size
+
+
+def _name_draft(file: BinaryIO, draft: Path, target: Path, name: str) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+    try:
+        os.link(draft, target)  # fails if there is one: never overwritten
+    except FileExistsError:
+        raise _file_taken(name) from None
+    draft.unlink()
+    sync(target.parent)
+
+
+def _check_file_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise Refusal(
+            422,
+            "invalid",
+            "'data' must be a plain file name of letters, digits, '.', '_' and '-' "
+            "that ends in .csv, .csv.gz, .tsv, .parquet or .pq",
+        )
+
+
+def _file_taken(name: str) -> Refusal:
+    return Refusal(409, "taken", f"there is a file {name!r} already; choose another name")

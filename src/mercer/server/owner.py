@@ -15,14 +15,12 @@ from starlette.responses import Response
 
 from mercer.online.store import NAME
 from mercer.server import schemas
-from mercer.server.answers import Answers
+from mercer.server.answering import Answers, Work
 from mercer.server.budgets import Budgets
-from mercer.server.errors import mercer_errors
-from mercer.server.making import Maker
+from mercer.server.guard import mercer_errors
+from mercer.server.making import DATA_NAME, DataFolder, Maker
 from mercer.server.public import details_of, json_response
 from mercer.server.schemas import errors
-from mercer.server.uploads import DATA_NAME, DataFolder
-from mercer.server.work import Work
 
 __all__ = ["owner_routes"]
 

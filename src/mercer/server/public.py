@@ -13,10 +13,10 @@ from starlette.responses import Response, StreamingResponse
 
 from mercer.common.version import __version__
 from mercer.server import schemas
-from mercer.server.answers import Answers, Values
+from mercer.server.answering import Answers, Values
 from mercer.server.budgets import Budgets
 from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, summary_of
-from mercer.server.errors import Refusal, mercer_errors
+from mercer.server.guard import Refusal, mercer_errors
 from mercer.server.questions import Question, widths_of
 from mercer.server.schemas import errors
 

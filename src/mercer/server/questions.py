@@ -19,7 +19,7 @@ import orjson
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
-from mercer.server.errors import Refusal
+from mercer.server.guard import Refusal
 
 __all__ = ["Question", "csv_answer", "from_csv", "from_json", "from_query", "widths_of"]
 

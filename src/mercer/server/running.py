@@ -13,7 +13,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from mercer.server.errors import error_body
+from mercer.server.guard import error_body
 
 __all__ = ["Protocol", "config_of"]
 

@@ -12,10 +12,9 @@ import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mercer.server.answers import Answers, Values
+from mercer.server.answering import Answers, Values
 from mercer.server.entries import Entry
-from mercer.server.errors import Refusal
-from mercer.server.guard import PlainRoute
+from mercer.server.guard import PlainRoute, Refusal
 from mercer.server.questions import Question, csv_answer, from_csv, from_json, from_query
 from mercer.server.schemas import errors
 
