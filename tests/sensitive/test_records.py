@@ -20,7 +20,7 @@ from mercer.columns.cells import Unbounded
 from mercer.columns.kinds import Numeric
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
-from mercer.sensitive import records as record_data
+from mercer.sensitive import rows as chunks_of_rows
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.records import open_records
 from mercer.sensitive.rows import Records, Rows
@@ -463,7 +463,7 @@ def test_columns_outside_the_domain_are_never_looked_at():
 
 
 def test_persons_come_in_the_same_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(record_data, "_CELLS", 64)
+    monkeypatch.setattr(chunks_of_rows, "CHUNK", 64)
     domain = mercer.Domain({"x": (0, 1), "s": ["f", "m"]})
     who = [f"p{i // 3}" if i % 7 else None for i in range(200)]
     rows = [{"x": i / 200, "s": "fm"[i % 2], "who": who[i]} for i in range(200)]

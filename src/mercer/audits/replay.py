@@ -9,7 +9,7 @@ that
 - both runs end alike, with a release or with the same exception, and with the same warnings: what
   a record decides without noise is an output, whichever way it gets out;
 - what they return has the same fields, of the same types, and the same statement of privacy;
-- both runs go through the same lines of the code left of the door (mercer/replay_runs.py says
+- both runs go through the same lines of the code left of the door (mercer/audits/runs.py says
   what that is): how often shows in time only (docs/limits.md).
 
 It sees what no audit can: a bound that holds on the pairs one thought of and fails on this one.

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -41,7 +40,6 @@ _TRUTHS = {
     "0": False,
     "0.0": False,
 }
-_PLAIN = {float, int, np.float64, np.float32, np.float16}  # whose numbers need no closer look
 _WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})([.]0*)?$"  # "01" is a code, not the number 1
 
 
@@ -188,12 +186,6 @@ class Numbers(Reader):
         self.sorts = frozenset({"number", "truth", *(["text"] if written else [])})
         self._open = isinstance(column, Unbounded)
         self.as_is = self._open and not how.numbers
-
-    def objects(self, cells: Sequence[Any]) -> Floats:
-        if set(map(type, cells)) <= _PLAIN:
-            with suppress(OverflowError):  # a whole number beyond all doubles
-                return self.array(np.fromiter(cells, dtype=np.float64, count=len(cells)))
-        return super().objects(cells)
 
     def _numbers(self, numbers: Floats) -> Floats:
         if self._open:

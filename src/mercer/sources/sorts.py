@@ -23,6 +23,7 @@ _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?[ \t]*$"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9:.,]*[ ]*(Z|[+-][0-9:]+)?)?$"
 _A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _PARTS = ("year", "month", "day")
+_NUMBERS = frozenset({float, int, np.float64, np.float32, np.float16})  # most cells are of these
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -65,7 +66,7 @@ def by_sort(cells: Iterable[Any]) -> dict[str, tuple[list[int], list[Any]]]:
 
 def _sorted(cell: Any) -> tuple[str | None, Any]:
     try:
-        return _plain(cell)
+        return ("number", float(cell)) if type(cell) in _NUMBERS else _plain(cell)
     except Exception:  # of a type of its own; whatever it says may show the cell
         return None, None
 
