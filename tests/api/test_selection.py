@@ -18,8 +18,8 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
 from mercer.door.publish import Purse
 from mercer.noise import entropy
-from mercer.sensitive.summaries.fits import fit_points, fit_scores
 from mercer.sensitive.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
+from mercer.sensitive.summaries.selection import fit_points, fit_scores
 from mercer.sensitive.summaries.tally import PERSON, Counted, Tally
 from tests.cli.test_density import run
 from tests.conftest import ALPHA

@@ -15,7 +15,7 @@ import pytest
 import mercer
 from mercer.common.checks import FindingWarning, PrivacyWarning
 from mercer.common.quiet import quiet, quietly, threads
-from mercer.sensitive.folding import fold
+from mercer.sensitive.rows import fold
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6, "rng": 0}
 

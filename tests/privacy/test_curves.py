@@ -16,8 +16,13 @@ from mercer.noise.mechanisms import L2, Gaussian
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.curves.source import open_curves
 from mercer.sensitive.summaries import curve_pieces as summaries
-from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores, score_sensitivity
-from mercer.sensitive.summaries.curves import CurveSummary, tally_curves
+from mercer.sensitive.summaries.curves import (
+    FOLDS,
+    CurveSummary,
+    fold_scores,
+    score_sensitivity,
+    tally_curves,
+)
 from mercer.spaces.modes import SpectralFilter, cameron_martin, gain_of, modes
 from mercer.spaces.polynomials import Polynomials
 

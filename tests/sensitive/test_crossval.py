@@ -10,7 +10,7 @@ from mercer.api.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwid
 from mercer.door.publish import Purse
 from mercer.noise import entropy
 from mercer.promise.events import PureEvent
-from mercer.sensitive.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
+from mercer.sensitive.summaries.selection import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from tests.api.test_selection import tally
 from tests.noise.test_exponential import law
 

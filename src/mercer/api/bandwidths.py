@@ -18,9 +18,9 @@ from mercer.door.publish import LedgerLike, Paid, Payer, Purse, publish
 from mercer.noise.mechanisms.exponential import Exponential
 from mercer.promise.events import PureEvent
 from mercer.releases.choice import BandwidthRelease
-from mercer.sensitive.summaries.base import Scores
-from mercer.sensitive.summaries.crossval import Criterion, CrossValidation, gap_scores, gap_sensitivity
+from mercer.sensitive.base import Scores
 from mercer.sensitive.summaries.ranks import Ranks
+from mercer.sensitive.summaries.selection import Criterion, CrossValidation, gap_scores, gap_sensitivity
 from mercer.sensitive.summaries.tally import Counted, Tally
 
 __all__ = ["cv_bandwidth", "draw_bandwidth", "extremes", "private_bandwidth", "scott_bandwidth"]

@@ -36,9 +36,9 @@ from mercer.promise.statement import Statement
 from mercer.releases.choice import QuantileRelease, SelectionRelease, SpreadRelease
 from mercer.releases.findings import share as percent
 from mercer.releases.findings import tell
-from mercer.sensitive.summaries.base import Scores
-from mercer.sensitive.summaries.fits import fit_points, fit_scores
+from mercer.sensitive.base import Scores
 from mercer.sensitive.summaries.ranks import Ranks
+from mercer.sensitive.summaries.selection import fit_points, fit_scores
 from mercer.sensitive.summaries.tally import Counted
 
 __all__ = [

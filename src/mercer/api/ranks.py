@@ -19,7 +19,7 @@ from mercer.noise.mechanisms import Exponential, Geometric
 from mercer.noise.mechanisms.laplace import GeometricShare
 from mercer.promise.events import Sensitivity
 from mercer.releases.choice import EndCounts
-from mercer.sensitive.summaries.base import Scores, Whole
+from mercer.sensitive.base import Scores, Whole
 from mercer.sensitive.summaries.ranks import LogBins, Ranks, rank_sensitivity
 
 __all__ = ["draw_ends", "draw_quantiles", "draw_spread", "propose_test_release", "threshold"]

@@ -23,7 +23,7 @@ from mercer.noise.mechanisms.base import AnyMechanism, Promise
 from mercer.promise.composition import delta_of
 from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
-from mercer.sensitive.summaries.base import Summary
+from mercer.sensitive.base import Summary
 
 __all__ = ["LedgerLike", "Paid", "Payer", "Purse", "Rehearsed", "public_seed", "publish"]
 

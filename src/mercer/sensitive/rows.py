@@ -1,22 +1,27 @@
-"""Chunks of records: what a summary reads, and where it finds them.  Left of the door.
+"""Chunks of records: where they are found, and one pass over them.  Left of the door.
 
 The columns that are asked for are found in files, tables and lists in one way, whatever they are
-read for: their declared types are public and checked before a cell is read (M18).
+read for: their declared types are public and checked before a cell is read (M18).  A pass begins
+with nothing, adds chunks and merges what threads have added; what it adds up are whole numbers,
+so the result does not depend on the order of the rows, on how they are cut into chunks, or on who
+adds them.
 """
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats
+from mercer.common.quiet import threads
 from mercer.sensitive.base import Sensitive
 from mercer.sources.cells import Reader
 from mercer.sources.files import Task, file_batches, keeps_places
@@ -26,6 +31,7 @@ from mercer.sources.names import person_name
 __all__ = [
     "CHUNK",
     "ArrayRows",
+    "Foldable",
     "FoundCells",
     "Readers",
     "Records",
@@ -35,6 +41,7 @@ __all__ = [
     "Way",
     "check_no_unit",
     "check_once",
+    "fold",
     "in_files",
     "in_list",
     "in_table",
@@ -276,3 +283,60 @@ def check_no_unit(unit: str | None) -> None:
             "unit names a column, so the data must have named columns: hand in a data frame, an "
             "Arrow table, a file or a list of dictionaries"
         )
+
+
+class Foldable(Protocol):
+    """A commutative monoid of sensitive sums."""
+
+    def add(self, chunk: Any) -> Self:
+        """The tally with a chunk of rows more."""
+        ...
+
+    def merge(self, other: Self) -> Self:
+        """The tally of both sets of rows."""
+        ...
+
+
+Part: TypeAlias = Callable[[], Iterator[Any]]
+Tally = TypeVar("Tally", bound=Foldable)
+
+
+def fold(parts: Iterable[Part], zero: Callable[[], Tally], *, workers: int = 1) -> Tally:
+    """The tally of all chunks of all parts.
+
+    With several workers each thread takes the next part as it is free, reads it and counts it; an
+    error in any of them is raised here.
+    """
+    if workers == 1:
+        return _add_all(iter(parts), zero())
+    shared = _Shared(iter(parts))
+    with threads(workers) as pool:
+        tallies = list(pool.map(lambda _: _add_all(shared, zero()), range(workers)))
+    return reduce(lambda one, other: one.merge(other), tallies)
+
+
+def _add_all(parts: Iterator[Part], tally: Tally) -> Tally:
+    for part in parts:
+        for chunk in part():
+            tally = tally.add(chunk)
+    return tally
+
+
+class _Shared:
+    """An iterator that several threads may draw from; the first error ends it for all."""
+
+    def __init__(self, items: Iterator[Any]) -> None:
+        self._items, self._lock, self._ended = items, threading.Lock(), False
+
+    def __iter__(self) -> _Shared:
+        return self
+
+    def __next__(self) -> Any:
+        with self._lock:
+            if self._ended:
+                raise StopIteration
+            try:
+                return next(self._items)
+            except BaseException:
+                self._ended = True
+                raise

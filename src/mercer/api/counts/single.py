@@ -22,7 +22,7 @@ from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.counts.number import CountRelease
 from mercer.releases.findings import tell
-from mercer.sensitive.summaries.base import Count
+from mercer.sensitive.base import Count
 from mercer.sensitive.summaries.cell_counts import count_cells, count_persons
 
 __all__ = ["condition_of", "count", "counted", "proportion"]

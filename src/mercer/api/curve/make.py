@@ -21,12 +21,19 @@ from mercer.promise.events import Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.findings import tell
+from mercer.sensitive.base import Scores
 from mercer.sensitive.curves.source import Curves
 from mercer.sensitive.persons import identities
-from mercer.sensitive.summaries.base import Scores
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
-from mercer.sensitive.summaries.curve_scores import FOLDS, fold_scores
-from mercer.sensitive.summaries.curves import MISSING, OUTSIDE, CurveSummary, CurveTally, tally_curves
+from mercer.sensitive.summaries.curves import (
+    FOLDS,
+    MISSING,
+    OUTSIDE,
+    CurveSummary,
+    CurveTally,
+    fold_scores,
+    tally_curves,
+)
 from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 

@@ -27,16 +27,21 @@ from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding
 from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import moved, placed
+from mercer.sensitive.base import Scores
 from mercer.sensitive.rows import Records
-from mercer.sensitive.summaries.base import Scores
-from mercer.sensitive.summaries.column_counts import ColumnCounts, count_columns
 from mercer.sensitive.summaries.embedding import (
     EmbeddingSummary,
     LandmarkFeatures,
     WaveFeatures,
     tally_records,
 )
-from mercer.sensitive.summaries.small_tables import candidate_tables, count_records, table_scores
+from mercer.sensitive.summaries.tables import (
+    ColumnCounts,
+    candidate_tables,
+    count_columns,
+    count_records,
+    table_scores,
+)
 from mercer.spaces.landmarks import ColumnLaws, spread
 from mercer.spaces.record_kernels import RecordKernel
 

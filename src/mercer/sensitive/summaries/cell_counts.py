@@ -17,11 +17,9 @@ from mercer.common.checks import Floats, Ints
 from mercer.noise.lots import Lots
 from mercer.promise.events import Norm, Sensitivity
 from mercer.promise.statement import rows_words
-from mercer.sensitive.base import Sensitive
-from mercer.sensitive.folding import fold
+from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.persons import DrawnRows, Persons
-from mercer.sensitive.rows import Records
-from mercer.sensitive.summaries.base import Summary
+from mercer.sensitive.rows import Records, fold
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
 __all__ = [

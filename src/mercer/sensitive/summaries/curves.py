@@ -1,16 +1,22 @@
-"""The mean of curves that are clipped into a ball.  Left of the door.  M9, M16, M18.
+"""The mean of curves that are clipped into a ball, and its cross-validation.  M9, M12, M16, M18.
 
-A curve is the broken line through its points, less a public centre.  Its norm is the trapezoid
-rule's on its own grid, which is never below that of the broken line, nor that below the length of
-its coordinates; a curve outside the ball is scaled onto it, or counts as the centre.  Sums are
-of whole numbers, and what one curve adds depends on that curve alone, not on chunks or workers
-(M3.3).
-docs/proofs/curves.md.
+Left of the door.  A curve is the broken line through its points, less a public centre.  Its norm
+is the trapezoid rule's on its own grid, which is never below that of the broken line, nor that
+below the length of its coordinates; a curve outside the ball is scaled onto it, or counts as the
+centre.  Sums are of whole numbers, and what one curve adds depends on that curve alone, not on
+chunks or workers (M3.3).
+
+Cross-validation has ten folds by the curves' places.  The score of a filter S is minus
+sum_k (n_k / n) |S mean of the others - mean of fold k|^2, which is the cross-validated squared
+error of the left-out curves up to what no filter changes.  Replacing one curve of the ball moves
+it by at most 8/n in its own fold and 8 n_k / (n (n - n_k)) in every other, 16/n in all for equal
+folds, in units of the squared bound: docs/proofs/curves.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,16 +25,25 @@ from threadpoolctl import threadpool_limits
 from mercer.common.checks import Floats, Ints
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity
-from mercer.sensitive.base import Sensitive
+from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
-from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.summaries.base import Summary
+from mercer.sensitive.rows import fold
 from mercer.sensitive.summaries.curve_pieces import Gridded, Scattered, projection
-from mercer.spaces.modes import gain_of
+from mercer.spaces.modes import SpectralFilter, gain_of
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["MISSING", "OUTSIDE", "CurveSummary", "CurveTally", "curve_norms", "tally_curves"]
+__all__ = [
+    "FOLDS",
+    "MISSING",
+    "OUTSIDE",
+    "CurveSummary",
+    "CurveTally",
+    "curve_norms",
+    "fold_scores",
+    "score_sensitivity",
+    "tally_curves",
+]
 
 MISSING = ("fill", "zero", "drop")
 OUTSIDE = ("clip", "drop")
@@ -170,3 +185,44 @@ def curve_sensitivity(*, n: int, size: int) -> float:
     """
     slack = 2.0**-52 * (2 * size + 16) * math.sqrt(size)
     return 2 / n * (1 + 1e-9) + 2 * slack
+
+
+FOLDS = 10
+_UNIT = 1 << 32  # scores are whole numbers of 1/_UNIT of the squared bound
+
+
+def fold_scores(
+    tally: CurveTally,
+    polynomials: Polynomials,
+    filters: Sequence[SpectralFilter],
+    errors: Sequence[float],
+    *,
+    n: int,
+) -> tuple[list[int], Sensitivity]:
+    """Scores, each less the public error that privacy adds, and how far one curve moves them."""
+    sizes = fold_sizes(n)
+    every = np.arange(FOLDS)
+    own = np.stack([tally.means(sizes[k], every[[k]]) for k in every])
+    rest = np.stack([tally.means(n - sizes[k], every[every != k]) for k in every])
+    share = np.array(sizes) / n
+    scores = []
+    for smoothing, error in zip(filters, errors, strict=True):
+        found = smoothing.seen(polynomials, None)
+        factors = smoothing.factors(found.values)
+        gaps = (rest @ found.vectors) * factors - own @ found.vectors
+        risk = float(share @ np.sum(gaps**2, axis=1)) + error
+        scores.append(-round(risk * _UNIT))
+    return scores, score_sensitivity(n)
+
+
+def fold_sizes(n: int) -> list[int]:
+    """Curves of each fold: public."""
+    return [len(range(k, n, FOLDS)) for k in range(FOLDS)]
+
+
+def score_sensitivity(n: int) -> Sensitivity:
+    """Of the whole numbers: the largest over folds, and rounding."""
+    sizes = fold_sizes(n)
+    parts = [8 / n * size / (n - size) for size in sizes]
+    most = max(8 / n + sum(parts) - part for part in parts)
+    return Sensitivity(most * (1 + 1e-9) * _UNIT + 4, norm="score")

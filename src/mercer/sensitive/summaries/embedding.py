@@ -19,11 +19,9 @@ from mercer.common.checks import Floats, Ints
 from mercer.common.quiet import threads
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity
-from mercer.sensitive.base import Sensitive
-from mercer.sensitive.folding import fold
+from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.rows import Records
-from mercer.sensitive.summaries.base import Summary
+from mercer.sensitive.rows import Records, fold
 from mercer.sensitive.summaries.kernel_sums import BITS, kernel_error, kernel_sums, wave_norm, wave_sums
 from mercer.spaces.record_kernels import GRAIN, LandmarkSpan, OwnKernel, RecordKernel, WaveSpan
 

@@ -3,12 +3,15 @@
 M8; Hall 2013, Sec. 4.3 (thesis 3.3.3).  f_D = argmin (1/n) sum loss(y_i, f(x_i)) + penalty |f|^2
 moves by at most M kappa / (penalty n) if one row is replaced, M the largest slope of the loss.  No
 intercept is free of the penalty, and what the solver leaves counts (E9).  docs/proofs/machines.md.
+
+Machines that were learnt are scored on rows that none of them learnt from (M12): a row adds between
+nothing and one to the score of each, whatever it holds, in whole numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,12 +20,21 @@ from mercer.common.checks import Floats
 from mercer.noise.slopes import Slopes, reach
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity
-from mercer.sensitive.summaries.base import Summary
-from mercer.sensitive.summaries.examples import PIECE, Examples
+from mercer.sensitive.base import Summary
+from mercer.sensitive.summaries.examples import PIECE, ExampleBatch, Examples
 from mercer.sensitive.summaries.newton import Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap
 
-__all__ = ["COARSE", "FINE", "Machine", "MachineBounds", "MachineObjective", "MachineSummary"]
+__all__ = [
+    "COARSE",
+    "FINE",
+    "UNIT",
+    "Machine",
+    "MachineBounds",
+    "MachineObjective",
+    "MachineSummary",
+    "held_scores",
+]
 
 COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
 _MOST_PIECES = 1 << 22  # of persons' rows: 2^34 of them, public whatever their number is
@@ -191,3 +203,48 @@ class MachineObjective(Summary):
         bounds = self._machines.bounds
         zero = np.zeros((len(bounds.machines), bounds.features.size))
         return self.n * self._machines.risk.sweep(zero, curve=False).gradient.reshape(-1)
+
+
+UNIT = 1 << 20  # a row that is predicted rightly
+
+
+def held_scores(
+    examples: Examples, features: FeatureMap, machines: Sequence[Machine], weights: Sequence[Floats]
+) -> tuple[list[int], Sensitivity]:
+    """Sum over the rows of each candidate's score, and how far a row can move it.
+
+    A classifier scores UNIT for the right class, a regression UNIT less the share of the largest
+    error.  Rows that do not fit score nothing (M18).
+    """
+    examples.on(features)
+    classes = machines[0].wanted is not None
+
+    def work(piece: ExampleBatch) -> list[int]:
+        out = []
+        for w in weights:
+            f = piece.phi @ w.T
+            if classes:
+                place = (f[:, 0] > 0) if len(machines) == 1 else np.argmax(f, axis=1)
+                share = (place == piece.target).astype(float)
+            else:
+                off = np.stack(
+                    [
+                        m.loss.jet(np.clip(f[:, k], -1, 1), piece.target).value / _most(m)
+                        for k, m in enumerate(machines)
+                    ]
+                )
+                share = 1 - np.clip(off.mean(axis=0), 0.0, 1.0)
+            whole = np.rint(share * UNIT).astype(np.int64) * (piece.weight > 0)
+            out.append(int(whole.sum()))
+        return out
+
+    totals = [0] * len(weights)
+    for part in examples.fold(work):
+        totals = [total + more for total, more in zip(totals, part, strict=True)]
+    return totals, Sensitivity(float(UNIT), norm="score")
+
+
+def _most(machine: Machine) -> float:
+    """The largest loss between targets and predictions in [-1, 1]."""
+    ends = np.array([-1.0, 1.0])
+    return float(max(machine.loss.jet(ends, -ends).value))

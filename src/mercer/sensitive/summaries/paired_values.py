@@ -15,8 +15,8 @@ import numpy as np
 from mercer.columns.rules import FAR
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Norm
+from mercer.sensitive.base import Summary
 from mercer.sensitive.rows import Records
-from mercer.sensitive.summaries.base import Summary
 
 __all__ = ["Change", "PairedValues", "Statistic", "paired_values"]
 

@@ -18,9 +18,8 @@ from mercer.columns.reading import PLAIN, Reading
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.folding import fold
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.rows import Rows
+from mercer.sensitive.rows import Rows, fold
 
 __all__ = ["PERSON", "Counted", "Tally", "tally_rows"]
 

@@ -1,8 +1,10 @@
-"""How near small tables are to the records, in whole numbers.  Left of the door.
+"""Whole numbers behind synthetic tables: bins of every column, and small tables.  Left of the door.
 
-M10, M12; Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.4 (after Blum, Ligett and Roth 2008): a table R of M
-records has the score -||mu_D - mu_R||.  Kernel values are cut to whole multiples of 2^-80, so the
-squared distance is a whole number, and its root is cut once.  docs/proofs/embedding.md.
+Landmarks are chosen by counts of the bins of each column (M13, M16).  The exponential mechanism
+chooses among all tables of M records: a table R has the score -||mu_D - mu_R|| (M10, M12; Balog,
+Tolstikhin and Schoelkopf 2018, Sec. 3.4, after Blum, Ligett and Roth 2008).  Kernel values are cut
+to whole multiples of 2^-80, so the squared distance is a whole number, and its root is cut once.
+docs/proofs/embedding.md.
 """
 
 from __future__ import annotations
@@ -16,14 +18,14 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.promise.accountants import replace_one
-from mercer.promise.events import Sensitivity
-from mercer.sensitive.base import Sensitive
-from mercer.sensitive.folding import fold
-from mercer.sensitive.rows import Records
-from mercer.spaces.landmarks import everything
+from mercer.promise.events import Norm, Sensitivity
+from mercer.sensitive.base import Sensitive, Summary
+from mercer.sensitive.persons import person_weights
+from mercer.sensitive.rows import Records, fold
+from mercer.spaces.landmarks import bins_of, everything, places_in
 from mercer.spaces.record_kernels import RecordKernel
 
-__all__ = ["SmallTally", "candidate_tables", "count_records", "table_scores"]
+__all__ = ["ColumnCounts", "SmallTally", "candidate_tables", "count_columns", "count_records", "table_scores"]
 
 MOST_TABLES = 20_000
 MOST_CELLS = 64
@@ -113,3 +115,59 @@ def _whole_gram(kernel: RecordKernel) -> Any:
                 )
                 gram[i, j] = int((-square / 2).exp() * (1 << _BITS))
     return gram
+
+
+_PERSON = 1 << 15
+
+
+class ColumnCounts(Summary):
+    """How many records are in each bin of each column; cells that do not fit are in none."""
+
+    name = "counts"
+
+    def __init__(self, records: Records) -> None:
+        self.domain, self.unit = records.domain, records.unit or "row"
+        self.rows, self.persons, self.weight = 0, 0, 1
+        self.counts = [np.zeros(bins_of(c), dtype=np.int64) for c in self.domain.columns]
+
+    def add(self, chunk: Floats, weights: Ints | None = None) -> Self:
+        """With a chunk of rows more, each of weight one or its own."""
+        self.rows += len(chunk)
+        share = np.ones(len(chunk), dtype=np.int64) if weights is None else weights
+        for column, codes, counts in zip(self.domain.columns, chunk.T, self.counts, strict=True):
+            place = places_in(column, codes)
+            padded = np.zeros(len(counts) + 1, dtype=np.int64)
+            np.add.at(padded, place, share)  # -1 is the last
+            counts += padded[:-1]
+        return self
+
+    @property
+    def n(self) -> int:  # type: ignore[override]
+        """Rows, or persons: public."""
+        return self.rows if self.unit == "row" else self.persons
+
+    @property
+    def size(self) -> int:
+        return sum(len(part) for part in self.counts)
+
+    def sensitivity(self, norm: Norm) -> Sensitivity:  # noqa: ARG002
+        """A record leaves one bin of every column and enters another: l1, exact."""
+        return Sensitivity(float(2 * len(self.counts) * self.weight), norm="l1")
+
+    def coordinates(self) -> Floats:
+        """The counts of one column after the other."""
+        return np.concatenate(self.counts).astype(float)
+
+
+def count_columns(records: Records) -> ColumnCounts:
+    """One pass over the rows, or two where a person may have several (M16)."""
+    counts = ColumnCounts(records)
+    if records.unit is None:
+        for chunk in records.chunks():
+            counts.add(chunk)
+        return counts
+    persons, shares = person_weights(records, _PERSON)
+    for chunk, share in zip(records.chunks(), shares(), strict=True):
+        counts.add(chunk, share)
+    counts.persons, counts.weight = persons, _PERSON
+    return counts

@@ -1,12 +1,17 @@
-"""Least-squares cross-validation of a bandwidth, with its sensitivity.  Left of the door.
+"""Scores of public bandwidths and of public functions, with their sensitivities.  Left of the door.
 
-J(h) = int f_h^2 - (2/n) sum_i f_(h,-i)(x_i) estimates the integrated squared error of f_h, less a
-constant (M12).  Rows stand at nodes of the fine grid, kernels are normal densities on a circle
-(with images, for a reflecting boundary), so J is a sum over pairs of rows:
+Least-squares cross-validation: J(h) = int f_h^2 - (2/n) sum_i f_(h,-i)(x_i) estimates the
+integrated squared error of f_h, less a constant (M12).  Rows stand at nodes of the fine grid,
+kernels are normal densities on a circle (with images, for a reflecting boundary), so J is a sum
+over pairs of rows:
 
     J(h) = (1/n^2) sum_(i,l) K_(sqrt2 h)(x_i, x_l) - 2/(n(n-1)) sum_(i != l) K_h(x_i, x_l),
 
-computed from the Fourier coefficients of the counts.  docs/proofs/selection.md has the bounds.
+computed from the Fourier coefficients of the counts.
+
+The score of a candidate density f is mean_i f(x_i) - int f^2 / 2: its expectation is largest at
+the f nearest to the true density in L2.  Values of f at nodes are rounded to whole numbers, so that
+the sum over records is exact.  docs/proofs/selection.md has the bounds.
 """
 
 from __future__ import annotations
@@ -19,12 +24,13 @@ from functools import cached_property, reduce
 import numpy as np
 from scipy.fft import dctn, fftn, irfft
 
+from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.summaries.tally import Tally
 
-__all__ = ["Criterion", "CrossValidation", "gap_scores", "gap_sensitivity"]
+__all__ = ["Criterion", "CrossValidation", "fit_points", "fit_scores", "gap_scores", "gap_sensitivity"]
 
 _LENGTH = {"reflect": 2, "periodic": 1, "open": 2}  # of the circle, in widths of the bounds
 _CELLS = {1: 1 << 13, 2: 1 << 8, 3: 1 << 6}  # of the grid on which rows are compared
@@ -247,3 +253,42 @@ def _fold(power: Floats, kept: int, boundary: str, nodes: int) -> Floats:
     twins = np.arange(1, min(kept, (nodes + 1) // 2))
     out[twins] += power[-twins]
     return out
+
+
+_NODES = {1: 4097, 2: 257, 3: 65}  # along each coordinate
+_STEPS = 1 << 16  # in the largest value
+
+
+def fit_points(domain: Domain) -> Floats:
+    """Nodes of the bounds at which candidates are evaluated, as rows: public."""
+    axes = [np.linspace(0.0, 1.0, _NODES[domain.dimension])] * domain.dimension
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    return domain.from_unit(grid.reshape(-1, domain.dimension))
+
+
+def fit_scores(tally: Tally, tables: Sequence[Floats], *, n: int) -> tuple[list[int], Sensitivity]:
+    """Scores of functions given by their values at `fit_points`, and what one record can do.
+
+    A record shares its weight among nodes (M5), so it adds to the sum a number in the range of the
+    table, or 0 without a value; replacing it moves the sum by at most the width of that range.
+    """
+    domain = tally.domain
+    shape = (_NODES[domain.dimension],) * domain.dimension
+    counts, factor = tally.on(shape)
+    whole = n * tally.weight * factor
+    if whole * 2 * _STEPS >= 1 << 62:  # whole numbers of any size
+        counts = counts.astype(object)
+    top = max(float(np.max(np.abs(table))) for table in tables) or 1.0
+    edge = np.ones(shape[0])
+    edge[[0, -1]] = 0.5
+    volume: Floats = np.ones(())
+    for _ in shape:
+        volume = np.multiply.outer(volume, edge / (shape[0] - 1))
+    scores, widest = [], 1
+    for table in tables:
+        steps: Ints = np.rint(table / top * _STEPS).astype(np.int64)
+        square = float(np.sum(volume.reshape(-1) * table**2)) * domain.volume
+        fit = int(np.dot(counts.reshape(-1), steps))
+        scores.append(fit - int(square / 2 / top * _STEPS * whole))
+        widest = max(widest, int(max(steps.max(), 0) - min(steps.min(), 0)))
+    return scores, Sensitivity(float(widest * tally.weight * factor), norm="score")
