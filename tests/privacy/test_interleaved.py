@@ -48,7 +48,7 @@ class Watched(Secure):
         object.__setattr__(self, "charged", [])
 
     def witness(self, what, value, sensitivity):  # noqa: ARG002
-        self.seen.append(np.array(value))
+        self.seen.append(np.array(value()))
 
     def discrete_gaussian(self, scale, size):
         if self.ledger is not None:
@@ -525,4 +525,4 @@ class Recorded(Seeded):
         self.seen = []
 
     def witness(self, what, value, sensitivity):  # noqa: ARG002
-        self.seen.append(float(value[0]))
+        self.seen.append(float(value()[0]))

@@ -25,7 +25,7 @@ class Watching(Seeded):
         self.seen, self.bounds = [], []
 
     def witness(self, what, value, sensitivity):  # noqa: ARG002
-        self.seen.append(np.array(value))
+        self.seen.append(np.array(value()))
         self.bounds.append(sensitivity.value)
 
 

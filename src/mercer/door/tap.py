@@ -34,7 +34,7 @@ class Tap:
     def draw(self, value: float) -> float:
         """The coordinate with noise."""
         exact = np.array([value])
-        self._entropy.witness("coordinates", exact, self._bound)
+        self._entropy.witness("coordinates", lambda: exact, self._bound)
         return float(self.noise.add(exact, self._entropy)[0])
 
     def to_fields(self) -> dict[str, Any]:

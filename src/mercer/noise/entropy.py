@@ -46,10 +46,10 @@ class Entropy(ABC):
     def octets(self, count: int) -> bytes:
         """Independent uniform bytes."""
 
-    def witness(self, what: str, value: Any, sensitivity: Any) -> None:  # noqa: B027
-        """The door shows what it adds noise to, and its declared bound.
+    def witness(self, what: str, value: Callable[[], Any], sensitivity: Any) -> None:  # noqa: B027
+        """The door offers to show what it adds noise to, and its declared bound.
 
-        Nothing is kept, but by the `mercer.replay` of somebody who holds the data anyway.
+        Nothing is asked for or kept, but by the `mercer.replay` of somebody who holds the data anyway.
         """
 
     def parameters(self, *public: Any) -> None:  # noqa: B027

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mercer.noise.entropy import Entropy
@@ -35,5 +36,5 @@ class Frozen(Entropy):
     def parameters(self, *public: Any) -> None:
         self.asked.append(("parameters", *public))
 
-    def witness(self, what: str, value: Any, sensitivity: Any) -> None:
-        self.shown.append((what, value() if callable(value) else value, sensitivity))
+    def witness(self, what: str, value: Callable[[], Any], sensitivity: Any) -> None:
+        self.shown.append((what, value(), sensitivity))
