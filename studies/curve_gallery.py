@@ -34,7 +34,7 @@ from curve_shared import (
     sheet,
     titles,
 )
-from mercer.api.curve.centers import center_of
+from mercer.api.curve.make import center_of
 from mercer.columns.domain import Domain
 
 SEED = 1954

@@ -195,8 +195,9 @@ MODULES += [
     "mercer.ledger.ledger",
     "mercer.audits.replay",
     "mercer.api.choose",
+    "mercer.api.ranks",
 ]
-MODULES += ["mercer.api.counts.plan"]
+MODULES += ["mercer.api.counts.recipe"]
 MODULES += [
     "mercer.api.curve.call",
     "mercer.api.curve.bound",

@@ -1,8 +1,9 @@
-"""What every call that releases something shares.
+"""What every call that releases something shares: its terms, its dry run, its quiet.
 
-No warning of another library, which may tell of a record, gets out of a call.  With
-`dry_run=True` a call says what it would release and charge: nothing of the records is used but
-their number, or that of the persons.
+The terms of all calls are the same: the promise, whose it is, where noise comes from and who pays.
+A call adds its own choices to them.  No warning of another library, which may tell of a record,
+gets out of a call.  With `dry_run=True` a call says what it would release and charge: nothing of
+the records is used but their number, or that of the persons.
 """
 
 from __future__ import annotations
@@ -11,22 +12,69 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, ParamSpec, TypeVar, cast
 
+from mercer.columns.reading import Reading
+from mercer.common.checks import check_epsilon
 from mercer.common.quiet import quiet
-from mercer.door.publish import Rehearsed
+from mercer.door.publish import LedgerLike, Purse, Rehearsed
+from mercer.noise.mechanisms import Mechanism
+from mercer.noise.mechanisms.base import Promise, check_promise
 
-__all__ = ["DryRun", "Expected", "call"]
+__all__ = ["DryRun", "Expected", "Progress", "Terms", "call", "made"]
 
 _INSIDE: ContextVar[bool] = ContextVar("inside a call", default=False)
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-
 # the expected error in words, from a call's public arguments and the statement it would make
 Expected = Callable[[Mapping[str, Any], Any], str]
+Progress = Callable[[int], None]  # called with the number of rows of each chunk
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What every call is told beside its data and its own choices."""
+
+    epsilon: float | None  # None is an error that says why there is no default
+    delta: float | None
+    unit: str | None  # column that names the person
+    insist: bool
+    dry_run: bool
+    rng: object
+    ledger: LedgerLike = None
+    dataset: str | None = None
+    progress: Progress | None = None
+
+    def promise(self, mechanism: Mechanism) -> Promise:
+        """Epsilon and delta, checked against what the mechanism can keep."""
+        return check_promise(mechanism, self.epsilon, self.delta)
+
+    def purse(self, data: object) -> Purse:
+        """Open the ledger, before any record is read."""
+        return Purse.of(
+            self.rng,
+            self.ledger,
+            self.dataset,
+            data=data,
+            unit=self.unit,
+            insist=self.insist,
+            dry_run=self.dry_run,
+        )
+
+    @property
+    def tick(self) -> Progress:
+        """Whom the rows of each chunk are told to."""
+        return self.progress or (lambda _rows: None)
+
+    def reading(
+        self, na_values: object, formats: object, outside: object = "clip", *, missing: object = "zero"
+    ) -> Reading:
+        """How cells are read; in a dry run none is, unless the number of complete rows is public."""
+        dry = self.dry_run and missing != "drop"
+        return Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry)
 
 
 @dataclass(frozen=True)
@@ -57,19 +105,22 @@ class DryRun:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The same as fields: what `--dry-run --json` prints."""
         return {"dry_run": True, **vars(self)}
 
 
 def call(expected: Expected) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function a call: it has the arguments `dry_run` and `insist` among its own."""
+    """Make a function a call: it has the terms, `epsilon` and `dry_run` among them, as arguments."""
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         named = signature(function)
+        required = named.parameters["epsilon"].default is Parameter.empty
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             with quiet():
+                if required and "epsilon" not in kwargs:
+                    check_epsilon(None)  # says why there is no default
                 token = None if _INSIDE.get() else _INSIDE.set(True)
                 try:
                     return function(*args, **kwargs)
@@ -88,16 +139,22 @@ def call(expected: Expected) -> Callable[[Callable[P, R]], Callable[P, R]]:
     return decorate
 
 
+def made(found: R | DryRun) -> R:
+    """What came of a call inside another one, or without `dry_run`: a release."""
+    assert not isinstance(found, DryRun)
+    return found
+
+
 def _told(found: Rehearsed, expected: Expected, arguments: Mapping[str, Any]) -> DryRun:
-    made = found.statement
+    statement = found.statement
     return DryRun(
         found.what,
-        made.n,
-        made.unit,
-        made.epsilon,
-        made.delta,
-        made.short,
-        made.mechanism,
-        found.expected or expected(arguments, made),
+        statement.n,
+        statement.unit,
+        statement.epsilon,
+        statement.delta,
+        statement.short,
+        statement.mechanism,
+        found.expected or expected(arguments, statement),
         found.charge,
     )

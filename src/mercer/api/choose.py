@@ -1,206 +1,85 @@
-"""Private quantiles, spreads, bandwidths and choices.  M12; docs/proofs/selection.md.
+"""Private choices: of a candidate, of a function, of a bandwidth.  M12; docs/proofs/selection.md.
 
-Every function reads the records into an integer tally, computes scores whose sensitivity is
-proved, goes through the door (`door.publish`), and only then draws.
+A bandwidth may also be chosen from the noisy result, free (M17): `bandwidth="auto"` of
+`mercer.density`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from mercer.api.bandwidths import cv_bandwidth, private_bandwidth, scott_bandwidth
-from mercer.api.calls import call
-from mercer.api.expected_choices import of_fit, of_quantiles, of_selection, of_spread
-from mercer.api.ranks import draw_ends, draw_quantiles, draw_spread, propose_test_release
-from mercer.api.shares import ENDS, pure, shares
+from mercer.api.calls import DryRun, Terms, call
+from mercer.api.ranks import draw_spread, expected_ranks
+from mercer.api.shares import Split, check_share, part, pure
 from mercer.columns.domain import Domain
-from mercer.columns.reading import Reading
-from mercer.common.checks import (
-    Floats,
-    Ints,
-    check_choice,
-    check_count,
-    check_delta,
-    check_epsilon,
-    check_positive,
-)
-from mercer.door.publish import LedgerLike, Paid, Purse, publish
-from mercer.noise.mechanisms.base import Promise
-from mercer.noise.mechanisms.exponential import Choice, Exponential
-from mercer.promise.events import ApproximateEvent, PureEvent, Sensitivity
+from mercer.common.checks import Floats, check_choice, check_count, check_epsilon, check_positive
+from mercer.door.publish import LedgerLike, Paid, Payer, publish
+from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms.exponential import Choice
+from mercer.promise.events import PureEvent, Sensitivity
 from mercer.promise.statement import Statement
-from mercer.releases.choice import QuantileRelease, SelectionRelease, SpreadRelease
-from mercer.releases.findings import share as percent
-from mercer.releases.findings import tell
+from mercer.releases.choice import BandwidthRelease, SelectionRelease
 from mercer.sensitive.base import Scores
 from mercer.sensitive.summaries.ranks import Ranks
-from mercer.sensitive.summaries.selection import fit_points, fit_scores
-from mercer.sensitive.summaries.tally import Counted
+from mercer.sensitive.summaries.selection import (
+    Criterion,
+    CrossValidation,
+    fit_points,
+    fit_scores,
+    gap_scores,
+    gap_sensitivity,
+)
+from mercer.sensitive.summaries.tally import Counted, Tally
 
-__all__ = [
-    "cv_bandwidth",
-    "iqr",
-    "private_bandwidth",
-    "quantiles",
-    "scott_bandwidth",
-    "select",
-    "select_function",
-]
+__all__ = ["cv_bandwidth", "draw_bandwidth", "extremes", "scott_bandwidth", "select", "select_function"]
 
-_COUNTED = f", and {percent(ENDS)} of epsilon for three counts with discrete Laplace noise"
-_TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
-_FINEST_LEVEL = 1_000_000  # levels are fractions with at most this denominator
+_NARROWEST, _WIDEST = 1e-3, 0.5  # of the bounds: where Scott's bandwidth is cut, publicly
+_LEAST = {1: 0.004, 2: 0.012, 3: 0.06}  # what any basis for a density can hold
 
 
-@call(of_quantiles)
-def quantiles(
-    data: object,
-    q: float | Sequence[float],
-    *,
-    bounds: object = None,
-    epsilon: object = None,
-    grid: int | Sequence[float] | None = None,
-    columns: object = None,
-    unit: str | None = None,
-    na_values: object = None,
-    outside: str = "clip",
-    formats: object = None,
-    insist: bool = False,
-    dry_run: bool = False,
-    ledger: LedgerLike = None,
-    dataset: str | None = None,
-    rng: object = None,
-) -> QuantileRelease:
-    """Quantiles of one column: epsilon-differentially private, no delta.
+def _expected_fit(given: Mapping[str, Any], made: Any) -> str:
+    """Of a choice among functions: by how many records the score misses the best."""
+    return _expected_choice(len(given["functions"]), made.epsilon)
 
-    2 % of epsilon pay for three noisy counts, of the rows with a number and of those at either
-    bound or beyond: they tell whether the column can be read so.  Each level gets an even share of
-    the rest (they add up), and is chosen among public points by the exponential mechanism; a
-    point's score is minus the number of records by which its rank misses the target.  Values that
-    fall as the level grows are put in order afterwards.  Values outside the bounds are clipped;
-    rows without a value are left out.
 
-    Parameters
-    ----------
-    data, bounds, epsilon, columns, unit, na_values, outside, formats, insist, dry_run, rng
-        As in `mercer.density`.
-    q
-        A level in [0, 1], or several.
-    grid
-        Public points to choose from: None for the 2^15 + 1 even points of the bounds, a number of
-        even points, or the points themselves (`range(0, 101)` for whole years).
-    ledger, dataset
-        A ledger to charge, and the name of the data in it.
+def _expected_selection(given: Mapping[str, Any], made: Any) -> str:
+    """Of a choice among candidates, in units of the score's sensitivity."""
+    return _expected_choice(len(given["candidates"]), made.epsilon)
 
-    Examples
-    --------
-    >>> import mercer
-    >>> mercer.quantiles([3.0] * 500 + [5.0] * 499, 0.5, bounds=(0, 10), epsilon=1).levels
-    (0.5,)
 
-    """
-    epsilon = check_epsilon(epsilon)
-    levels = _levels(q)
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
-    held = Counted(data, bounds, columns, unit, reading, one=True)
-    values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
-    choice, counts = shares(epsilon, len(levels))
-    paid = _pay(purse, held, PureEvent(epsilon), f"quantiles of {held.name}", Exponential.words + _COUNTED)
-    ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
-    ends = draw_ends(ranks, counts, paid)
-    found = draw_quantiles(ranks, levels, nodes, choice, paid)
-    ordered = np.empty(len(levels))
-    ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
-    return tell(
-        QuantileRelease(
-            held.name,
-            held.domain.bounds[0],
-            tuple(map(float, levels)),
-            tuple(ordered.tolist()),
-            paid.statement,
-            ends,
-            bool(held.domain.dates),
-        )
+def _expected_choice(candidates: int, epsilon: float) -> str:
+    reach = 2 / epsilon * (math.log(candidates) + math.log(20))
+    return (
+        f"the score of the chosen one is within {reach:.3g} times the sensitivity of the best, in "
+        "95 % of the cases"
     )
 
 
-@call(of_spread)
-def iqr(
-    data: object,
-    *,
-    bounds: object = None,
-    epsilon: object = None,
-    delta: object = None,
-    method: str = "exponential",
-    columns: object = None,
-    unit: str | None = None,
-    na_values: object = None,
-    outside: str = "clip",
-    formats: object = None,
-    insist: bool = False,
-    dry_run: bool = False,
-    ledger: LedgerLike = None,
-    dataset: str | None = None,
-    rng: object = None,
-) -> SpreadRelease:
-    """The interquartile range of one column.
-
-    `method="exponential"`: the difference of two private quartiles; pure.  2 % of epsilon pay for
-    noisy counts as in `quantiles`.
-    `method="propose-test-release"` (Dwork and Lei 2009; Hall 2013, Sec. 4.1.2): half of epsilon
-    tests whether enough records would have to change before the logarithm of the range left its
-    bin, the other half hides the logarithm within it; needs a delta, and may decline, openly.
-    """
-    epsilon = check_epsilon(epsilon)
-    choice, counts = shares(epsilon, 2)
-    check_choice("method", method, ("exponential", "propose-test-release"))
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
-    event: PureEvent | ApproximateEvent = PureEvent(epsilon)
-    what, words = "quartiles", Exponential.words
-    if method == "exponential":
-        if delta is not None:
-            raise ValueError("delta is not used by method='exponential', which is pure; leave it")
-    else:
-        event = ApproximateEvent(epsilon, check_delta(delta))
-        what, words = "interquartile range", _TESTED
-        if unit is not None:
-            raise ValueError(
-                "unit cannot be combined with method='propose-test-release', which counts rows; "
-                "use method='exponential'"
-            )
-    held = Counted(data, bounds, columns, unit, reading, one=True)
-    paid = _pay(purse, held, event, f"{what} of {held.name}", words + _COUNTED)
-    ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
-    ends = draw_ends(ranks, counts, paid)
-    share = (
-        propose_test_release(ranks, choice / 2, event.delta, paid)
-        if isinstance(event, ApproximateEvent)
-        else draw_spread(ranks, choice, paid)
-    )
-    value = None if share is None else share * float(held.domain.widths[0])
-    return tell(SpreadRelease(held.name, held.domain.bounds[0], value, method, paid.statement, ends))
+def _expected_bandwidth(given: Mapping[str, Any], made: Any) -> str:
+    """Of a private bandwidth: how far quartiles or scores are from the best."""
+    if given["method"] == "private-scott":
+        return expected_ranks(made.epsilon / 2, made.n)
+    return "the score of the chosen bandwidth is near the best: see docs/proofs/selection.md"
 
 
-@call(of_selection)
+@call(_expected_selection)
 def select(
     candidates: Sequence[Any],
     score: Callable[[Any], Any] | Sequence[Any],
     *,
     sensitivity: object = None,
-    epsilon: object = None,
+    epsilon: float,
     n: object = None,
     insist: bool = False,
     dry_run: bool = False,
+    rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    rng: object = None,
-) -> SelectionRelease:
+) -> SelectionRelease | DryRun:
     """One of finitely many public candidates by a score of the records: epsilon-DP.
 
     Parameters
@@ -235,7 +114,7 @@ def select(
             f"score must have one number for each of the {len(candidates)} candidates, got {len(scores)}"
         )
     Choice.check(scores)
-    purse = Purse.of(rng, ledger, dataset, insist=insist, dry_run=dry_run)
+    purse = Terms(epsilon, None, None, insist, dry_run, rng, ledger, dataset).purse(None)
 
     def build(place: int, _law: object, statement: Statement) -> SelectionRelease:
         return SelectionRelease(candidates[place], place, len(candidates), statement)
@@ -245,13 +124,13 @@ def select(
     return publish(held, Exponential(), build, purse, promise=pure(epsilon), what=what)
 
 
-@call(of_fit)
+@call(_expected_fit)
 def select_function(
     functions: Sequence[Any] | Mapping[str, Any],
     data: object,
     *,
     bounds: object = None,
-    epsilon: object = None,
+    epsilon: float,
     columns: object = None,
     unit: str | None = None,
     na_values: object = None,
@@ -259,10 +138,10 @@ def select_function(
     formats: object = None,
     insist: bool = False,
     dry_run: bool = False,
+    rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    rng: object = None,
-) -> SelectionRelease:
+) -> SelectionRelease | DryRun:
     """The public function that fits the records best in least squares: epsilon-DP.
 
     The exponential mechanism over a finite set of functions (Hall's thesis, Sec. 1.3.4 and the
@@ -275,8 +154,8 @@ def select_function(
     listed = list(functions.values() if isinstance(functions, Mapping) else functions)
     if len(listed) == 0:
         raise ValueError("functions must hold at least one function, got none")
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    terms = Terms(epsilon, None, unit, insist, dry_run, rng, ledger, dataset)
+    reading, purse = terms.reading(na_values, formats, outside), terms.purse(data)
     held = Counted(data, bounds, columns, unit, reading, one=False)
     tables = [_table(f, held.domain) for f in listed]
     scores, moved = fit_scores(held.tally, tables, n=held.n)
@@ -288,50 +167,6 @@ def select_function(
     what = f"one of {len(listed)} functions on {', '.join(held.domain.names)}"
     fits = Scores(scores, moved, n=held.n, unit=held.unit)
     return publish(fits, Exponential(), build, purse, promise=pure(epsilon), what=what)
-
-
-def _pay(purse: Purse, held: Counted, event: PureEvent | ApproximateEvent, what: str, words: str) -> Paid:
-    """For a choice and the counts beside it together."""
-    delta = event.delta if isinstance(event, ApproximateEvent) else 0.0
-    return purse.pay(
-        (event,),
-        promise=Promise(epsilon=event.epsilon, delta=delta),
-        n=held.n,
-        unit=held.unit,
-        words=words,
-        calibration="propose-test-release" if delta else Exponential.calibration,
-        what=what,
-    )
-
-
-def _levels(q: object) -> tuple[Fraction, ...]:
-    given: list[Any] = list(q) if isinstance(q, Iterable) else [q]
-    if not given:
-        raise ValueError("q must be a level in [0, 1] or several, got none")
-    for level in given:
-        if isinstance(level, bool) or not isinstance(level, (int, float, np.number)):
-            raise TypeError(f"q must be numbers in [0, 1], got {type(level).__name__}")
-        if not 0 <= level <= 1:
-            raise ValueError(f"q must be in [0, 1], got {float(level)!r}; the median is 0.5")
-    return tuple(Fraction(float(level)).limit_denominator(_FINEST_LEVEL) for level in given)
-
-
-def _points(grid: object, domain: Domain, cells: int) -> tuple[Floats, Ints]:
-    """Public points to choose from, and the node of the fine grid nearest to each."""
-    low, high = domain.bounds[0]
-    if grid is None:
-        grid = cells + 1
-    if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
-        hint = "even points of the bounds, or a list of points"
-        values = np.linspace(low, high, check_count("grid", grid, least=2, most=1 << 20, hint=hint))
-    elif isinstance(grid, Iterable):
-        values = domain.points(list(grid))[:, 0]
-    else:
-        raise TypeError(f"grid must be a number of points or points, got {type(grid).__name__}")
-    if len(values) == 0:
-        raise ValueError("grid must hold at least one point, got none")
-    nodes = np.rint((values - low) / (high - low) * cells).astype(np.int64)
-    return values, np.clip(nodes, 0, cells)
 
 
 def _table(function: Any, domain: Domain) -> Floats:
@@ -346,3 +181,122 @@ def _table(function: Any, domain: Domain) -> Floats:
             f"{values.shape}"
         )
     return values
+
+
+def extremes(domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The narrowest and the widest bandwidths that can be drawn, in the units of the data."""
+    least = _LEAST[domain.dimension]
+    return (tuple(float(least * w) for w in domain.widths), tuple(float(_WIDEST * w) for w in domain.widths))
+
+
+def draw_bandwidth(
+    tally: Tally, domain: Domain, split: Split, paid: Paid, *, n: int, unit: str, boundary: str
+) -> tuple[float, ...]:
+    """The bandwidth of each column for a density, in the units of the data."""
+    lengths = private_bandwidth(
+        tally,
+        domain,
+        n=n,
+        unit=unit,
+        method=split.method,
+        epsilon=split.choice,
+        boundary=boundary,
+        payer=paid,
+    )
+    least = _LEAST[domain.dimension]
+    return tuple(float(max(h, least) * w) for h, w in zip(lengths, domain.widths, strict=True))
+
+
+def scott_bandwidth(data: object, *, epsilon: float, **arguments: Any) -> BandwidthRelease | DryRun:
+    """Scott's bandwidth of each column from private quartiles; arguments as in `quantiles`.
+
+    h_j = (4 / ((d + 2) n))^(1/(d + 4)) IQR_j / 1.34 (Hall 2013, Sec. 4.1.2 prints d + 1), cut to
+    [0.001, 0.5] of the bounds.  Epsilon is split evenly over the columns.
+    """
+    return _bandwidth(data, "private-scott", epsilon=epsilon, **arguments)
+
+
+def cv_bandwidth(
+    data: object, *, epsilon: float, boundary: str = "reflect", **arguments: Any
+) -> BandwidthRelease | DryRun:
+    """A bandwidth by private least-squares cross-validation; arguments as in `quantiles`."""
+    return _bandwidth(data, "private-cv", boundary, epsilon=epsilon, **arguments)
+
+
+def private_bandwidth(
+    tally: Tally,
+    domain: Domain,
+    *,
+    n: int,
+    method: str,
+    epsilon: float,
+    boundary: str,
+    payer: Payer | Paid,
+    unit: str = "row",
+) -> tuple[float, ...]:
+    """Bandwidths in the unit cube, one for each column: epsilon-DP together."""
+    check_choice("method", method, ("private-scott", "private-cv"))
+    if method == "private-scott":
+        d = domain.dimension
+        rule = (4 / ((d + 2) * n)) ** (1 / (d + 4)) / 1.34
+        each = part(epsilon, d)
+        spreads = [draw_spread(Ranks(tally, axis, n=n, unit=unit), each, payer) for axis in range(d)]
+        return tuple(min(max(rule * share, _NARROWEST), _WIDEST) for share in spreads)
+    criterion = Criterion.of(domain.dimension, n, boundary)
+    values = CrossValidation(tally, criterion).values()
+    scores = Scores(gap_scores(values, criterion.bounds), gap_sensitivity(n), n=n, unit=unit)
+
+    def build(place: int, *_: object) -> tuple[float, ...]:
+        return (criterion.bandwidths[place],) * domain.dimension
+
+    return publish(scores, Exponential(), build, payer, promise=pure(epsilon))
+
+
+@call(_expected_bandwidth)
+def _bandwidth(
+    data: object,
+    method: str,
+    boundary: str = "reflect",
+    *,
+    bounds: object = None,
+    epsilon: float,
+    columns: object = None,
+    unit: str | None = None,
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+) -> BandwidthRelease | DryRun:
+    epsilon = check_epsilon(epsilon)
+    check_choice("boundary", boundary, ("reflect", "periodic", "open"))
+    if unit is not None and method == "private-cv":
+        raise ValueError("unit cannot be combined with cross-validation; use scott_bandwidth")
+    terms = Terms(epsilon, None, unit, insist, dry_run, rng, ledger, dataset)
+    reading, purse = terms.reading(na_values, formats, outside), terms.purse(data)
+    held = Counted(data, bounds, columns, unit, reading, one=False)
+    check_share(epsilon, 2 * held.domain.dimension if method == "private-scott" else 1)
+    paid = purse.pay(
+        (PureEvent(epsilon),),
+        promise=pure(epsilon),
+        n=held.n,
+        unit=held.unit,
+        words=Exponential.words,
+        calibration=Exponential.calibration,
+        what=f"bandwidth of {', '.join(held.domain.names)}",
+    )
+    lengths = private_bandwidth(
+        held.tally,
+        held.domain,
+        n=held.n,
+        unit=held.unit,
+        method=method,
+        epsilon=epsilon,
+        boundary=boundary,
+        payer=paid,
+    )
+    values = tuple(float(h * w) for h, w in zip(lengths, held.domain.widths, strict=True))
+    return BandwidthRelease(held.domain.names, values, method, paid.statement)

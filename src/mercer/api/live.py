@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mercer.api.calls import call
-from mercer.api.density.call import count_of, density, tally_of
+from mercer.api.calls import DryRun, Progress, Terms, call, made
+from mercer.api.density.call import count_of, density, expected_density
 from mercer.api.density.recipe import Recipe
-from mercer.api.expected import of_density
 from mercer.columns.domain import Domain, dimension_of
-from mercer.columns.reading import Reading
 from mercer.common.checks import check_choice, check_epsilon
-from mercer.door.publish import LedgerLike, Purse, public_seed
+from mercer.door.publish import LedgerLike, public_seed
 from mercer.door.tap import open_tap
-from mercer.noise.mechanisms.base import check_promise, no_delta
+from mercer.noise.mechanisms.base import no_delta
 from mercer.online.base import CoordinatesLive, LiveRelease, reopened
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.machines import MachineLive
@@ -26,7 +24,7 @@ from mercer.online.opening import store_of
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.summaries import PointValues
+from mercer.sensitive.summaries import PointValues, tally_rows
 from mercer.spaces.bases import Grid
 from mercer.spaces.kernels import KERNELS, MaternKernel
 
@@ -35,13 +33,13 @@ __all__ = ["live", "live_names", "open_live"]
 _ROUTES = ("auto", "coordinates", "markov", "cholesky")
 
 
-@call(of_density)
+@call(expected_density)
 def live(
     data: object,
     *,
     bounds: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float | None = None,
+    delta: float | None = None,
     bandwidth: object = "auto",
     kernel: str = "gaussian",
     smoother: str | None = None,
@@ -60,8 +58,8 @@ def live(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> LiveRelease:
+    progress: Progress | None = None,
+) -> LiveRelease | DryRun:
     """Release a density that answers at any point, any time, the same for ever (M7).
 
     All of the path is paid for once, here; questions are free.
@@ -118,63 +116,47 @@ def live(
             raise LiveError(taken(name, keeper.where))
         options: dict[str, Any] = {
             "bounds": bounds,
-            "epsilon": epsilon,
-            "delta": delta,
             "bandwidth": bandwidth,
             "kernel": kernel,
             "smoother": smoother,
             "columns": columns,
-            "unit": unit,
             "missing": missing,
             "na_values": na_values,
             "outside": outside,
             "formats": formats,
-            "insist": insist,
-            "dry_run": dry_run,
-            "rng": rng,
-            "ledger": ledger,
-            "dataset": dataset,
-            "progress": progress,
         }
+        terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
         if way == "cholesky":
             if boundary not in (None, "open"):
                 raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
-            return _cholesky(data, keeper, name, **options)
+            return _cholesky(data, keeper, name, terms, **options)
+        options |= {"boundary": boundary, "basis": "grid" if way == "markov" else None}
+        release = made(density(data, **options, **vars(terms)))
         if way == "coordinates":
-            release = density(data, **options, boundary=boundary)
             return CoordinatesLive.start(keeper, name, release)
-        release = density(data, **options, boundary=boundary, basis="grid")
         assert isinstance(release.basis, Grid)
         error = release.basis.interpolation(KERNELS[smoother or "gaussian"](release.covariance))
-        made = MarkovLive.start(keeper, name, release, error=error)
+        path = MarkovLive.start(keeper, name, release, error=error)
         if rng is not None:
-            made.follow(public_seed(rng))
-        return made
+            path.follow(public_seed(rng))
+        return path
 
 
 def _cholesky(
     data: object,
     store: LiveStore,
     name: str,
+    terms: Terms,
     *,
     bounds: object,
-    epsilon: object,
-    delta: object,
     bandwidth: object,
     kernel: str,
     smoother: str | None,
     columns: object,
-    unit: str | None,
     missing: str,
     na_values: object,
     outside: str,
     formats: object,
-    insist: bool,
-    dry_run: bool,
-    rng: object,
-    ledger: LedgerLike,
-    dataset: str | None,
-    progress: Callable[[int], None] | None,
 ) -> CholeskyLive:
     """f_D kept as counts, and noise for all points that will ever be asked, paid for."""
     if isinstance(bandwidth, str) and bandwidth not in ("auto", "rule"):
@@ -184,20 +166,20 @@ def _cholesky(
         )
     check_choice("missing", missing, ("zero", "drop"))
     dimension = dimension_of(bounds)
-    counts = dry_run and missing == "drop"  # of complete rows, which are public
-    reading = Reading.of(
-        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
-    )
-    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    reading = terms.reading(na_values, formats, outside, missing=missing)
+    purse = terms.purse(data)
     word = "rule" if isinstance(bandwidth, str) else bandwidth
     recipe = Recipe.of(
-        kernel, smoother, "open", "landmarks", None, word, "gaussian", delta=delta, dimension=dimension
+        kernel, smoother, "open", "landmarks", None, word, "gaussian", delta=terms.delta, dimension=dimension
     )
-    promise = check_promise(recipe.mechanism, epsilon, delta)
-    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
+    promise = terms.promise(recipe.mechanism)
+    rows = open_rows(
+        data, columns=columns, unit=terms.unit, dimension=dimension, bounds=bounds, reading=reading
+    )
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
-    tally = tally_of(rows, domain, progress)
+    rows.progress(terms.tick)
+    tally = tally_rows(rows, domain)
     n = count_of(tally, rows, missing)
     basis, shape = recipe.build(domain, n=n, **promise)
     values = PointValues.of(tally, shape, n=n)

@@ -13,15 +13,14 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from mercer.api.calls import call
-from mercer.api.counts.asked import CountRequest, check_worth, name_of
-from mercer.api.counts.single import condition_of, counted
-from mercer.api.expected import of_count, of_histogram, of_statistic
+from mercer.api.calls import DryRun, Progress, Terms, call
+from mercer.api.counts.recipe import CountRequest, check_worth, name_of
+from mercer.api.counts.single import condition_of, counted, expected_count
+from mercer.api.counts.tables import expected_histogram
 from mercer.columns.bins import axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.columns.conditions import Condition
 from mercer.columns.kinds import Numeric
-from mercer.columns.reading import Reading
 from mercer.columns.rules import FAR
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Bools, Ints, check_choice, check_epsilon
@@ -53,12 +52,12 @@ __all__ = ["random_histogram", "random_proportion", "random_statistic"]
 METHODS = ("exact", "asymptotic")
 
 
-@call(of_count)
+@call(expected_count)
 def random_proportion(
     data: object,
     *,
     where: Mapping[str, Any] | None = None,
-    epsilon: object = None,
+    epsilon: float,
     gamma: object = None,
     weaker_promise: object = None,
     columns: str | None = None,
@@ -69,8 +68,8 @@ def random_proportion(
     insist: bool = False,
     dry_run: bool = False,
     rng: object = None,
-    progress: Callable[[int], None] | None = None,
-) -> CountRelease:
+    progress: Progress | None = None,
+) -> CountRelease | DryRun:
     """Release the share of records that a condition holds for, under a weaker promise.
 
     The share is told exactly where it is rare, 2 (share + 1 / n) <= gamma, so that the few it
@@ -107,13 +106,13 @@ def random_proportion(
     check_weaker(weaker_promise, "the few that a rare condition holds for")
     share = check_gamma(gamma)
     axes, words = condition_of(data, where, columns)
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
-    ask = _question(axes, epsilon, unit, counts, "zero", insist, reading)
+    terms = Terms(epsilon, None, unit, insist, dry_run, rng, progress=progress)
+    ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, counts=counts)
     purse = Weaker.of(rng, share, data=data, insist=insist, dry_run=dry_run)
-    noise = GeometricCounts().calibrate(Sensitivity(1.0, norm="l1"), epsilon=ask.epsilon)
-    number, n = counted(ask, data, truths=where is None, progress=progress)
-    _check_gain(n, 1, share, "mercer.proportion", insist=ask.insist)
-    check_worth(noise, n, None, insist=ask.insist)
+    noise = GeometricCounts().calibrate(Sensitivity(1.0, norm="l1"), epsilon=ask.promise["epsilon"])
+    number, n = counted(ask, data, truths=where is None)
+    _check_gain(n, 1, share, "mercer.proportion", insist=insist)
+    check_worth(noise, n, None, insist=insist)
     most = rarest(n, 1, share)
     told = f"a count of at most {most} of {n} as it is" if most >= 0 else "no count as it is"
     who = (
@@ -134,13 +133,13 @@ def random_proportion(
     return publish(one, RareCounts(most, told), build, payer, promise=ask.promise, what=what)
 
 
-@call(of_histogram)
+@call(expected_histogram)
 def random_histogram(
     values: object,
     *,
     bins: object = None,
     categories: object = None,
-    epsilon: object = None,
+    epsilon: float,
     gamma: object = None,
     weaker_promise: object = None,
     bounds: object = None,
@@ -155,8 +154,8 @@ def random_histogram(
     insist: bool = False,
     dry_run: bool = False,
     rng: object = None,
-    progress: Callable[[int], None] | None = None,
-) -> HistogramRelease:
+    progress: Progress | None = None,
+) -> HistogramRelease | DryRun:
     """Release the histogram of one column, under a weaker promise.
 
     Of k cells those with a share of at most gamma / 2k - 1 / n are told exactly, so that people
@@ -192,16 +191,16 @@ def random_histogram(
     name = name_of(values, columns)
     axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
     axes = Axes((axis,))
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
-    ask = _question(axes, epsilon, unit, counts, missing, insist, reading)
+    terms = Terms(epsilon, None, unit, insist, dry_run, rng, progress=progress)
+    ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, counts=counts, missing=missing)
     if axes.cells > MOST_LISTED:
         raise ValueError(f"there are {axes.cells} cells, too many to list (at most {MOST_LISTED})")
     purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
-    noise = GeometricCounts().calibrate(moved_counts(2, 1, "l1"), epsilon=ask.epsilon)
-    tally = count_cells(ask.open(values, progress), axes, most=1, counts=ask.counts, lots=ask.lots(purse))
+    noise = GeometricCounts().calibrate(moved_counts(2, 1, "l1"), epsilon=ask.promise["epsilon"])
+    tally = count_cells(ask.open(values), axes, most=1, counts=ask.counts, lots=ask.lots(purse))
     n = ask.n(tally)
-    _check_gain(n, axes.cells, share, "mercer.histogram", insist=ask.insist)
-    check_worth(noise, n, None, insist=ask.insist)
+    _check_gain(n, axes.cells, share, "mercer.histogram", insist=insist)
+    check_worth(noise, n, None, insist=insist)
     most = rarest(n, axes.cells, share)
     told = f"cells with at most {most} of the {n} records as they are" if most >= 0 else "no cell as it is"
     who = (
@@ -221,13 +220,18 @@ def random_histogram(
     return publish(held, RareCounts(most, told), build, payer, promise=ask.promise, what=what)
 
 
-@call(of_statistic)
+def _expected_statistic(_given: object, _made: object) -> str:
+    """Of a statistic under random DP: its noise follows the records."""
+    return "noise for a quantile of what exchanging two records moves: known after it is released"
+
+
+@call(_expected_statistic)
 def random_statistic(
     values: object,
     *,
     statistic: str | Callable[[Any], Any] = "mean",
     change: Callable[[Any, Any], Any] | None = None,
-    epsilon: object = None,
+    epsilon: float,
     gamma: object = None,
     weaker_promise: object = None,
     method: str = "exact",
@@ -237,8 +241,8 @@ def random_statistic(
     insist: bool = False,
     dry_run: bool = False,
     rng: object = None,
-    progress: Callable[[int], None] | None = None,
-) -> StatisticRelease:
+    progress: Progress | None = None,
+) -> StatisticRelease | DryRun:
     """Release a mean, or a statistic of one's own, of a column without bounds.
 
     Noise is made for a quantile of the changes h(x, x') that n / 2 pairs of records would make to
@@ -291,11 +295,10 @@ def random_statistic(
         )
     purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
     name = name_of(values, columns)
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run)
+    terms = Terms(epsilon, None, None, insist, dry_run, rng, progress=progress)
     domain = TableDomain([Numeric(name, -FAR, FAR)])
-    records = open_records(values, domain=domain, unit=None, reading=reading)
-    if progress is not None:
-        records.progress(progress)
+    records = open_records(values, domain=domain, unit=None, reading=terms.reading(na_values, formats))
+    records.progress(terms.tick)
     held = paired_values(records, change, own)
     if held.n < 2:
         raise ValueError(f"there must be at least 2 rows, got {held.n}; nothing was released")
@@ -334,28 +337,6 @@ def _rank_of(n: int, epsilon: float, gamma: Fraction, *, asymptotic: bool) -> tu
             "released; use a larger gamma, or mercer.density with public bounds"
         )
     return rank, delta
-
-
-def _question(
-    axes: Axes,
-    epsilon: object,
-    unit: str | None,
-    counts: str | None,
-    missing: str,
-    insist: object,
-    reading: Reading,
-) -> CountRequest:
-    return CountRequest.of(
-        axes,
-        epsilon=epsilon,
-        delta=None,
-        unit=unit,
-        rows_per_person=1,
-        counts=counts,
-        missing=missing,
-        insist=insist,
-        reading=reading,
-    )
 
 
 def _check_gain(n: int, cells: int, gamma: Fraction, instead: str, *, insist: bool) -> None:

@@ -69,7 +69,7 @@ def quantiles(
     evenly. Values outside the bounds are clipped, unless --outside drop; rows without a number are
     left out. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.choose import quantiles as release_quantiles
+    from mercer.api.ranks import quantiles as release_quantiles
 
     places = terminal_places.places(output, overwrite, needed=False)
     chosen = terms(

@@ -41,7 +41,7 @@ def plan_density(
     """
     from dataclasses import asdict
 
-    from mercer.api.density.plan import density_plan
+    from mercer.api.density.recipe import density_plan
 
     plans = [
         density_plan(
@@ -112,7 +112,7 @@ def plan_curve(
     """
     from dataclasses import asdict
 
-    from mercer.api.density.plan import curve_plan
+    from mercer.api.curve.recipe import curve_plan
 
     plans = [
         curve_plan(
@@ -177,7 +177,7 @@ def plan_histogram(
 
     A count alone has half the deviation: nobody leaves one cell for another.
     """
-    from mercer.api.counts.plan import histogram_plan
+    from mercer.api.counts.recipe import histogram_plan
 
     many = terminal.required("cells", cells)
     plans = [

@@ -140,6 +140,8 @@ def synthesize_command(
     from mercer.api.synthetic.recipe import plan_table
     from mercer.noise.mechanisms.base import no_delta
     from mercer.releases.synthetic import words
+    from mercer.releases.synthetic.records import RecordsRelease
+    from mercer.releases.synthetic.release import TableRelease
     from mercer.sensitive.records import open_records
 
     source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
@@ -183,8 +185,8 @@ def synthesize_command(
     if not as_json:
         terminal.facts("To be released", plan.rows())
     with words.progress(not as_json) as (tick, search), noted(as_json):
-        release = synthetic(source, **chosen, progress=tick, searching=search)
-    rehearsed(release, as_json, plan=plan.to_dict())
+        found = synthetic(source, **chosen, progress=tick, searching=search)
+    release: TableRelease | RecordsRelease = rehearsed(found, as_json, plan=plan.to_dict())
     written = _write(release, places, sample, seed, ledger, as_json)
     if as_json:
         told = words.summary(release) | {"plan": plan.to_dict()}

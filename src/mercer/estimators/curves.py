@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.api.calls import made
 from mercer.api.curve.call import mean_curve
 from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator
@@ -69,7 +70,7 @@ class PrivateMeanCurve(PrivateEstimator):
         hint = "grid must have one number for each column"
         rows = self._rows(X, width=width, hint=hint, least=(2, 2))
         grid = np.linspace(0.0, 1.0, rows.shape[1]) if self.grid is None else self.grid
-        self.release_ = mean_curve(rows, **self._given(grid=grid))
+        self.release_ = made(mean_curve(rows, **self._given(grid=grid)))
         self.grid_ = np.array(grid, dtype=np.float64)
         self.mean_ = self.release_(self.grid_)
         return self

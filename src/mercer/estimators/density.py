@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
+from mercer.api.calls import made
 from mercer.api.density.call import density
 from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator, box_of, pairs_for, seed_of
@@ -59,7 +60,7 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
         """Release the density of the rows of X; y is ignored."""
         rows = self._rows(X, width=pairs_for(self.bounds), least=(2, 1))
         bounds = box_of(self.bounds, rows.shape[1])
-        self.release_ = density(rows, **self._given(bounds=bounds, columns=self._names()))
+        self.release_ = made(density(rows, **self._given(bounds=bounds, columns=self._names())))
         return self
 
     def score_samples(self, X: Any) -> Floats:

@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, final
 
 from starlette.concurrency import run_in_threadpool
 
+from mercer.api.calls import made
 from mercer.api.density.call import density
 from mercer.api.live import live
 from mercer.common.disk import sync
@@ -106,18 +107,18 @@ class Maker:
             else:
                 held.unlink()
         else:
-            release = density(path, **options, ledger=ledger)
+            release = made(density(path, **options, ledger=ledger))
             self._unsaved[name] = (fields, release)
             self._save(name, release)
         return self._noted(name, fields["dataset"])
 
     def _live(self, name: str, path: Path, options: dict[str, Any]) -> None:
         if self._store is not None:
-            live(path, **options, store=self._store, name=name).close()
+            made(live(path, **options, store=self._store, name=name)).close()
             return
         place = self._folder / f"{name}.db"
         try:
-            live(path, **options, store=place, name=name).close()
+            made(live(path, **options, store=place, name=name)).close()
         except BaseException:
             self._remove_empty(place)
             raise

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from mercer.api.calls import call
-from mercer.api.counts.asked import CountRequest, check_worth, name_of
-from mercer.api.expected import of_count
+from mercer.api.calls import DryRun, Progress, Terms, call
+from mercer.api.counts.recipe import CountRequest, check_worth, name_of
 from mercer.api.shares import pure
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.conditions import Condition, axes_of_condition, words_of
 from mercer.columns.kinds import Boolean
-from mercer.columns.reading import Reading
 from mercer.common.checks import Ints
-from mercer.door.publish import LedgerLike, Purse, publish
+from mercer.door.publish import LedgerLike, publish
 from mercer.noise.mechanisms.base import AnyMechanism
 from mercer.noise.mechanisms.counts import OptimalMatrix, count_mechanism
 from mercer.noise.optimal.weights import MOST, OptimalCount
@@ -25,16 +23,30 @@ from mercer.releases.findings import tell
 from mercer.sensitive.base import Count
 from mercer.sensitive.summaries.cell_counts import count_cells, count_persons
 
-__all__ = ["condition_of", "count", "counted", "proportion"]
+__all__ = ["condition_of", "count", "counted", "expected_count", "proportion"]
 
 
-@call(of_count)
+def expected_count(given: Mapping[str, Any], made: Statement) -> str:
+    """Of one count or proportion: mean absolute error."""
+    if given.get("mechanism", "geometric") != "geometric":
+        return "the least risk there is for this n: see mercer.optimal_count"
+    mechanism = count_mechanism(made.delta)
+    one = Sensitivity(1.0, mechanism.norm)
+    noise = mechanism.calibrate(one, epsilon=made.epsilon, delta=made.delta)
+    width = noise.law.half_width(1, 0.95)
+    return (
+        f"a count is off by {noise.law.mean_error:.3g} on average, and by at most {width:g} in 95 "
+        f"% of the cases, of n = {made.n}"
+    )
+
+
+@call(expected_count)
 def count(
     data: object,
     *,
     where: Mapping[str, Any] | None = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     mechanism: object = "geometric",
     columns: str | None = None,
     counts: str | None = None,
@@ -46,8 +58,8 @@ def count(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> CountRelease:
+    progress: Progress | None = None,
+) -> CountRelease | DryRun:
     """Release how many records a condition holds for, with differential privacy.
 
     Parameters
@@ -81,33 +93,18 @@ def count(
     True
 
     """
-    return _released(
-        data,
-        False,
-        where,
-        epsilon,
-        delta,
-        mechanism,
-        columns,
-        counts,
-        unit,
-        (na_values, formats),
-        insist,
-        dry_run,
-        rng,
-        ledger,
-        dataset,
-        progress,
-    )
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    written = {"na_values": na_values, "formats": formats, "counts": counts}
+    return _released(data, False, terms, where, mechanism, columns, written)
 
 
-@call(of_count)
+@call(expected_count)
 def proportion(
     data: object,
     *,
     where: Mapping[str, Any] | None = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     mechanism: object = "geometric",
     columns: str | None = None,
     counts: str | None = None,
@@ -119,8 +116,8 @@ def proportion(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> CountRelease:
+    progress: Progress | None = None,
+) -> CountRelease | DryRun:
     """Release the share of records that a condition holds for: `mercer.count` over n.
 
     Examples
@@ -131,68 +128,33 @@ def proportion(
     True
 
     """
-    return _released(
-        data,
-        True,
-        where,
-        epsilon,
-        delta,
-        mechanism,
-        columns,
-        counts,
-        unit,
-        (na_values, formats),
-        insist,
-        dry_run,
-        rng,
-        ledger,
-        dataset,
-        progress,
-    )
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    written = {"na_values": na_values, "formats": formats, "counts": counts}
+    return _released(data, True, terms, where, mechanism, columns, written)
 
 
 def _released(
     data: object,
     share: bool,
+    terms: Terms,
     where: Mapping[str, Any] | None,
-    epsilon: object,
-    delta: object,
     mechanism: object,
     columns: str | None,
-    counts: str | None,
-    unit: str | None,
-    written: tuple[object, object],
-    insist: bool,
-    dry_run: bool,
-    rng: object,
-    ledger: LedgerLike,
-    dataset: str | None,
-    progress: Callable[[int], None] | None,
+    written: dict[str, object],
 ) -> CountRelease:
     axes, words = condition_of(data, where, columns)
-    reading = Reading.of(na_values=written[0], formats=written[1], dry_run=dry_run)
-    ask = CountRequest.of(
-        axes,
-        epsilon=epsilon,
-        delta=delta,
-        unit=unit,
-        rows_per_person=1,
-        counts=counts,
-        missing="zero",
-        insist=insist,
-        reading=reading,
-    )
+    ask = CountRequest.of(axes, terms, **written)  # type: ignore[arg-type]
     chosen = _mechanism(mechanism, ask)
-    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
-    added = count_mechanism(ask.delta)
+    purse = terms.purse(data)
+    added = count_mechanism(ask.promise["delta"])
     noise = added.calibrate(Sensitivity(1.0, added.norm), **ask.promise)
-    number, n = counted(ask, data, truths=where is None, progress=progress)
+    number, n = counted(ask, data, truths=where is None)
     how: AnyMechanism = added
     promise = ask.promise
     if chosen is None:
-        check_worth(noise, n, None, insist=ask.insist)
+        check_worth(noise, n, None, insist=terms.insist)
     else:
-        how = OptimalMatrix(_matrix(chosen, n, ask.epsilon))
+        how = OptimalMatrix(_matrix(chosen, n, ask.promise["epsilon"]))
         promise = pure(how.chosen.epsilon)
 
     def build(noisy: Ints, law: Any, statement: Statement) -> CountRelease:
@@ -213,11 +175,9 @@ def condition_of(data: object, where: Mapping[str, Any] | None, columns: str | N
     return axes_of_condition(where), words_of(where)
 
 
-def counted(
-    ask: CountRequest, data: object, *, truths: bool, progress: Callable[[int], None] | None
-) -> tuple[int, int]:
+def counted(ask: CountRequest, data: object, *, truths: bool) -> tuple[int, int]:
     """How many records or persons, of how many.  `truths`: the last cell alone counts."""
-    records, last = ask.open(data, progress), ask.axes.cells - 1
+    records, last = ask.open(data), ask.axes.cells - 1
     if ask.unit is not None:
         number, persons = count_persons(records, ask.axes, last if truths else 0)
         return number, ask.some(persons)
@@ -235,7 +195,7 @@ def _mechanism(mechanism: object, ask: CountRequest) -> Any:
             "mechanism must be 'geometric', 'optimal' or a mercer.optimal_count(...); got "
             f"{mechanism if isinstance(mechanism, str) else type(mechanism).__name__!r}"
         )
-    if ask.delta:
+    if ask.promise["delta"]:
         raise ValueError("mechanism='optimal' is pure: leave out delta")
     return mechanism
 

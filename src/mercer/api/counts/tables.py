@@ -5,17 +5,20 @@ M13, M16, M18; Hall's thesis, Section 2.4.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
-from mercer.api.calls import call
-from mercer.api.counts.asked import CountRequest, check_worth, name_of
-from mercer.api.expected import of_histogram, of_table
+import numpy as np
+
+from mercer.api.calls import DryRun, Progress, Terms, call
+from mercer.api.counts.recipe import CountRequest, check_worth, expected_cells, name_of
 from mercer.api.synthetic.recipe import domain_given
 from mercer.columns.bins import axes_of, axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
-from mercer.columns.reading import Reading
-from mercer.common.checks import check_count
+from mercer.common.checks import Ints, check_count
 from mercer.door.publish import LedgerLike, Purse, publish
 from mercer.noise.count_laws import CountLaw
 from mercer.noise.mechanisms.counts import (
@@ -25,22 +28,56 @@ from mercer.noise.mechanisms.counts import (
     count_mechanism,
     threshold_of,
 )
+from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.counts.histogram import HistogramRelease
+from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.findings import tell
-from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells, moved_counts
+from mercer.sensitive.summaries.cell_counts import (
+    CellCounts,
+    MarginCounts,
+    count_cells,
+    count_margins,
+    moved_counts,
+    moves_of,
+)
 
-__all__ = ["histogram", "table"]
+__all__ = ["expected_histogram", "histogram", "table"]
+
+_MOST_MARGINS = 1 << 14
 
 
-@call(of_histogram)
+def expected_histogram(given: Mapping[str, Any], made: Statement) -> str:
+    """Of a histogram: error of each cell."""
+    names = ("bins", "bounds", "categories", "other", "outside")
+    axis = axis_of("x", **{name: given[name] for name in names})
+    return expected_cells(axis.size, given, made)
+
+
+def _expected_table(given: Mapping[str, Any], made: Statement) -> str:
+    """Of a contingency table or of margins."""
+    axes = axes_of(domain_given(given["domain"]), given["columns"], given["bins"])
+    if given["margins"] == "all":
+        return expected_cells(axes.cells, given, made)
+    sets = _sets_of(given["margins"], axes)
+    mechanism = count_mechanism(made.delta)
+    most = (given.get("rows_per_person") or 1) * 2.0 * len(sets)
+    moved = most if mechanism.norm == "l1" else math.sqrt(2 * len(sets))
+    noise = mechanism.calibrate(Sensitivity(moved, mechanism.norm), epsilon=made.epsilon, delta=made.delta)
+    return (
+        f"each count of {len(sets)} margins is off by {noise.law.mean_error:.3g} on average, "
+        "before they are made consistent, which makes it less"
+    )
+
+
+@call(expected_histogram)
 def histogram(
     values: object,
     *,
     bins: object = None,
     categories: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     bounds: object = None,
     other: str | None = None,
     outside: str = "clip",
@@ -58,8 +95,8 @@ def histogram(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> HistogramRelease:
+    progress: Progress | None = None,
+) -> HistogramRelease | DryRun:
     """Release the histogram of one column with differential privacy.
 
     Parameters
@@ -113,30 +150,27 @@ def histogram(
     """
     name = name_of(values, columns)
     axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop")
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     ask = CountRequest.of(
         Axes((axis,)),
-        epsilon=epsilon,
-        delta=delta,
-        unit=unit,
+        terms,
+        na_values=na_values,
+        formats=formats,
         rows_per_person=rows_per_person,
         counts=counts,
         missing=missing,
-        insist=insist,
-        reading=reading,
     )
-    purse = Purse.of(rng, ledger, dataset, data=values, unit=unit, insist=insist, dry_run=dry_run)
-    return released(ask, values, purse, sparse, occupied, f"histogram of {name}", progress)
+    return released(ask, values, terms.purse(values), sparse, occupied, f"histogram of {name}")
 
 
-@call(of_table)
+@call(_expected_table)
 def table(
     rows: object,
     *,
     domain: object = None,
     columns: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     bins: object = None,
     margins: object = "all",
     outside: str = "clip",
@@ -153,8 +187,8 @@ def table(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> Any:
+    progress: Progress | None = None,
+) -> HistogramRelease | MarginsRelease | DryRun:
     """Release a contingency table, or margins of it, with differential privacy.
 
     Parameters
@@ -199,42 +233,32 @@ def table(
 
     """
     axes = axes_of(domain_given(domain), columns, bins, outside)
-    reading = Reading.of(na_values=na_values, formats=formats, dry_run=dry_run and missing != "drop")
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     ask = CountRequest.of(
         axes,
-        epsilon=epsilon,
-        delta=delta,
-        unit=unit,
+        terms,
+        na_values=na_values,
+        formats=formats,
         rows_per_person=rows_per_person,
         counts=counts,
         missing=missing,
-        insist=insist,
-        reading=reading,
     )
     what = f"table of {', '.join(axes.names)}"
-    purse = Purse.of(rng, ledger, dataset, data=rows, unit=unit, insist=insist, dry_run=dry_run)
+    purse = terms.purse(rows)
     if not (isinstance(margins, str) and margins == "all"):
-        from mercer.api.counts.margins import released_margins
-
         if occupied is not None or sparse not in ("auto", False):
             raise ValueError("sparse is for the table itself: margins are not thresholded")
-        return released_margins(ask, rows, purse, margins, what, progress)
-    return released(ask, rows, purse, sparse, occupied, what, progress)
+        return _released_margins(ask, rows, purse, margins, what)
+    return released(ask, rows, purse, sparse, occupied, what)
 
 
 def released(
-    ask: CountRequest,
-    data: object,
-    purse: Purse,
-    sparse: object,
-    occupied: object,
-    what: str,
-    progress: Callable[[int], None] | None,
+    ask: CountRequest, data: object, purse: Purse, sparse: object, occupied: object, what: str
 ) -> HistogramRelease:
     """Read, charge, add noise."""
     if not isinstance(sparse, bool) and sparse != "auto":
         raise ValueError(f"sparse must be True, False or 'auto'; got {sparse!r}")
-    cells, mechanism = ask.axes.cells, count_mechanism(ask.delta)
+    cells, mechanism = ask.axes.cells, count_mechanism(ask.promise["delta"])
     if sparse is False and cells > MOST_LISTED:
         raise ValueError(
             f"the table has {cells} cells, too many to list (at most {MOST_LISTED}); use "
@@ -247,14 +271,12 @@ def released(
             raise ValueError("occupied goes with sparse=True: it is for the threshold")
         sparse = True
     noise = mechanism.calibrate(moved_counts(2, ask.most, mechanism.norm), **ask.promise)
-    tally = count_cells(
-        ask.open(data, progress), ask.axes, most=ask.most, counts=ask.counts, lots=ask.lots(purse)
-    )
+    tally = count_cells(ask.open(data), ask.axes, most=ask.most, counts=ask.counts, lots=ask.lots(purse))
     n = ask.n(tally)
     if sparse == "auto":
         sparse = cells > MOST_LISTED or sparser(noise, n * ask.most, cells)
     threshold = threshold_of(noise, cells, occupied) if sparse else None  # type: ignore[arg-type]
-    check_worth(noise, n, threshold, insist=ask.insist)
+    check_worth(noise, n, threshold, insist=ask.terms.insist)
     return publish_cells(
         CellCounts(tally, n=n, unit=ask.unit or "row", sparse=threshold is not None),
         mechanism,
@@ -295,3 +317,78 @@ def sparser(noise: CountNoise, records: int, cells: int) -> bool:
     """
     each = noise.law.threshold(0.5 / cells) + noise.law.mean_error
     return (min(records, cells) + 0.5) * each < cells * noise.law.mean_error / 2
+
+
+def _released_margins(
+    ask: CountRequest, data: object, purse: Purse, margins: object, what: str
+) -> MarginsRelease:
+    """Read, charge, add noise to all margins, make them fit each other."""
+    sets = _sets_of(margins, ask.axes)
+    used = sorted(set().union(*sets))  # a value that is missing elsewhere does not matter
+    axes = ask.axes.only(used)
+    sets = tuple(tuple(used.index(place) for place in places) for places in sets)
+    ask = replace(ask, axes=axes)
+    sizes = [math.prod(axes.sizes[place] for place in places) for places in sets]
+    if sum(sizes) > MOST_LISTED:
+        raise ValueError(
+            f"margins would have {sum(sizes)} cells together, too many to list (at most "
+            f"{MOST_LISTED}); ask for fewer, or of fewer columns"
+        )
+    # where every record is in a cell and n is public, one count of two tells the other
+    complete = ask.missing == "drop"
+    single = tuple(complete and size == 2 for size in sizes)
+    mechanism = count_mechanism(ask.promise["delta"])
+    moved = moved_counts(moves_of(single), ask.most, mechanism.norm)
+    noise = mechanism.calibrate(moved, **ask.promise)
+    records, lots = ask.open(data), ask.lots(purse)
+    tally = count_margins(records, axes, sets, most=ask.most, counts=ask.counts, lots=lots)
+    n = ask.n(tally)
+    check_worth(noise, n, None, insist=ask.terms.insist, fewer="fewer margins")
+    named = f"{len(sets)} margins of the {what}"
+    ends = np.cumsum([1 if alone else size for size, alone in zip(sizes, single, strict=True)])[:-1]
+
+    def build(noisy: Ints, law: CountLaw, statement: Statement) -> MarginsRelease:
+        parts = [
+            np.array([n - part[0], part[0]]) if alone else part
+            for part, alone in zip(np.split(noisy, ends), single, strict=True)
+        ]
+        shaped = tuple(
+            part.reshape([axes.sizes[place] for place in places])
+            for part, places in zip(parts, sets, strict=True)
+        )
+        return tell(MarginsRelease(axes, statement, sets, shaped, law, single, complete, rows_each=ask.most))
+
+    counts = MarginCounts(tally, single, n=n, unit=ask.unit or "row")
+    return publish(counts, mechanism, build, purse, promise=ask.promise, what=named)
+
+
+def _sets_of(margins: object, axes: Axes) -> tuple[tuple[int, ...], ...]:
+    """Sets of columns, by their places."""
+    if isinstance(margins, (int, np.integer)) and not isinstance(margins, bool):
+        if not 1 <= margins <= axes.dimension:
+            raise ValueError(
+                f"margins must be from 1 to the number of columns, {axes.dimension}; got {margins}"
+            )
+        if math.comb(axes.dimension, int(margins)) > _MOST_MARGINS:
+            raise ValueError(f"margins would be more than {_MOST_MARGINS}; list the ones you need")
+        return tuple(combinations(range(axes.dimension), int(margins)))
+    if isinstance(margins, str) or not isinstance(margins, (list, tuple)) or not margins:
+        raise ValueError(
+            "margins must be 'all', a number of columns, or a list of tuples of names such as "
+            '[("age", "sex"), ("sex",)]'
+        )
+    sets = []
+    for names in margins:
+        group = (names,) if isinstance(names, str) else tuple(names)
+        if not group or len(set(group)) < len(group):
+            raise ValueError("margins: each must name one or more different columns")
+        for name in group:
+            if name not in axes.names:
+                shown = ", ".join(map(repr, axes.names))
+                raise ValueError(f"margins: there is no column {name!r}; there are {shown}")
+        sets.append(tuple(sorted(axes.index(name) for name in group)))
+    if len(set(sets)) < len(sets):
+        raise ValueError("margins: one of them stands twice; ask for it once")
+    if len(sets) > _MOST_MARGINS:
+        raise ValueError(f"margins must be at most {_MOST_MARGINS}, got {len(sets)}")
+    return tuple(sets)

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.api.calls import call
-from mercer.api.choose import quantiles
-from mercer.api.curve.centers import center_of
+from mercer.api.calls import DryRun, call, made
+from mercer.api.curve.make import center_of
 from mercer.api.curve.recipe import CurveRecipe
-from mercer.api.expected import of_bound
+from mercer.api.ranks import expected_quantiles, quantiles
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import LedgerLike, Purse
 from mercer.releases.choice import QuantileRelease
@@ -24,13 +23,13 @@ _NAME = "root mean square"
 _DECADES, _STEPS = 6, 100  # candidates down to a millionth of `most`, 2.3 % apart
 
 
-@call(of_bound)
+@call(lambda _given, made: expected_quantiles({"q": 0.5, "grid": range(_DECADES * _STEPS)}, made))
 def curve_bound(
     curves: object,
     *,
     share: float = 0.95,
     most: object = None,
-    epsilon: object = None,
+    epsilon: float,
     grid: object = None,
     center: object = None,
     bounds: object = None,
@@ -45,7 +44,7 @@ def curve_bound(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-) -> QuantileRelease:
+) -> QuantileRelease | DryRun:
     """A bound for `mercer.mean_curve` that about this share of the curves keep: epsilon-DP.
 
     A private quantile of the curves' root mean squares, as `mean_curve` compares them with its
@@ -129,19 +128,21 @@ def curve_bound(
     if beyond == "drop":
         places[~(norms <= top)] = np.nan  # a row without a value (M18)
     name = _NAME if unit != _NAME else f"{_NAME} of a curve"
-    found = quantiles(
-        places if unit is None else _beside(opened, places, name),
-        level,
-        bounds=(0, last),
-        epsilon=epsilon,
-        grid=range(last + 1),
-        columns=name,
-        unit=unit,
-        ledger=purse.ledger,
-        dataset=dataset,
-        rng=rng,
-        insist=insist,
-        dry_run=dry_run,
+    found = made(
+        quantiles(
+            places if unit is None else _beside(opened, places, name),
+            level,
+            bounds=(0, last),
+            epsilon=epsilon,
+            grid=range(last + 1),
+            columns=name,
+            unit=unit,
+            ledger=purse.ledger,
+            dataset=dataset,
+            rng=rng,
+            insist=insist,
+            dry_run=dry_run,
+        )
     )
     bound = float(candidates[round(found.values[0])])
     return replace(found, bounds=(float(candidates[0]), top), values=(bound,))

@@ -5,14 +5,16 @@ M9, M12, M16, M17; Mirshani, Reimherr and Slavkovic 2019, Sec. 4.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mercer.api.calls import call
+from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.curve.make import Asked, check_disjoint
-from mercer.api.expected import of_curve
-from mercer.door.publish import LedgerLike, Purse
+from mercer.api.curve.recipe import curve_plan
+from mercer.door.publish import LedgerLike
+from mercer.promise.statement import Statement
 from mercer.releases.curve.release import CurveRelease
 from mercer.sensitive.curves.groups import split_by
 from mercer.sensitive.curves.source import open_curves, protected
@@ -22,14 +24,36 @@ __all__ = ["mean_curve", "mean_curves"]
 _OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing", "outside")
 
 
-@call(of_curve)
+def _expected_curve(given: Mapping[str, Any], made: Statement) -> str:
+    """Of a mean curve: root mean square of the noise, in the units of the curves."""
+    penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
+    groups = given.get("groups") or given["curves"]
+    many = len(groups) if "disjoint" in given else 1
+    epsilon = made.epsilon
+    if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
+        epsilon /= many if not made.delta else math.sqrt(many)
+    plan = curve_plan(
+        n=max(made.n // many, 2),
+        bound=given["bound"],
+        epsilon=epsilon,
+        delta=made.delta or None,
+        penalty="rule" if isinstance(penalty, str) else penalty,
+    )
+    return (
+        f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
+        "by sampling, in the units of the curves; smoothing that follows the result makes it less"
+        + (", for each of the groups, if all are of one size" if many > 1 else "")
+    )
+
+
+@call(_expected_curve)
 def mean_curve(
     curves: object,
     *,
     grid: object = None,
     bound: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     kernel: object = "gaussian",
     scale: object = "auto",
     penalty: object = "auto",
@@ -51,8 +75,8 @@ def mean_curve(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> CurveRelease:
+    progress: Progress | None = None,
+) -> CurveRelease | DryRun:
     """Release the mean of curves with differential privacy: the function itself.
 
     Parameters
@@ -124,10 +148,10 @@ def mean_curve(
 
     """
     unit = protected(unit, long)
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     ask = Asked.of(
+        terms,
         bound=bound,
-        epsilon=epsilon,
-        delta=delta,
         kernel=kernel,
         scale=scale,
         penalty=penalty,
@@ -138,9 +162,8 @@ def mean_curve(
         missing=missing,
         outside=outside,
         choice_share=choice_share,
-        unit=unit,
     )
-    purse = Purse.of(rng, ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run)
+    purse = terms.purse(curves)
     opened = open_curves(
         curves,
         grid=grid,
@@ -151,10 +174,10 @@ def mean_curve(
         na_values=na_values,
         dry_run=dry_run and missing != "drop",
     )
-    return ask.release(ask.read(opened, center, progress), purse)
+    return ask.release(ask.read(opened, center), purse)
 
 
-@call(of_curve)
+@call(_expected_curve)
 def mean_curves(
     curves: object,
     *,
@@ -163,8 +186,8 @@ def mean_curves(
     groups: object = None,
     grid: object = None,
     bound: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     center: object = None,
     bounds: object = None,
     columns: object = None,
@@ -176,9 +199,9 @@ def mean_curves(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
     **options: Any,
-) -> dict[Any, CurveRelease]:
+) -> dict[Any, CurveRelease] | DryRun:
     """The mean curve of each of several groups, with one promise for all of them together.
 
     Parameters
@@ -232,10 +255,11 @@ def mean_curves(
         if name not in _OPTIONS:
             raise TypeError(f"mean_curves has no option {name!r}; there are {', '.join(_OPTIONS)}")
     unit = protected(unit, long)
-    ask = Asked.of(bound=bound, epsilon=epsilon, delta=delta, unit=unit, **options)
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    ask = Asked.of(terms, bound=bound, **options)
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
-    purse = Purse.of(rng, ledger, dataset, data=curves, unit=unit, insist=insist, dry_run=dry_run)
+    purse = terms.purse(curves)
     if isinstance(curves, Mapping):
         parts: Mapping[Any, object] = curves
         for data in parts.values():  # each may be a file with a note of its ledger
@@ -260,7 +284,7 @@ def mean_curves(
         raise ValueError("bounds must be the same for all groups; give bounds=(lower, upper)")
     if disjoint and unit is not None:
         check_disjoint(sources, unit)
-    read = {name: ask.read(source, center, progress) for name, source in sources.items()}
+    read = {name: ask.read(source, center) for name, source in sources.items()}
     many = 1 if disjoint else len(read)
     whose = "nobody is in two of them" if disjoint else "anybody may be in all of them"
     note = f"one of {len(read)} groups released together ({whose}): which group is public"

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.curve.centers import center_of
+from mercer.api.calls import Terms
 from mercer.api.curve.recipe import CurveRecipe
 from mercer.api.shares import Split, pure
+from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import Paid, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
-from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
+from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.promise.events import Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
+from mercer.releases.curve.functionals import PolynomialCurve
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores
@@ -37,7 +39,7 @@ from mercer.sensitive.summaries.curves import (
 from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["Asked", "Gathered", "check_disjoint"]
+__all__ = ["Asked", "Gathered", "center_of", "check_disjoint"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Asked:
     """What was asked for, checked before any curve is read."""
 
     recipe: CurveRecipe
+    terms: Terms
     promise: Promise
     bound: float
     missing: str
@@ -77,11 +80,9 @@ class Asked:
     @classmethod
     def of(
         cls,
+        terms: Terms,
         *,
         bound: object,
-        epsilon: object,
-        delta: object,
-        unit: str | None,
         kernel: object = "gaussian",
         scale: object = "auto",
         penalty: object = "auto",
@@ -109,22 +110,23 @@ class Asked:
             penalty=penalty,
             order=order,
             size=size,
-            pure=no_delta(delta),
+            pure=no_delta(terms.delta),
         )
-        promise = check_promise(recipe.mechanism, epsilon, delta)
+        promise = terms.promise(recipe.mechanism)
         rule = check_choice("missing", missing, MISSING)
         beyond = check_choice("outside", outside, OUTSIDE)
         split = None
         if recipe.private:
-            if unit is not None or rule == "drop":
+            if terms.unit is not None or rule == "drop":
                 raise ValueError(
                     "penalty='private-cv' makes folds by the curves' places; it goes neither with "
                     "unit nor with missing='drop'; use 'auto', which is free"
                 )
             split = Split.of("private-cv", recipe.mechanism, promise, choice_share)
-        return cls(recipe, promise, radius, rule, beyond, split)
+        return cls(recipe, terms, promise, radius, rule, beyond, split)
 
-    def read(self, curves: Curves, center: object, progress: Callable[[int], None] | None) -> Gathered:
+    def read(self, curves: Curves, center: object) -> Gathered:
+        """The curves, clipped, by their coordinates; and what is public of them."""
         self.recipe.check(curves.domain)
         polynomials = self.recipe.polynomials(curves.domain)
         middle = center_of(center, polynomials, curves.domain, curves.grid)
@@ -133,8 +135,7 @@ class Asked:
                 "penalty='private-cv' makes folds by the curves' places, which a damaged line of a "
                 "CSV file would move; use a Parquet file or a data frame, or penalty='auto'"
             )
-        if progress is not None:
-            curves.progress(progress)
+        curves.progress(self.terms.tick)
         tally = tally_curves(
             curves,
             polynomials,
@@ -303,3 +304,44 @@ def _spelt(people: Any) -> list[bytes | None]:
 
     names: list[bytes | None] = identities(people).cast(pa.large_binary()).to_pylist()
     return names
+
+
+def center_of(
+    center: object, polynomials: Polynomials, domain: Domain, grid: tuple[Floats, ...] | None
+) -> Floats:
+    """Coefficients of a public centre: none, values on the grid, a function, or a curve."""
+    if center is None:
+        return np.zeros(polynomials.size)
+    if isinstance(center, PolynomialCurve):
+        if center.domain.bounds != domain.bounds or center.polynomials != polynomials:
+            raise ValueError("center must have the bounds and the size of the curves")
+        return np.array(center.coefficients)
+    if callable(center):
+        return polynomials.inner(lambda unit: _values(center, domain.from_unit(unit)))
+    if grid is None:
+        raise ValueError("center must be a function where curves have grids of their own")
+    shape = tuple(len(ticks) for ticks in grid)
+    try:
+        values = np.asarray(center, dtype=float)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape not in ((), shape) or not np.all(np.isfinite(values)):
+        raise ValueError(
+            f"center must be a finite number, {' x '.join(map(str, shape))} finite numbers, one "
+            f"for each point of the grid, or a function; got {_shown(center)}"
+        )
+    return np.broadcast_to(values, shape).reshape(-1) @ polynomials.of_grid(grid)
+
+
+def _values(center: Callable[[Any], Any], rows: Floats) -> Floats:
+    value = np.asarray(center(rows[:, 0] if rows.shape[1] == 1 else rows), dtype=float)
+    if value.shape not in ((), (len(rows),)) or not np.all(np.isfinite(value)):
+        raise ValueError(
+            f"center must give one finite number for each point; got shape {value.shape} for "
+            f"{len(rows)} points"
+        )
+    return np.broadcast_to(value, (len(rows),))
+
+
+def _shown(value: object) -> str:
+    return f"{type(value).__name__} of shape {getattr(value, 'shape', ())}"

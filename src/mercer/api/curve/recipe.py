@@ -1,4 +1,7 @@
-"""The public choices of a mean curve, checked before any curve is read.  M9, M12, M17."""
+"""The public choices of a mean curve, and how accurate it will be: before any curve is read.
+
+M9, M12, M17.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.domain import Domain
-from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count
+from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
-from mercer.noise.mechanisms.base import Promise
+from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
 from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
@@ -21,7 +24,7 @@ from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
-__all__ = ["CurveRecipe"]
+__all__ = ["CurvePlan", "CurveRecipe", "curve_plan"]
 
 _WORDS = ("auto", "rule", "private-cv")
 _SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
@@ -249,6 +252,82 @@ class CurveRecipe:
                 "the noise, and then no amount of noise makes it private (Mirshani et al., Theorem "
                 f"3.1); use {self.kernel!r} or a rougher kernel for the noise"
             )
+
+
+@dataclass(frozen=True)
+class CurvePlan:
+    """What a mean curve would cost in accuracy: computed without any data."""
+
+    n: int
+    epsilon: float
+    delta: float
+    bound: float
+    kernel: str
+    scale: float  # of the kernel, in the units of the argument
+    eta: float
+    penalty: float  # given or the public rule's
+    coordinates: int
+    privacy_error: float  # expected root mean square of the noise, in the units of the curves
+    sampling_error: float  # of the mean of n curves, privacy or not: at most
+
+    @property
+    def share(self) -> float:
+        """Privacy's share of the variance, at least."""
+        return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
+
+
+def curve_plan(
+    *,
+    n: object,
+    bound: object,
+    epsilon: float,
+    delta: float | None = None,
+    bounds: object = (0.0, 1.0),
+    kernel: object = "gaussian",
+    scale: object = "auto",
+    eta: object = "auto",
+    penalty: object = "rule",
+    order: str = "noise-first",
+    size: object = None,
+) -> CurvePlan:
+    """Accuracy of `mean_curve` before anything is spent: no curves are needed.
+
+    `bounds` are those of the argument.  The smoothing is as given, or the public rule's: chosen
+    from the noisy curve (penalty="auto", the default of `mean_curve`) it is mostly better.
+    """
+    count = check_count("n", n, least=2, most=10**15, hint="the public number of curves")
+    radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
+    if isinstance(penalty, str) and penalty in ("auto", "private-cv"):
+        penalty = "rule"
+    domain = Domain.of(bounds, ["t"])
+    recipe = CurveRecipe.of(
+        kernel,
+        noise_kernel=None,
+        scale=scale,
+        eta=eta,
+        penalty=penalty,
+        order=order,
+        size=size,
+        pure=no_delta(delta),
+    )
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    recipe.check(domain)
+    polynomials = recipe.polynomials(domain)
+    frame = recipe.frame(polynomials, n=count, epsilon=promise["epsilon"])
+    chosen = recipe.ruled(domain, polynomials, frame, n=count, promise=promise)
+    error = recipe.error(chosen, polynomials, frame, n=count, promise=promise)
+    return CurvePlan(
+        n=count,
+        **promise,
+        bound=radius,
+        kernel=chosen.kernel,
+        scale=float(chosen.scales[0] * domain.widths[0]),
+        eta=chosen.eta,
+        penalty=chosen.penalty,
+        coordinates=polynomials.size if frame is None else len(frame),
+        privacy_error=float(radius * np.sqrt(error)),
+        sampling_error=float(radius / np.sqrt(count)),
+    )
 
 
 def _check_paper(penalty: object, pure: bool) -> None:

@@ -1,25 +1,22 @@
-"""Data and a budget in, a release out: one function for each kind."""
+"""Records and a budget in, their density out.  M4, M12, M16, M17, M18."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mercer.api.bandwidths import draw_bandwidth, extremes
-from mercer.api.calls import call
-from mercer.api.density.recipe import Recipe
-from mercer.api.expected import of_density
+from mercer.api.calls import DryRun, Progress, Terms, call
+from mercer.api.choose import draw_bandwidth, extremes
+from mercer.api.density.recipe import Recipe, density_plan
 from mercer.api.shares import Split
 from mercer.columns.domain import Domain, dimension_of
-from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
 from mercer.door.publish import LedgerLike, Paid, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Mechanism
-from mercer.noise.mechanisms.base import check_promise
 from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
@@ -27,16 +24,41 @@ from mercer.sensitive.data import open_rows
 from mercer.sensitive.rows import Rows
 from mercer.sensitive.summaries import DensitySummary, Examples, Tally, tally_rows
 
-__all__ = ["count_of", "density", "tally_of"]
+__all__ = ["count_of", "density", "expected_density"]
 
 
-@call(of_density)
+def expected_density(given: Mapping[str, Any], made: Statement) -> str:
+    """Of a density: root of the mean integrated squared error, by noise and by sampling."""
+    bounds = given["bounds"]
+    plain = list(bounds.values()) if isinstance(bounds, Mapping) else bounds
+    if isinstance(plain, list) and len(plain) == 1:
+        plain = plain[0]
+    width = given["bandwidth"]
+    private = isinstance(width, str) and width.startswith("private")
+    plan = density_plan(
+        n=made.n,
+        bounds=plain,
+        epsilon=made.epsilon,
+        delta=made.delta or None,
+        boundary=given.get("boundary") or "reflect",
+        bandwidth="rule" if private else width,
+    )
+    kernel = given.get("kernel", "gaussian")
+    other = "" if kernel == "gaussian" else f" (with the Gaussian kernel; {kernel!r} is rougher)"
+    return (
+        f"root mean squared error {plan.privacy_error:.3g} by noise and {plan.sampling_error:.3g} "
+        f"by sampling, integrated over the bounds, at bandwidth "
+        f"{' x '.join(f'{h:.3g}' for h in plan.bandwidth)}{other}"
+    )
+
+
+@call(expected_density)
 def density(
     data: object,
     *,
     bounds: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     bandwidth: object = "auto",
     choice_share: float = 0.2,
     kernel: str = "gaussian",
@@ -56,8 +78,8 @@ def density(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> DensityRelease:
+    progress: Progress | None = None,
+) -> DensityRelease | DryRun:
     """Release the density of one to three columns with differential privacy.
 
     Without `delta` the promise is pure epsilon-DP: one column by the orbitope mechanism, which is
@@ -134,15 +156,13 @@ def density(
     """
     check_choice("missing", missing, ("zero", "drop"))
     dimension = dimension_of(bounds)
-    counts = dry_run and missing == "drop"  # of complete rows, which are public
-    reading = Reading.of(
-        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
-    )
-    purse = Purse.of(rng, ledger, dataset, data=data, unit=unit, insist=insist, dry_run=dry_run)
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    reading = terms.reading(na_values, formats, outside, missing=missing)
+    purse = terms.purse(data)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism, delta=delta, dimension=dimension
     )
-    promise = check_promise(recipe.mechanism, epsilon, delta)
+    promise = terms.promise(recipe.mechanism)
     split = None
     if recipe.private:
         if unit is not None and recipe.private == "private-cv":
@@ -151,7 +171,8 @@ def density(
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
     domain = Domain.of(bounds, rows.names)
     recipe.check(domain)
-    tally = tally_of(rows, domain, progress)
+    rows.progress(terms.tick)
+    tally = tally_rows(rows, domain)
     n = count_of(tally, rows, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
     payer: Purse | Paid = purse
@@ -188,13 +209,6 @@ def density(
 
 def _choice(recipe: Recipe) -> str:
     return "rule" if isinstance(recipe.bandwidth, str) else "given"
-
-
-def tally_of(rows: Rows, domain: Domain, progress: Callable[[int], None] | None) -> Tally:
-    """All rows, counted."""
-    if progress is not None:
-        rows.progress(progress)
-    return tally_rows(rows, domain)
 
 
 def count_of(tally: Tally | Examples, rows: Rows, missing: str) -> int:

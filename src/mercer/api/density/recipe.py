@@ -1,4 +1,4 @@
-"""The public choices of a density release, checked before any record is read."""
+"""The public choices of a density release, and how accurate it will be: before any record is read."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Domain, dimension_of
 from mercer.common.checks import Floats, check_choice, check_count
 from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
-from mercer.noise.mechanisms.base import no_delta
-from mercer.releases.density.smoothing import unit_covariance
+from mercer.noise.mechanisms.base import check_promise, no_delta
+from mercer.releases.base import noise_accuracy
+from mercer.releases.density.smoothing import unit_covariance, without_constant
 from mercer.rules.density import (
     CIRCLES,
     ExpectedError,
@@ -23,13 +24,14 @@ from mercer.rules.density import (
     orbitope_variance,
     rule_bandwidth,
 )
-from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments
+from mercer.sensitive.summaries import row_sensitivity
+from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments, SpectralBasis
 from mercer.spaces.bases.base import covariance_of, nodes_for
 from mercer.spaces.bases.moments import MOST_DEGREE
 from mercer.spaces.bases.spectral import CUT
 from mercer.spaces.kernels import KERNELS, Kernel, MaternKernel, norms
 
-__all__ = ["PRIVATE", "Recipe"]
+__all__ = ["DensityPlan", "Recipe", "density_plan"]
 
 SPECTRAL = ("cosine", "fourier", "moments")
 _EXPANSIONS = ("hermite", "wavelet")
@@ -230,6 +232,85 @@ class Recipe:
                 )
             return cells + 1
         return _SIZES.get(self.basis, {}).get(noise.dimension, 0)
+
+
+@dataclass(frozen=True)
+class DensityPlan:
+    """What a density release would cost in accuracy: computed without any data."""
+
+    n: int
+    epsilon: float
+    delta: float
+    bandwidth: tuple[float, ...]  # given or the public rule's, in the units of the data
+    finest: tuple[float, ...]  # bandwidth at which the noise is added, likewise
+    coordinates: int
+    privacy_error: float  # root expected integrated squared error due to noise, at `bandwidth`
+    sampling_error: float  # the same due to sampling, privacy or not
+    pointwise: float  # largest standard deviation of the noise at a point, density per unit
+
+    @property
+    def share(self) -> float:
+        """Privacy's share of the variance."""
+        return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
+
+
+def density_plan(
+    *,
+    n: object,
+    bounds: object,
+    epsilon: float,
+    delta: float | None = None,
+    boundary: str = "reflect",
+    bandwidth: object = "auto",
+    mechanism: str | Mechanism | None = None,
+) -> DensityPlan:
+    """Accuracy of `density` before anything is spent: no data are needed."""
+    count = check_count("n", n, least=2, most=10**15, hint="the public number of records")
+    dimension = dimension_of(bounds) or 1
+    domain = Domain.of(bounds, ["x"] if dimension == 1 else [f"x{i + 1}" for i in range(dimension)])
+    recipe = Recipe.of(
+        "gaussian", None, boundary, None, None, bandwidth, mechanism, delta=delta, dimension=dimension
+    )
+    promise = check_promise(recipe.mechanism, epsilon, delta)
+    chosen, smoothing = recipe.build(domain, n=count, **promise)
+    assert isinstance(chosen, SpectralBasis)
+    features = chosen.row_features(smoothing)
+    sensitivity = row_sensitivity(features, count, chosen.size, recipe.mechanism.norm)
+    noise = recipe.mechanism.calibrate(sensitivity, chosen.size, **promise)
+    if recipe.adaptive:
+        rule = recipe.rule(domain, n=count, **promise)
+        final = covariance_of(np.eye(domain.dimension) * rule.bandwidth**2)
+    else:
+        final = smoothing.covariance
+    finest = float(np.sqrt(np.min(np.diag(np.array(final)))))
+    keep, volume = chosen.multiplier(final), domain.volume
+    factors = without_constant(chosen, chosen.filter(final, "gaussian"))
+    accuracy = noise_accuracy(
+        chosen,
+        factors,
+        noise.law,
+        scale=1 / volume,
+        finest=finest,
+        volume=volume,
+        tail=chosen.tail(final, "gaussian"),
+    )
+    # without privacy a coefficient has variance about 1/n
+    sampling = float(np.sum(keep**2)) * chosen.amplitude[0] ** 2 / (count * volume)
+    return DensityPlan(
+        n=count,
+        **promise,
+        bandwidth=_in_data_units(final, domain),
+        finest=_in_data_units(smoothing.covariance, domain),
+        coordinates=chosen.size,
+        privacy_error=float(np.sqrt(accuracy.integrated)),
+        sampling_error=float(np.sqrt(sampling)),
+        pointwise=accuracy.pointwise,
+    )
+
+
+def _in_data_units(covariance: object, domain: Domain) -> tuple[float, ...]:
+    lengths = np.sqrt(np.diag(np.array(covariance, dtype=float))) * domain.widths
+    return tuple(float(length) for length in lengths)
 
 
 def _mechanism(value: object, *, delta: object, line: bool, wall: str) -> Mechanism:

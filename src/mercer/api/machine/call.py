@@ -5,16 +5,14 @@ M8; Hall 2013, Sec. 4.3.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import call
-from mercer.api.expected import of_machine
+from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.machine.make import learn
 from mercer.api.machine.recipe import MachineRecipe
-from mercer.columns.reading import Reading
 from mercer.common.checks import check_choice, check_positive
 from mercer.door.publish import LedgerLike
 from mercer.noise.mechanisms.base import no_delta
@@ -27,15 +25,20 @@ __all__ = ["classifier", "regression"]
 _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
 
 
-@call(of_machine)
+def _expected_machine(_given: object, _made: object) -> str:
+    """Where the machine's own words are missing, which `learn` knows best."""
+    return "see mercer.classifier on made-up records of this kind, with a seed"
+
+
+@call(_expected_machine)
 def classifier(
     X: object,
     y: object,
     *,
     classes: Sequence[Any] | None = None,
     bounds: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     loss: str = "hinge",
     penalty: object = "rule",
     kernel: str = "gaussian",
@@ -57,8 +60,8 @@ def classifier(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> ClassifierRelease:
+    progress: Progress | None = None,
+) -> ClassifierRelease | DryRun:
     """Release a classifier with differential privacy: the decision function itself.
 
     Parameters
@@ -131,10 +134,8 @@ def classifier(
         pure=no_delta(delta),
         unit=unit,
     )
-    counts = dry_run and missing == "drop"  # of complete rows, which are public
-    reading = Reading.of(
-        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
-    )
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    reading = terms.reading(na_values, formats, outside, missing=missing)
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> ClassifierRelease:
@@ -146,32 +147,24 @@ def classifier(
         declared,
         recipe,
         build,
+        terms,
         f"classifier of {label}",
         bounds=bounds,
-        epsilon=epsilon,
-        delta=delta,
         columns=columns,
-        unit=unit,
         missing=missing,
-        rng=rng,
-        ledger=ledger,
-        dataset=dataset,
-        progress=progress,
         reading=reading,
-        insist=insist,
-        dry_run=dry_run,
     )
 
 
-@call(of_machine)
+@call(_expected_machine)
 def regression(
     X: object,
     y: object,
     *,
     y_bounds: object = None,
     bounds: object = None,
-    epsilon: object = None,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     loss: str = "huber",
     quantiles: object = None,
     threshold: object = None,
@@ -196,8 +189,8 @@ def regression(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> RegressionRelease:
+    progress: Progress | None = None,
+) -> RegressionRelease | DryRun:
     """Release a regression function with differential privacy.
 
     Parameters
@@ -269,10 +262,8 @@ def regression(
         pure=no_delta(delta),
         unit=unit,
     )
-    counts = dry_run and missing == "drop"  # of complete rows, which are public
-    reading = Reading.of(
-        na_values=na_values, outside=outside, formats=formats, dry_run=dry_run and not counts
-    )
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    reading = terms.reading(na_values, formats, outside, missing=missing)
     label = _named(y)
 
     def build(fields: dict[str, Any]) -> RegressionRelease:
@@ -284,20 +275,12 @@ def regression(
         response,
         recipe,
         build,
+        terms,
         f"regression of {label}",
         bounds=bounds,
-        epsilon=epsilon,
-        delta=delta,
         columns=columns,
-        unit=unit,
         missing=missing,
-        rng=rng,
-        ledger=ledger,
-        dataset=dataset,
-        progress=progress,
         reading=reading,
-        insist=insist,
-        dry_run=dry_run,
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from mercer.api.calls import Terms
 from mercer.api.density.call import count_of
 from mercer.api.machine.recipe import MachineRecipe
 from mercer.api.shares import pure
@@ -15,10 +16,9 @@ from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
 from mercer.door.objective import Objective
-from mercer.door.publish import LedgerLike, Purse, Rehearsed, publish
+from mercer.door.publish import Rehearsed, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
-from mercer.noise.mechanisms.base import check_promise
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
@@ -29,35 +29,28 @@ from mercer.sources.targets import Target
 
 __all__ = ["learn"]
 
+M = TypeVar("M", bound=MachineRelease)
+
 
 def learn(
     X: object,
     y: object,
     target: Target,
     recipe: MachineRecipe,
-    build: Callable[[dict[str, Any]], Any],
+    build: Callable[[dict[str, Any]], M],
+    terms: Terms,
     what: str,
     *,
     bounds: object,
-    epsilon: object,
-    delta: object,
     columns: object,
-    unit: str | None,
     missing: str,
-    rng: object,
-    ledger: LedgerLike,
-    dataset: str | None,
-    progress: Callable[[int], None] | None,
     reading: Reading,
-    insist: bool,
-    dry_run: bool,
-) -> Any:
+) -> M:
     """Read, check, charge, learn; `build` makes the release of what all machines have."""
     check_choice("missing", missing, ("zero", "drop"))
-    promise = check_promise(recipe.mechanism, epsilon, delta)
-    purse = Purse.of(rng, ledger, dataset, data=X, unit=unit, insist=insist, dry_run=dry_run)
+    promise, purse = terms.promise(recipe.mechanism), terms.purse(X)
     chosen = isinstance(recipe.penalty, tuple)
-    if chosen and (unit is not None or missing == "drop"):
+    if chosen and (terms.unit is not None or missing == "drop"):
         raise ValueError(
             "penalty: a choice among candidates holds out rows by their place; it goes neither "
             "with unit nor with missing='drop'; give one penalty or 'rule'"
@@ -67,7 +60,7 @@ def learn(
     rows = open_rows(
         X,
         columns=columns,
-        unit=unit,
+        unit=terms.unit,
         dimension=dimension,
         bounds=bounds,
         answer=Answer(y, target),
@@ -88,8 +81,7 @@ def learn(
     spread: Any = [bounds] * len(rows.names) if one_pair else bounds
     domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
     recipe.check(domain)
-    if progress is not None:
-        rows.progress(progress)
+    rows.progress(terms.tick)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
     n = count_of(examples, rows, missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
@@ -108,7 +100,7 @@ def learn(
     whole = n + (held.rows if held is not None else 0)
     how = "private" if chosen else "given" if recipe.penalty is not None else "rule"
 
-    def releases(noisy: Floats, law: Law, statement: Statement) -> list[MachineRelease]:
+    def releases(noisy: Floats, law: Law, statement: Statement) -> list[M]:
         """One for each penalty, of weights that were noised times their penalties."""
         out = []
         for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
@@ -129,7 +121,7 @@ def learn(
             out.append(build(fields))
         return out
 
-    def drawn() -> Any:
+    def drawn() -> M:
         inside = recipe.method == "objective"
         mechanism = Objective(limits) if inside else recipe.mechanism
         source = MachineObjective(summary) if inside else summary

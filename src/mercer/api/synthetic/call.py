@@ -5,27 +5,54 @@ M10, M12, M16, M17; Balog, Tolstikhin and Schoelkopf 2018.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from mercer.api.calls import call
-from mercer.api.expected import of_synthetic
+import numpy as np
+
+from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.synthetic.make import TableRequest, draw_table
-from mercer.api.synthetic.recipe import TableRecipe
-from mercer.api.synthetic.records import synthetic_own
-from mercer.columns.reading import Reading
-from mercer.common.checks import check_choice, check_count
-from mercer.door.publish import LedgerLike, Purse
+from mercer.api.synthetic.recipe import TableRecipe, plan_table
+from mercer.common.checks import Floats, check_choice, check_count, check_positive
+from mercer.door.publish import LedgerLike, publish
+from mercer.noise.laws import Law
+from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import no_delta
-from mercer.releases.synthetic.records import RecordsRelease
+from mercer.promise.statement import Statement
+from mercer.releases.findings import tell
+from mercer.releases.synthetic.embedding import LandmarkEmbedding
+from mercer.releases.synthetic.records import OpenDomain, RecordsRelease
 from mercer.releases.synthetic.reduced.search import DEVICES
 from mercer.releases.synthetic.release import TableRelease
+from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.records import open_records
-from mercer.spaces.record_kernels import OwnKernel
+from mercer.sensitive.summaries.embedding import EmbeddingSummary, OwnFeatures, tally_own
+from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel
 
 __all__ = ["synthetic"]
 
+_ERROR = 1e-9  # of a caller's kernel values, for the choice of directions alone
+_MOST_OWN = 2000
 
-@call(of_synthetic)
+
+def _expected_table(given: Mapping[str, Any], made: Statement) -> str:
+    """Of a synthetic table: expected distance of the embedding by noise."""
+    if isinstance(given["kernel"], OwnKernel):
+        return "it depends on the kernel: see release.accuracy of a release with a seed"
+    names = ("domain", "method", "kernel", "scale", "size", "features", "weights", "bound", "public")
+    chosen = {name: given[name] for name in (*names, "public")} | {"pure": not made.delta}
+    plan = plan_table(
+        chosen, epsilon=made.epsilon, delta=made.delta or None, choice_share=given["choice_share"]
+    )
+    if not plan.coordinates:
+        return "one of all tables is drawn; see docs/tables.md"
+    return (
+        f"noise moves the embedding by {plan.distance(made.n):.3g} before shrinking, where a "
+        f"record has length one; {plan.coordinates} coordinates, at most {plan.size} records"
+    )
+
+
+@call(_expected_table)
 def synthetic(
     table: object,
     *,
@@ -52,9 +79,9 @@ def synthetic(
     rng: object = None,
     ledger: LedgerLike = None,
     dataset: str | None = None,
-    progress: Callable[[int], None] | None = None,
-    searching: Callable[[int], None] | None = None,
-) -> TableRelease | RecordsRelease:
+    progress: Progress | None = None,
+    searching: Progress | None = None,
+) -> TableRelease | RecordsRelease | DryRun:
     """Release a weighted synthetic table with differential privacy.
 
     The mean embedding of the records in a kernel's space gets noise, and synthetic records with
@@ -118,25 +145,10 @@ def synthetic(
     """
     check_choice("device", device, DEVICES)
     check_count("restarts", restarts, least=1, most=100, hint="starts of the search")
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     if isinstance(kernel, OwnKernel):
-        return synthetic_own(
-            table,
-            kernel,
-            domain=domain,
-            epsilon=epsilon,
-            delta=delta,
-            public=public,
-            method=method,
-            weights=weights,
-            bound=bound,
-            unit=unit,
-            rng=rng,
-            ledger=ledger,
-            dataset=dataset,
-            progress=progress,
-            insist=insist,
-            dry_run=dry_run,
-        )
+        chosen = {"domain": domain, "public": public, "method": method, "weights": weights, "bound": bound}
+        return _synthetic_own(table, kernel, terms, **chosen)  # type: ignore[arg-type]
     recipe = TableRecipe.of(
         domain=domain,
         method=method,
@@ -149,11 +161,101 @@ def synthetic(
         public=public,
         pure=no_delta(delta),
     )
-    ask = TableRequest.of(recipe, epsilon=epsilon, delta=delta, choice_share=choice_share)
-    reading = Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry_run)
-    purse = Purse.of(rng, ledger, dataset, data=table, unit=unit, insist=insist, dry_run=dry_run)
+    ask = TableRequest.of(recipe, terms.promise(recipe.mechanism), choice_share)
+    reading, purse = terms.reading(na_values, formats, outside), terms.purse(table)
     records = open_records(table, domain=recipe.domain, unit=unit, reading=reading)
     if recipe.method == "exponential":
         return draw_table(recipe, records, purse, epsilon=ask.promise["epsilon"])
     polish = {"restarts": restarts, "device": device, "progress": searching}
-    return ask.release(records, purse, progress, polish)
+    records.progress(terms.tick)
+    return ask.release(records, purse, polish)
+
+
+def _synthetic_own(
+    records: object,
+    kernel: OwnKernel,
+    terms: Terms,
+    *,
+    domain: object,
+    public: object,
+    method: str,
+    weights: str,
+    bound: float,
+) -> RecordsRelease:
+    """Weighted public landmarks that stand for records of any kind."""
+    if method != "landmarks" or terms.unit is not None or domain is not None:
+        raise ValueError(
+            "a kernel of your own goes with method='landmarks', without domain and unit: it sees "
+            "records of any kind"
+        )
+    style = check_choice("weights", weights, ("positive", "l1", "free"))
+    if check_positive("bound", bound, "1 or more") < 1:
+        raise ValueError(f"bound must be at least 1 (Balog et al., Theorem 11), got {bound:g}")
+    mechanism: Mechanism = L2() if no_delta(terms.delta) else Gaussian()
+    promise = terms.promise(mechanism)
+    points = _landmarks(public)
+    how, used = _span(kernel, points)
+    purse = terms.purse(records)
+    if isinstance(records, (str, bytes, dict)) or not isinstance(records, Sequence | np.ndarray):
+        raise TypeError(
+            f"table must be a list of records for a kernel of your own, got {type(records).__name__}"
+        )
+    if len(records) < 2:
+        raise ValueError(f"table must have at least 2 records, got {len(records)}")
+    read = [points[0]] * len(records) if terms.dry_run else list(records)  # a dry run looks at none
+    tally = tally_own(read, how, terms.progress)
+    summary = EmbeddingSummary(tally, n=tally.rows, unit="row")
+
+    def build(noisy: Floats, law: Law, statement: Statement) -> RecordsRelease:
+        embedding = LandmarkEmbedding.of(noisy, how.span, law)
+        return RecordsRelease(
+            OpenDomain(f"records under {kernel.words}"),
+            statement,
+            tuple(points[i] for i in used),
+            weigh(embedding, style, bound),
+            embedding.raw,
+            law,
+            how.span.floor,
+            style,
+            bound,
+            kernel,
+        )
+
+    what = f"synthetic records under {kernel.words}"
+    return tell(publish(summary, mechanism, build, purse, promise=promise, what=what))
+
+
+def _landmarks(public: object) -> list[Any]:
+    if isinstance(public, (str, bytes, dict)) or not isinstance(public, Sequence | np.ndarray):
+        raise ValueError(
+            "public must be a list of public records: a kernel of your own says where landmarks "
+            "are near, but not where there are any"
+        )
+    points = list(public)
+    if not 1 <= len(points) <= _MOST_OWN:
+        raise ValueError(f"public must be 1 to {_MOST_OWN} records, got {len(points)}")
+    return points
+
+
+def _span(kernel: OwnKernel, points: list[Any]) -> tuple[OwnFeatures, list[int]]:
+    """The subspace of the landmarks, which are public: what is wrong with them may be said."""
+    gram = kernel.matrix(points, points)
+    if not np.all(np.isfinite(gram)):
+        raise ValueError("kernel must give a finite number for any two of the public records")
+    if np.max(np.abs(gram - gram.T)) > 1e-6:
+        raise ValueError("kernel must be symmetric: k(x, z) = k(z, x) for the public records")
+    if np.max(np.diag(gram)) > 1 + 1e-9:
+        raise ValueError(
+            f"supremum must be at least {np.max(np.diag(gram)) * kernel.supremum:g}, the largest "
+            f"k(x, x) of the public records, got {kernel.supremum:g}"
+        )
+    gram = (gram + gram.T) / 2
+    least = float(np.linalg.eigvalsh(gram)[0])
+    if least < -1e-6 * len(gram):
+        raise ValueError(
+            "kernel must be positive definite: its matrix of the public records has the eigenvalue "
+            f"{least:.3g}"
+        )
+    found, used = LandmarkSpan.of(gram, _ERROR)
+    span = LandmarkSpan(found.gram, found.floor)  # a loaded release knows those that are used alone
+    return OwnFeatures(kernel, [points[i] for i in used], span), [int(i) for i in used]

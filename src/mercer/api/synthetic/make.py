@@ -6,7 +6,6 @@ domain, by the exponential mechanism: exact, to compare with.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from mercer.common.checks import Floats
 from mercer.door.publish import Paid, Payer, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Geometric
-from mercer.noise.mechanisms.base import Promise, check_promise
+from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.exponential import Exponential
 from mercer.promise.accountants import replace_one
 from mercer.promise.statement import Statement
@@ -60,22 +59,17 @@ class TableRequest:
     split: Split | None
 
     @classmethod
-    def of(cls, recipe: TableRecipe, *, epsilon: object, delta: object, choice_share: object) -> TableRequest:
-        promise = check_promise(recipe.mechanism, epsilon, delta)
+    def of(cls, recipe: TableRecipe, promise: Promise, choice_share: object) -> TableRequest:
         split = None
         if recipe.follows:
             split = Split.of("private-scott", recipe.mechanism, promise, choice_share)
         return cls(recipe, promise, split)
 
-    def release(
-        self, records: Records, purse: Purse, progress: Callable[[int], None] | None, polish: dict[str, Any]
-    ) -> TableRelease:
+    def release(self, records: Records, purse: Purse, polish: dict[str, Any]) -> TableRelease:
         """Read the records, charge, add noise, and weigh synthetic ones."""
         recipe, promise = self.recipe, self.promise
         payer: Purse | Paid = purse
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
-        if progress is not None:
-            records.progress(progress)
         laws = None
         if self.split is not None:
             counts = count_columns(records)

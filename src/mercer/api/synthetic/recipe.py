@@ -246,7 +246,7 @@ class TablePlan:
 
 
 def plan_table(
-    chosen: Mapping[str, Any], *, epsilon: object, delta: object, choice_share: float
+    chosen: Mapping[str, Any], *, epsilon: float | None, delta: float | None, choice_share: float
 ) -> TablePlan:
     """Checks all public choices; `chosen` are the arguments of `TableRecipe.of`."""
     recipe = TableRecipe.of(**chosen)
