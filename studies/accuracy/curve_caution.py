@@ -6,7 +6,7 @@ noise alone does to the estimate, is added against that.  Mean squared error to 
 noise for c = 0 to 4, relative to c = 0: six functions made for this question, and the four of Lin
 and Reimherr, on which c was first looked at.  Simulated coordinates: nothing here is private.
 
-    python studies/curve_caution.py
+    python -m studies.accuracy.curve_caution
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from curve_shared import Floats, provenance
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.curve.smoothing import ETAS, PENALTIES, SCALES, estimated_risk
 from mercer.spaces.modes import SpectralFilter, shrink
 from mercer.spaces.polynomials import Polynomials
+from studies.shared.report import Floats, provenance
 
 SEED, REPEATS, N, TAU, DELTA = 1961, 100, 1000, 5.0, 1e-5
 EPSILONS = (1.0, 0.25)

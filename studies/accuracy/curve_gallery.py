@@ -4,8 +4,8 @@ What an honest epsilon leaves of 142, 93 and 35 curves, and what a weak one show
 are drawn, with their bands and their public centres: no curve, and no mean without noise.  Noise
 is seeded, so that the pictures can be made again: these very releases are not private.
 
-    MERCER_DATA=FOLDER python studies/curve_gallery.py   # dti_cca, berkeley_growth, canadian_...
-    python studies/curve_gallery.py --quick --out FOLDER # generated stand-ins, no files
+    MERCER_DATA=FOLDER python -m studies.accuracy.curve_gallery   # dti_cca, berkeley_growth, canadian_...
+    python -m studies.accuracy.curve_gallery --quick --out FOLDER # generated stand-ins, no files
 """
 
 from __future__ import annotations
@@ -22,20 +22,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 import mercer
-from curve_shared import (
-    COLOURS,
-    POLYNOMIALS,
-    Floats,
-    coordinates,
-    data_file,
-    provenance,
-    rms,
-    save,
-    sheet,
-    titles,
-)
 from mercer.api.curve.make import center_of
 from mercer.columns.domain import Domain
+from studies.shared.curves import POLYNOMIALS, coordinates, rms
+from studies.shared.report import COLOURS, Floats, data_file, provenance, save, sheet, titles
 
 SEED = 1954
 DELTA = 1e-5

@@ -5,7 +5,7 @@ N^(-2 + 1/eta), the same as the sampling error for eta = 1 and of a lower order 
 order="paper" the noise is known in closed form, (c 2 tau / N gain)^2 times the sum of the
 eigenvalues; Mercer's default is simulated.  Nothing here is private, and no record is read.
 
-    python studies/curve_rates.py
+    python -m studies.accuracy.curve_rates
 """
 
 from __future__ import annotations
@@ -20,21 +20,11 @@ from typing import Any
 import numpy as np
 
 import mercer
-from curve_shared import (
-    COLOURS,
-    POLYNOMIALS,
-    Floats,
-    coordinates,
-    provenance,
-    rms,
-    save,
-    sheet,
-    smoothed,
-    titles,
-)
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.curve.smoothing import ETAS, SCALES, choose_filter
 from mercer.spaces.modes import CURVE_KERNELS, DUST, Modes, modes, shrink
+from studies.shared.curves import POLYNOMIALS, coordinates, rms, smoothed
+from studies.shared.report import COLOURS, Floats, provenance, save, sheet, titles
 
 SEED = 42
 PROMISE = {"epsilon": 1.0, "delta": 1e-5}

@@ -4,8 +4,8 @@ Mean integrated squared error against the true density on [0, 1], for three dens
 sample sizes and two budgets.  The same data sets go to every method.  Noise is seeded, so that
 the table can be made again: the releases of this simulation are marked not private.
 
-    python studies/density_mise.py            # all of it, writes studies/results
-    python studies/density_mise.py --quick --out FOLDER
+    python -m studies.accuracy.density_mise            # all of it, writes studies/accuracy/results
+    python -m studies.accuracy.density_mise --quick --out FOLDER
 """
 
 from __future__ import annotations
@@ -13,23 +13,19 @@ from __future__ import annotations
 import argparse
 import io
 import math
-import os
-import platform
-import subprocess
 import sys
 import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 from scipy.fft import dct, idct
-from scipy.stats import expon, norm, t
+from scipy.stats import expon, norm
 
 import mercer
 from mercer.kernels import Gaussian as GaussianKernel
@@ -37,8 +33,7 @@ from mercer.noise.mechanisms import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level
 from mercer.rules.density import moment_rule, noise_bandwidth
 from mercer.spaces.bases import Cosine, Moments
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from studies.shared.report import Floats, half_width, provenance
 
 DELTA = 1e-6
 CELLS = 4096  # of the grid on which errors are integrated; the non-private estimates are binned
@@ -329,10 +324,6 @@ class Cell:
         return f"{self.mean:.3g} ± {self.half:.1g}{bins}"
 
 
-def half_width(values: Floats) -> float:
-    return float(t.ppf(0.975, values.size - 1) * values.std(ddof=1) / math.sqrt(values.size))
-
-
 def cell(errors: dict[Key, Floats], density: str, n: int, epsilon: float, column: str) -> Cell:
     found = [
         Cell(errors[key], method)
@@ -510,26 +501,6 @@ def timings(seconds: Floats, sizes: list[int], methods: list[str], columns: list
     return lines
 
 
-def provenance() -> list[str]:
-    def git(*words: str) -> str:
-        folder = Path(__file__).parent
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    changed = " (with changes in src)" if git("status", "--porcelain", "../src") else ""
-    names = Path("/proc/cpuinfo")
-    lines = names.read_text().splitlines() if names.exists() else []
-    cpu = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "CPU")
-    versions = [f"python {platform.python_version()}"]
-    for name in ("numpy", "scipy", "mercer", "diffprivlib"):
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            versions.append(f"{name} not installed")
-    commit = git("rev-parse", "--short", "HEAD")
-    return ["", f"Commit {commit}{changed}; {', '.join(versions)}; {cpu}, {os.cpu_count()} cores."]
-
-
 STYLES: dict[str, dict[str, Any]] = {
     "rule": {"color": "#9a9a9a", "ls": ":", "marker": "", "lw": 1.6},
     "best": {"color": "#9a9a9a", "ls": "-", "marker": "", "lw": 4},
@@ -587,7 +558,7 @@ def main() -> None:
     sizes = [n for n in GRID["n"] if n <= 1000 or not options.quick]
     columns = ["best", *OURS.values(), *OURS] if options.quick else list(COLUMNS)
     methods = [method for column in columns for method in COLUMNS[column][1]]
-    source = provenance()  # before the run: the tree may change while it lasts
+    source = ["", provenance("diffprivlib")]  # before the run: the tree may change while it lasts
     errors, seconds = run(sizes, methods, QUICK_REPEATS if options.quick else REPEATS)
     lines = report(errors, sizes, columns) + timings(seconds, sizes, methods, columns) + source
     options.out.mkdir(parents=True, exist_ok=True)

@@ -4,16 +4,13 @@ Clean continuous columns first: every finding but "flat" is a false alarm there.
 on purpose (a column of text, bounds in another unit, codes for missing values, whole numbers), and
 columns of real people, if MERCER_DATA names a folder with adult_full.csv.gz and old_faithful.csv.
 
-    MERCER_DATA=FOLDER python studies/findings.py     # writes studies/results/findings.md
-    python studies/findings.py --quick --out FOLDER   # simulated columns alone
+    MERCER_DATA=FOLDER python -m studies.accuracy.findings     # writes studies/accuracy/results/findings.md
+    python -m studies.accuracy.findings --quick --out FOLDER   # simulated columns alone
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
-import subprocess
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -26,6 +23,7 @@ import pandas as pd
 from scipy.stats import beta
 
 import mercer
+from studies.shared.report import data_file, provenance
 
 Draw = Callable[[np.random.Generator, int], Any]
 BOUNDS = (0.0, 100.0)
@@ -143,14 +141,8 @@ def hash_of(place: int, n: int, epsilon: float, run: int) -> int:
 
 def real_columns() -> dict[str, tuple[Draw, tuple[float, float]]]:
     """Columns of the folder MERCER_DATA, each drawn from without replacement."""
-    folder = os.environ.get("MERCER_DATA")
-    if folder is None:
-        raise SystemExit(
-            "the variable MERCER_DATA names no folder; put adult_full.csv.gz and old_faithful.csv "
-            "there, or take --quick, which needs no files"
-        )
-    adult = pd.read_csv(Path(folder) / "adult_full.csv.gz", skipinitialspace=True)
-    geyser = pd.read_csv(Path(folder) / "old_faithful.csv")
+    adult = pd.read_csv(data_file("adult_full.csv.gz"), skipinitialspace=True)
+    geyser = pd.read_csv(data_file("old_faithful.csv"))
     out = {}
     for name, bounds in COLUMNS.items():
         table = adult if name in adult else geyser
@@ -165,7 +157,7 @@ def real_columns() -> dict[str, tuple[Draw, tuple[float, float]]]:
 
 def report(plan: Plan, *, quick: bool) -> str:
     """The page."""
-    source = about()  # before the minutes in which the repository may change
+    source = provenance()  # before the minutes in which the repository may change
     words = [
         "# What a release itself tells",
         "",
@@ -198,22 +190,6 @@ def report(plan: Plan, *, quick: bool) -> str:
             "",
         ]
     return "\n".join([*words, source, ""])
-
-
-def about() -> str:
-    """Where and with what it was computed."""
-
-    def git(*words: str) -> str:
-        folder = Path(__file__).parent
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    changed = " (with changes in src)" if git("status", "--porcelain", "../src") else ""
-    return (
-        f"Commit {git('rev-parse', '--short', 'HEAD')}{changed}; python "
-        f"{platform.python_version()}, numpy {np.__version__}, mercer {mercer.__version__}; "
-        f"{platform.machine()}, {os.cpu_count()} cores."
-    )
 
 
 def main() -> None:

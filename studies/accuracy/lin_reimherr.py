@@ -5,7 +5,7 @@ eigenpairs of the Matérn 3/2 kernel of range 0.1, 101 points, four mean functio
 their parameters in hindsight, which nobody has: those of least expected error to the true mean.
 Mercer is called with its defaults.  Noise is seeded: none of these releases is private.
 
-    python studies/lin_reimherr.py
+    python -m studies.accuracy.lin_reimherr
 """
 
 from __future__ import annotations
@@ -21,20 +21,10 @@ import numpy as np
 from scipy.stats import norm
 
 import mercer
-from curve_shared import (
-    COLOURS,
-    POLYNOMIALS,
-    Floats,
-    coordinates,
-    printed_multiplier,
-    provenance,
-    save,
-    sheet,
-    smoothed,
-    titles,
-)
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.spaces.modes import DUST, Modes, SpectralFilter, modes, shrink
+from studies.shared.curves import POLYNOMIALS, coordinates, printed_multiplier, smoothed
+from studies.shared.report import COLOURS, Floats, provenance, save, sheet, titles
 
 N, DELTA, EPSILONS = 1000, 1e-5, (0.25, 1.0)
 T = np.linspace(0.0, 1.0, 101)

@@ -4,8 +4,8 @@ The penalty by the rule against multiples of it in hindsight, for every loss; no
 objective against noise on the weights; James and Stein's shrinkage of the latter.  Noise is seeded,
 so that the tables can be made again: no release here is private.
 
-    python studies/machine_rules.py            # all of it, writes studies/results
-    python studies/machine_rules.py --quick --out FOLDER
+    python -m studies.accuracy.machine_rules            # all of it, writes studies/accuracy/results
+    python -m studies.accuracy.machine_rules --quick --out FOLDER
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 import mercer
-from machine_data import Floats, draw, half_width, provenance
+from studies.shared.machines import draw
+from studies.shared.report import Floats, half_width, provenance
 
 DELTA = 1e-5
 EPSILONS = (0.1, 1.0)

@@ -3,8 +3,8 @@
 Test accuracy against epsilon, with delta = 1e-5 and pure, on eight data sets.  Every method sees
 the same rows.  Noise is seeded, so that the table can be made again: no release here is private.
 
-    MERCER_DATA=FOLDER python studies/machines_accuracy.py     # writes studies/results
-    python studies/machines_accuracy.py --quick --out FOLDER
+    MERCER_DATA=FOLDER python -m studies.accuracy.machines_accuracy     # writes studies/accuracy/results
+    python -m studies.accuracy.machines_accuracy --quick --out FOLDER
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ import numpy as np
 from sklearn.svm import SVC
 
 import mercer
-from machine_data import DATA, Floats, Split, draw, half_width, peer_logistic, provenance
+from studies.peers.diffprivlib import peer_logistic
+from studies.shared.machines import DATA, Split, draw
+from studies.shared.report import Floats, half_width, provenance
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0)
 DELTA = 1e-5

@@ -1,11 +1,11 @@
 """How good private synthetic tables are, beside those of peers, on three real tables.
 
 Every method sees the same training rows and the same public domain; what comes out is measured
-against test rows (`table_measures`).  Noise is seeded, so that the table can be made again: no
+against test rows (`shared/measures.py`).  Noise is seeded, so that the table can be made again: no
 release here is private.
 
-    MERCER_DATA=FOLDER python studies/tables.py        # writes studies/results
-    python studies/tables.py --quick --out FOLDER
+    MERCER_DATA=FOLDER python -m studies.accuracy.tables        # writes studies/accuracy/results
+    python -m studies.accuracy.tables --quick --out FOLDER
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from curve_shared import save, sheet
-from machine_data import Floats, half_width, provenance
-from table_data import SPECS, Table, stand_in, table
-from table_measures import BINS, KINDS, LENGTH, QUERIES, STEP, measures
-from table_merf import Settings
-from table_peers import METHODS, PYTHON, available
+from studies.peers.merf import Settings
+from studies.peers.tables import METHODS, PYTHON, available
+from studies.shared.measures import BINS, KINDS, LENGTH, QUERIES, STEP, measures
+from studies.shared.report import Floats, half_width, provenance, save, sheet
+from studies.shared.tables import SPECS, Table, stand_in, table
 
 EPSILONS = (0.1, 1.0, 4.0)
 DELTA = 1e-6
@@ -165,14 +164,14 @@ What is measured, against test rows that no method saw:
 
 Methods:
 
-- *DP-MERF, our version* (`table_merf.py`): one release of the mean of {SIZES.frequencies} random
+- *DP-MERF, our version* (`peers/merf.py`): one release of the mean of {SIZES.frequencies} random
   waves (cosine and sine) times one-hot categories, sensitivity 2/n, exact Gaussian calibration; a
   network with layers of {" and ".join(map(str, SIZES.hidden))} learns to draw rows with that mean,
   {SIZES.steps:,} steps of Adam, {SIZES.batch:,} rows a step. Scales of the waves are public.
-- *tree of pairs* (`table_trees.py`): all columns, then the pairs of a spanning tree chosen by
+- *tree of pairs* (`peers/trees.py`): all columns, then the pairs of a spanning tree chosen by
   exponential mechanisms, Gaussian noise on counts, zCDP; the tree's graphical model is fitted to
   all of them. Columns are cut into groups chosen from their noisy counts.
-- *SmartNoise* (`table_smartnoise.py`): smartnoise-synth 1.0.8 on groups chosen in the same way, for
+- *SmartNoise* (`peers/smartnoise.py`): smartnoise-synth 1.0.8 on groups chosen in the same way, for
   a fifth of rho. Its neighbours add or remove one row; it is asked for so much less that the
   promise holds where one row is replaced. *Its own neighbours*: as it comes, a weaker promise than
   the others give at the same epsilon. Its Gaussian noise takes no seed.

@@ -7,7 +7,7 @@ whose embedding under the Gaussian kernel is known in closed form.  With random 
 reduced set is no further from the noisy target than the noise is long (proof of Theorem 7), so the
 noise itself, the sampling error and Lemma 14's random-feature error are added up.
 
-    python studies/embedding_rates.py
+    python -m studies.balog2018.embedding_rates
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import mercer
-from curve_shared import COLOURS, Floats, provenance, save, sheet
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import RecordKernel
+from studies.shared.report import COLOURS, Floats, provenance, save, sheet
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 DOMAIN = mercer.Domain({"x": (0.0, 1.0), "y": (0.0, 1.0)})

@@ -14,7 +14,7 @@ the tails).  No record is looked at.  The paper's distance is the root mean squa
 of its own landmarks, the published one's among them.  With `laws` a fifth of epsilon buys the laws
 of the columns, and landmarks follow those.
 
-    MERCER_DATA=folder python studies/embeddings.py
+    MERCER_DATA=folder python -m studies.balog2018.embeddings
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 import mercer
-from curve_shared import COLOURS, Floats, provenance, save, sheet
 from mercer.noise.mechanisms import Gaussian
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
@@ -41,6 +40,7 @@ from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, LandmarkFeatures, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error, kernel_sums
 from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel
+from studies.shared.report import COLOURS, Floats, provenance, save, sheet
 
 DELTA = 1e-6
 EPSILONS = (0.01, 0.1, 1.0)

@@ -6,7 +6,7 @@ starts from public points of a normal of mean 0 and standard deviation 500, as t
 Distances are to the embedding of all rows in the kernel's own space.  The published numbers, one
 draw each, are in balog2018_fig1_fig2.csv.
 
-    MERCER_DATA=folder python studies/reduced_sets.py [--device cuda]
+    MERCER_DATA=folder python -m studies.balog2018.reduced_sets [--device cuda]
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from embeddings import BELIEF, DELTA, EPSILONS, Setting
-from machine_data import Floats, provenance
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.sensitive.summaries.kernel_sums import kernel_sums, wave_sums
+from studies.balog2018.embeddings import BELIEF, DELTA, EPSILONS, Setting
+from studies.shared.report import Floats, provenance
 
 SIZES = (1, 3, 10, 31, 100, 316, 1000)
 FEATURES = 10_000

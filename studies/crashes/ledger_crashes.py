@@ -5,8 +5,8 @@ appends the receipt to a file and syncs it.  It is killed (SIGKILL) at a random 
 ledger must open and pass its check, every published receipt must be in it, what is left must
 still be usable by another process, and no more than ten charges may ever be accepted.
 
-    python studies/ledger_crashes.py                       # SQLite
-    MERCER_TEST_POSTGRES=postgresql://… python studies/ledger_crashes.py   # and PostgreSQL
+    python -m studies.crashes.ledger_crashes                       # SQLite
+    MERCER_TEST_POSTGRES=postgresql://… python -m studies.crashes.ledger_crashes   # and PostgreSQL
 
 A kill leaves what was handed to the operating system; a power failure is not simulated here.
 """

@@ -6,8 +6,8 @@ They are killed (SIGKILL) at random moments, one alone or all together, and repl
 kill a fresh process asks for everything that was ever written down; at the end one more does, in
 an interpreter of its own.  Each answer must be the one that was given, in every bit.
 
-    python studies/live_crashes.py                       # SQLite
-    MERCER_TEST_POSTGRES=postgresql://… python studies/live_crashes.py   # and PostgreSQL
+    python -m studies.crashes.live_crashes                       # SQLite
+    MERCER_TEST_POSTGRES=postgresql://… python -m studies.crashes.live_crashes   # and PostgreSQL
 
 With --fault answers are told before they are committed, which the study must see.  A kill leaves
 what was handed to the operating system; a power failure is not simulated here.

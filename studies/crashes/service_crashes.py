@@ -6,8 +6,8 @@ before.  The server is killed (SIGKILL) at a random moment and started again, a 
 Every answer that a client ever saw is written down, and each later one must be the same to the
 last bit; at the end a fresh server is asked for all of them once more.
 
-    python studies/service_crashes.py                       # SQLite
-    MERCER_TEST_POSTGRES=postgresql://… python studies/service_crashes.py   # and PostgreSQL
+    python -m studies.crashes.service_crashes                       # SQLite
+    MERCER_TEST_POSTGRES=postgresql://… python -m studies.crashes.service_crashes   # and PostgreSQL
 
 With --fault answers are sent before they are stored, which the study must see.
 """

@@ -3,8 +3,8 @@
 For every fault the same check is run on Mercer's own code, where it must find nothing.  Audits
 are Clopper-Pearson lower bounds on epsilon at confidence 1 - 1e-9; replays are exact.
 
-    python studies/machine_faults.py
-    python studies/machine_faults.py --quick --out FOLDER
+    python -m studies.faults.machine_faults
+    python -m studies.faults.machine_faults --quick --out FOLDER
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from mercer.sensitive.summaries.newton import Risk
 from mercer.sources.targets import Classes
 from mercer.spaces.losses import Hinge
 from mercer.spaces.maps import Linear
-from planted_faults import CONFIDENCE, Finding, Floats, replayed, table
+from studies.faults.planted_faults import CONFIDENCE, Finding, replayed, table
+from studies.shared.report import Floats
 
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 

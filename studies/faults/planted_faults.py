@@ -3,8 +3,8 @@
 For every fault the same check is run on Mercer's own code, where it must find nothing.  Audits
 are Clopper-Pearson lower bounds on epsilon at confidence 1 - 1e-9; replays are exact.
 
-    python studies/planted_faults.py
-    python studies/planted_faults.py --quick --out FOLDER
+    python -m studies.faults.planted_faults
+    python -m studies.faults.planted_faults --quick --out FOLDER
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from mercer.noise.mechanisms import Gaussian, Laplace, Mechanism
 from mercer.noise.orbitope import uniform_moments
 from mercer.promise.accountants import gaussian_log_delta
 from mercer.promise.events import Sensitivity
+from studies.shared.report import Floats
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 CONFIDENCE = 1 - 1e-9  # of every bound: none is above the truth but once in 10^9 runs
 
 

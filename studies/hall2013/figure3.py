@@ -4,7 +4,7 @@ Above the papers' way, noise on the weights with their constant sqrt(2 ln(2/delt
 Mercer's default at the same promise.  The paper does not print its numbers, so they are ours: two
 synthetic classes, 1000 rows.  Noise is seeded: none of these releases is private.
 
-    python studies/figure3.py
+    python -m studies.hall2013.figure3
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy as np
 from scipy.stats import norm
 
 import mercer
-from machine_data import Floats, half_width, provenance
 from mercer.promise.accountants import classic_multiplier, gaussian_multiplier
 from mercer.rules.machines import bandwidth_rule
+from studies.shared.report import Floats, half_width, provenance
 
 N, DELTA, EPSILONS = 1000, 1e-3, (0.1, 0.5, 1.0)
 SEED = 2013

@@ -4,15 +4,13 @@ Left the paper's noise, right Mercer's for the same promise, from the same norma
 the eye compares the amount only.  All records are synthetic and the noise is seeded, so that the
 pictures can be made again: none of these releases is private.
 
-    python studies/figures.py
+    python -m studies.hall2013.figures
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import platform
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +26,7 @@ from mercer.noise.mechanisms import Gaussian as GaussianMechanism
 from mercer.promise.accountants import classic_multiplier
 from mercer.spaces.bases import Eigenfunctions
 from mercer.spaces.markov import sample_path
-
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from studies.shared.report import Floats, provenance
 
 N, H, EPSILON, DELTA = 100, 0.1, 1.0, 0.1  # of Hall 2013, Figures 1 and 2
 X = np.linspace(0.0, 1.0, 1000)
@@ -294,18 +291,8 @@ def report(x: Floats, draws: int) -> list[str]:
         "|---:|---:|---:|",
         *(f"| {m} | {error:.3g} | {bound:.3g} |" for m, _, error, bound in truncations()),
         "",
-        _source(),
+        provenance("matplotlib"),
     ]
-
-
-def _source() -> str:
-    words = ["git", "rev-parse", "--short", "HEAD"]
-    folder = Path(__file__).parent
-    commit = subprocess.run(words, cwd=folder, capture_output=True, text=True).stdout.strip()
-    return (
-        f"Commit {commit}; python {platform.python_version()}, numpy {np.__version__}, "
-        f"matplotlib {matplotlib.__version__}, mercer {mercer.__version__}."
-    )
 
 
 def main() -> None:

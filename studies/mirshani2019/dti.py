@@ -5,8 +5,8 @@ and range by cross-validation on the sensitive curves (Tables 1 and 2, Figures 2
 None of that is private (E8, E12).  Then the same question with a public bound, persons as units,
 delta = 1e-5, and parameters that are chosen by a public rule, with budget, or after the noise.
 
-    MERCER_DATA=FOLDER python studies/dti.py      # reads dti_cca.csv
-    python studies/dti.py --quick --out FOLDER    # a generated stand-in, no file
+    MERCER_DATA=FOLDER python -m studies.mirshani2019.dti      # reads dti_cca.csv
+    python -m studies.mirshani2019.dti --quick --out FOLDER    # a generated stand-in, no file
 
 "The MRI/DTI data were collected at Johns Hopkins University and the Kennedy-Krieger Institute."
 """
@@ -26,24 +26,18 @@ import pyarrow as pa
 from pyarrow import csv
 
 import mercer
-from curve_shared import (
-    COLOURS,
+from mercer.promise.accountants import gaussian_multiplier
+from mercer.spaces.modes import SpectralFilter, shrink
+from studies.shared.curves import (
     POLYNOMIALS,
-    Floats,
     coordinates,
-    data_file,
     gaussian_scale,
     largest_norm,
     printed_multiplier,
-    provenance,
     rms,
-    save,
-    sheet,
     smoothed,
-    titles,
 )
-from mercer.promise.accountants import gaussian_multiplier
-from mercer.spaces.modes import SpectralFilter, shrink
+from studies.shared.report import COLOURS, Floats, data_file, provenance, save, sheet, titles
 
 SEED = 2019
 POINTS = 93

@@ -6,7 +6,7 @@ points.  Above the paper's release (smoothing, then noise with the constant sqrt
 epsilon), below the same with the exact constant (M1) and Mercer's default.  The curves are
 simulated, so they may be drawn, and noise is seeded: none of these releases is private.
 
-    python studies/mean_curves.py
+    python -m studies.mirshani2019.mean_curves
 """
 
 from __future__ import annotations
@@ -21,24 +21,19 @@ from typing import Any
 import numpy as np
 
 import mercer
-from curve_shared import (
-    COLOURS,
+from mercer.promise.accountants import delta_at, gaussian_multiplier
+from mercer.promise.events import GaussianEvent
+from mercer.spaces.modes import SpectralFilter, modes
+from studies.shared.curves import (
     POLYNOMIALS,
-    Floats,
     coordinates,
     gaussian_scale,
     largest_norm,
     printed_multiplier,
-    provenance,
     rms,
-    save,
-    sheet,
     smoothed,
-    titles,
 )
-from mercer.promise.accountants import delta_at, gaussian_multiplier
-from mercer.promise.events import GaussianEvent
-from mercer.spaces.modes import SpectralFilter, modes
+from studies.shared.report import COLOURS, Floats, provenance, save, sheet, titles
 
 T = np.linspace(0.0, 1.0, 100)
 SEED = 2019

@@ -17,9 +17,10 @@ import pandas as pd
 from scipy.fft import dct, idct
 
 import mercer
-from machine_data import Floats, peer_module
 from mercer.common.streams import simulation
 from mercer.releases.counts.smoothing import best_counts, nonnegative_counts
+from studies.peers.diffprivlib import peer_module
+from studies.shared.report import Floats
 
 __all__ = ["MEASURES", "METHODS", "OWN", "RANGES", "range_errors"]
 

@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from machine_data import Floats
 from mercer.promise.accountants import gaussian_multiplier
-from table_bins import Bins, Ints, rounded, simplex
-from table_data import Domain, span
+from studies.shared.bins import Bins, Ints, rounded, simplex
+from studies.shared.report import Floats
+from studies.shared.tables import Domain, span
 
 __all__ = ["Settings", "merf"]
 

@@ -5,13 +5,13 @@ has its own environment, whose Python the variable MERCER_SMARTNOISE names:
 
     python3.11 -m venv ENV && ENV/bin/pip install smartnoise-synth==1.0.8
 
-`table_peers` calls `main` there, with a folder: task.json (kind, epsilon, delta, seed, sizes) and
+`peers/tables.py` calls `main` there, with a folder: task.json (kind, epsilon, delta, seed, sizes) and
 codes.npy go in, drawn.npy comes out.  Nothing of Mercer is imported.
 
 Two things are put right, in its favour, and nothing else.  mbi 1.1.0 draws the children of one
 column in the same order, so that columns that the model has independent given that one come out
 dependent: rows are drawn independently instead.  MST joins rare levels, and then scales their count
-as if its query were scaled too: nothing is joined, as `table_peers` has joined rare bins before.
+as if its query were scaled too: nothing is joined, as `peers/tables.py` has joined rare bins before.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from machine_data import Floats
-from table_data import Domain
-from table_merf import Settings, merf
-from table_trees import Cut, independent, spanning_tree, zcdp_rho
+from studies.peers.merf import Settings, merf
+from studies.peers.trees import Cut, independent, spanning_tree, zcdp_rho
+from studies.shared.report import Floats
+from studies.shared.tables import Domain
 
 __all__ = ["METHODS", "Synthesise", "available", "ours", "resampled", "smartnoise"]
 
@@ -96,10 +96,10 @@ def smartnoise(
         place = Path(folder)
         (place / "task.json").write_text(json.dumps({**task, "sizes": cut.sizes}))
         np.save(place / "codes.npy", codes)
-        program = "import table_smartnoise; table_smartnoise.main()"
+        program = "from studies.peers import smartnoise; smartnoise.main()"
         done = subprocess.run(
             [python, "-W", "ignore", "-c", program, folder],
-            cwd=Path(__file__).parent,
+            cwd=Path(__file__).parent.parent.parent,
             capture_output=True,
             text=True,
             env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},

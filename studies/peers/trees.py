@@ -23,10 +23,10 @@ import pandas as pd
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import logsumexp
 
-from machine_data import Floats
 from mercer.promise.accountants import gaussian_multiplier
-from table_bins import Bins, Ints, coded, drawn, rounded, simplex
-from table_data import Domain
+from studies.shared.bins import Bins, Ints, coded, drawn, rounded, simplex
+from studies.shared.report import Floats
+from studies.shared.tables import Domain
 
 __all__ = ["Cut", "Tree", "budget", "independent", "spanning_tree", "zcdp_rho"]
 

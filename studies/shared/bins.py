@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from machine_data import Floats
-from table_data import Column, Domain, span
+from studies.shared.report import Floats
+from studies.shared.tables import Column, Domain, span
 
 __all__ = ["Bins", "Ints", "coded", "drawn", "rounded", "simplex"]
 

@@ -1,4 +1,4 @@
-"""What the studies of kernel machines share: data sets with public bounds, intervals, sources.
+"""Data sets with public bounds, for the studies of kernel machines.
 
 Banknote, Adult and California are files in the folder that MERCER_DATA names; the others come with
 scikit-learn or are drawn.
@@ -6,33 +6,16 @@ scikit-learn or are drawn.
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-import sys
-import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
 
-__all__ = ["DATA", "Floats", "Split", "draw", "half_width", "peer_logistic", "peer_module", "provenance"]
+from studies.shared.report import Floats, data_file
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
-
-FILES = {  # and their columns
-    "banknote.csv": "variance, skewness, curtosis, entropy, forged (UCI banknote authentication)",
-    "adult_numeric.csv.gz": "split (train or test), age, education_num, capital_gain, "
-    "capital_loss, hours_per_week, sex_male, married, income_gt_50k (UCI Adult)",
-    "california_housing_xy.csv": "longitude, latitude, median_income, median_house_value "
-    "(StatLib, Pace and Barry)",
-}
+__all__ = ["DATA", "Split", "draw"]
 
 
 @dataclass(frozen=True)
@@ -52,17 +35,6 @@ class Split:
 
     def accuracy(self, predicted: Any) -> float:
         return float(np.mean(np.asarray(predicted) == self.y_test))
-
-
-def data_file(name: str) -> Path:
-    folder = os.environ.get("MERCER_DATA")
-    if not folder or not (Path(folder) / name).exists():
-        where = f"is not in {folder}" if folder else "is needed"
-        sys.exit(
-            f"{name} {where}: set MERCER_DATA to a folder that holds it, with the columns "
-            f"{FILES[name]}; or use --quick, which needs no files"
-        )
-    return Path(folder) / name
 
 
 def split(x: Floats, y: Any, bounds: Any, rng: np.random.Generator) -> Split:
@@ -167,82 +139,3 @@ DATA: dict[str, tuple[str, Callable[[np.random.Generator], Split]]] = {
 def draw(name: str, seed: int) -> Split:
     """The data set, or the split of it, that belongs to a seed."""
     return DATA[name][1](np.random.default_rng([seed, list(DATA).index(name)]))
-
-
-# --- a peer, an interval, a source ---------------------------------------------------------------
-
-
-def peer_module(name: str) -> Any:
-    """A module of diffprivlib.
-
-    The package does not load with scikit-learn 1.9, because of its forests: they are left out.
-    """
-    forest: Any = types.ModuleType("diffprivlib.models.forest")
-    forest.RandomForestClassifier = forest.DecisionTreeClassifier = None
-    sys.modules.setdefault("diffprivlib.models.forest", forest)
-    try:
-        return import_module(f"diffprivlib.{name}")
-    except ModuleNotFoundError:
-        hint = "diffprivlib is missing: python -m pip install -e '.[peers]'"
-        raise ModuleNotFoundError(hint) from None
-
-
-@cache
-def _path() -> Callable[..., Any]:
-    """Diffprivlib's own solver of its logistic regression.
-
-    The solver hands SciPy an option that newer versions have no more: that is put right here, and
-    nothing else.
-    """
-    module = peer_module("models.logistic_regression")
-    solve = module.optimize.fmin_l_bfgs_b
-
-    def solver(*values: Any, iprint: int = -1, **named: Any) -> Any:
-        del iprint
-        return solve(*values, **named)
-
-    module.optimize = types.SimpleNamespace(fmin_l_bfgs_b=solver)
-    return module._logistic_regression_path
-
-
-def peer_logistic(x: Floats, y: Floats, *, epsilon: float, norm: float, strength: float, seed: int) -> Floats:
-    """Weights and, last, the intercept of diffprivlib's logistic regression; C = strength."""
-    weights, _, _ = _path()(
-        x,
-        y,
-        epsilon,
-        norm,
-        pos_class=1,
-        Cs=[strength],
-        check_input=False,
-        random_state=np.random.RandomState(seed),
-    )
-    return np.asarray(weights[0])
-
-
-def half_width(values: Floats) -> float:
-    """Half the width of the 95 % interval of the mean."""
-    if len(values) < 2 or np.ptp(values) == 0:
-        return 0.0
-    spread = np.std(values, ddof=1) / np.sqrt(len(values))
-    return float(t.ppf(0.975, len(values) - 1) * spread)
-
-
-def provenance(*packages: str) -> str:
-    def git(*words: str) -> str:
-        folder = Path(__file__).parent
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    changed = " (with changes in src)" if git("status", "--porcelain", "../src") else ""
-    names = Path("/proc/cpuinfo")
-    lines = names.read_text().splitlines() if names.exists() else []
-    cpu = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "CPU")
-    versions = [f"python {platform.python_version()}"]
-    for name in ("numpy", "scipy", "scikit-learn", "mercer", *packages):
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            versions.append(f"{name} not installed")
-    commit = git("rev-parse", "--short", "HEAD")
-    return f"Commit {commit}{changed}; {', '.join(versions)}; {cpu}, {os.cpu_count()} cores."

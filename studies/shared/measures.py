@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from machine_data import Floats
-from table_bins import Bins, coded
-from table_data import SPECS, Column, Domain, span
+from studies.shared.bins import Bins, coded
+from studies.shared.report import Floats
+from studies.shared.tables import SPECS, Column, Domain, span
 
 __all__ = ["KINDS", "distance", "marginals", "measures", "queries", "waves"]
 

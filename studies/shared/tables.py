@@ -9,15 +9,14 @@ rows.  Training and test rows are told apart by a fixed public rule.
 from __future__ import annotations
 
 import math
-import os
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from studies.shared.report import data_file
 
 __all__ = ["SPECS", "Column", "Domain", "Spec", "Table", "span", "stand_in", "table"]
 
@@ -31,7 +30,6 @@ class Spec:
 
     title: str
     file: str
-    about: str  # columns of the file
     domain: Domain
     target: str  # a column, left out of the classifier's inputs
     above: float  # the class is whether the target exceeds this
@@ -79,7 +77,6 @@ SPECS = {
     "california": Spec(
         "California housing",
         "california_housing_xy.csv",
-        "longitude, latitude, median_income, median_house_value (StatLib, Pace and Barry)",
         {
             "longitude": (-125.0, -114.0),
             "latitude": (32.0, 42.0),
@@ -92,8 +89,6 @@ SPECS = {
     "adult": Spec(
         "Adult",
         "adult_numeric.csv.gz",
-        "split (train or test), age, education_num, capital_gain, capital_loss, hours_per_week, "
-        "sex_male, married, income_gt_50k (UCI Adult)",
         {
             "age": range(17, 91),
             "education_num": range(1, 17),
@@ -107,14 +102,7 @@ SPECS = {
         "income_gt_50k",
         0.5,
     ),
-    "nltcs": Spec(
-        "NLTCS",
-        "nltcs_2x16_counts.csv",
-        "pattern (16 characters 0 or 1), count (National Long Term Care Survey)",
-        dict.fromkeys(ACTIVITIES, YES),
-        "bathing",
-        0.5,
-    ),
+    "nltcs": Spec("NLTCS", "nltcs_2x16_counts.csv", dict.fromkeys(ACTIVITIES, YES), "bathing", 0.5),
 }
 
 
@@ -132,7 +120,7 @@ def table(name: str, folder: str | None = None) -> Table:
     """A table from its file in `folder`, by default the folder that MERCER_DATA names."""
     if name not in SPECS:
         raise ValueError(f"name must be one of {', '.join(SPECS)}, got {name!r}")
-    path = _file(SPECS[name], folder)
+    path = data_file(SPECS[name].file, folder)
     if name == "nltcs":
         counts = pd.read_csv(path, dtype={"pattern": str})
         digits = np.array([list(p) for p in counts["pattern"]]).astype(int)
@@ -175,14 +163,3 @@ def _split(name: str, frame: pd.DataFrame) -> Table:
     k = len(frame) - len(frame) // 5
     parts = (frame.iloc[order[a:b]].reset_index(drop=True) for a, b in ((0, k), (k, len(frame))))
     return Table(name, *parts)
-
-
-def _file(spec: Spec, folder: str | None) -> Path:
-    folder = folder or os.environ.get("MERCER_DATA")
-    if not folder or not (Path(folder) / spec.file).exists():
-        where = f"is not in {folder}" if folder else "is needed"
-        sys.exit(
-            f"{spec.file} {where}: set MERCER_DATA, or give --data, to a folder that holds it, "
-            f"with the columns {spec.about}; or use --quick, which needs no files"
-        )
-    return Path(folder) / spec.file

@@ -6,17 +6,14 @@ geometric noise clipped to 0..n, and the lower bound that is proved without a pr
 thesis says about the figures is checked.  There are no data: all of it is computed from n and
 epsilon.
 
-    python studies/counting.py            # all of it, writes studies/results
-    python studies/counting.py --quick --out FOLDER
+    python -m studies.thesis.counting            # all of it, writes studies/thesis/results
+    python -m studies.thesis.counting --quick --out FOLDER
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-import platform
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -24,10 +21,10 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-import scipy
 
 import mercer
 from mercer.noise.optimal.bounds import counting_bound
+from studies.shared.report import provenance
 
 BODIES = (0.05, 0.5, 1.0, 5.0)  # alpha of Figure 2.1
 PRINTED = {0.1: 8.26, 0.05: 13.3, 0.001: 33.8}  # M13, for n = 70
@@ -242,26 +239,8 @@ def report(plan: Plan, rows: list[Row]) -> list[str]:
         "",
         *statements(rows, n),
         "",
-        _source(),
+        provenance("matplotlib"),
     ]
-
-
-def _source() -> str:
-    def git(*words: str) -> str:
-        folder = Path(__file__).parent
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    changed = " (with changes in src)" if git("status", "--porcelain", "../src") else ""
-    names = Path("/proc/cpuinfo")
-    text = names.read_text(encoding="utf-8") if names.exists() else ""
-    found = [x.split(":", 1)[1].strip() for x in text.splitlines() if x.startswith("model name")]
-    versions = f"numpy {np.__version__}, scipy {scipy.__version__}"
-    return (
-        f"Commit {git('rev-parse', '--short', 'HEAD')}{changed}; python "
-        f"{platform.python_version()}, {versions}, matplotlib {matplotlib.__version__}, mercer "
-        f"{mercer.__version__}; {(found or [platform.machine()])[0]}, {os.cpu_count()} cores."
-    )
 
 
 def main() -> None:

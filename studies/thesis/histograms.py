@@ -5,7 +5,7 @@ the threshold (2/alpha) ln p, on the "Edwards" table and on the National Long Te
 negative values are replaced by zero.  Then seven histograms of 4096 cells (DPBench): the mean error
 of ranges at equal epsilon, against diffprivlib and OpenDP.
 
-    python studies/histograms.py --data FOLDER      # or MERCER_DATA; --quick needs no files
+    python -m studies.thesis.histograms --data FOLDER      # or MERCER_DATA; --quick needs no files
 """
 
 from __future__ import annotations
@@ -14,23 +14,15 @@ import argparse
 import csv
 import math
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from curve_shared import COLOURS, save, sheet, titles
-from histogram_methods import MEASURES, METHODS, OWN, RANGES, range_errors
-from machine_data import Floats, half_width, provenance
 from mercer.common.streams import simulation
+from studies.peers.histograms import MEASURES, METHODS, OWN, RANGES, range_errors
+from studies.shared.report import COLOURS, Floats, data_file, half_width, provenance, save, sheet, titles
 
-FILES = {
-    "edwards_mildew_2x6_counts.csv": "six columns of levels and count, 64 rows: mildew of the R "
-    "package gRbase",
-    "nltcs_2x16_counts.csv": "pattern (16 digits 0 or 1) and count, the occupied cells of 2^16",
-    "dpbench_1d_4096.csv": "bin and seven columns of counts, 4096 rows: DPBench",
-}
 ALPHAS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 EPSILONS = (0.01, 0.1, 1.0)
 WAYS = ("Laplace", "geometric", "sparse, Laplace", "sparse, geometric")
@@ -41,13 +33,7 @@ WAYS = ("Laplace", "geometric", "sparse, Laplace", "sparse, geometric")
 
 def column(folder: Path | None, name: str, which: int = -1) -> list[str]:
     """One column of a file; the study ends with a word on what to get."""
-    path = (folder or Path()) / name
-    if folder is None or not path.exists():
-        sys.exit(
-            f"{name} is missing: name a folder that holds it by --data or MERCER_DATA. Its "
-            f"columns: {FILES[name]}. Or take --quick, which needs no files."
-        )
-    with path.open(newline="") as lines:
+    with data_file(name, folder).open(newline="") as lines:
         return [row[which] for row in csv.reader(lines)][1:]
 
 

@@ -6,17 +6,14 @@ thesis' own noise, which breaks its promise.  Errors are those of the noise alon
 for n epsilon = 1 unless it says otherwise: they scale with 1 / (n epsilon)^2.  Data are simulated
 and noise is seeded: nothing here is private.
 
-    python studies/pure_mechanisms.py            # all of it, writes studies/results
-    python studies/pure_mechanisms.py --quick --out FOLDER
+    python -m studies.thesis.pure_mechanisms            # all of it, writes studies/thesis/results
+    python -m studies.thesis.pure_mechanisms --quick --out FOLDER
 """
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
-import platform
-import subprocess
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -24,15 +21,14 @@ from typing import Any
 
 import matplotlib
 import numpy as np
-import scipy
 from scipy.stats import norm
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.noise.orbitope import cone_draws, gauge, uniform_moments
 from mercer.promise.accountants import gaussian_multiplier
+from studies.shared.report import Floats, provenance
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]
 
 EPSILON, DELTA = 1.0, 1e-6
@@ -823,26 +819,8 @@ def report(
         "",
         *broken(attacks),
         "",
-        _source(),
+        provenance("matplotlib"),
     ]
-
-
-def _source() -> str:
-    def git(*words: str) -> str:
-        folder = Path(__file__).parent
-        done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True)
-        return done.stdout.strip()
-
-    changed = " (with changes in src)" if git("status", "--porcelain", "../src") else ""
-    names = Path("/proc/cpuinfo")
-    lines = names.read_text().splitlines() if names.exists() else []
-    cpu = next((line.split(": ")[1] for line in lines if line.startswith("model name")), "CPU")
-    return (
-        f"Commit {git('rev-parse', '--short', 'HEAD')}{changed}; python "
-        f"{platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}, "
-        f"matplotlib {matplotlib.__version__}, mercer {mercer.__version__}; {cpu}, "
-        f"{os.cpu_count()} cores."
-    )
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ data: all records in 10 large cells; and the same with 20 cells of one to three 
 them, which random differential privacy tells as they are and a threshold hides.  Then the mean of
 a column without bounds: how often the promise fails on draws, and the noise of both methods.
 
-    python studies/random_privacy.py
+    python -m studies.thesis.random_privacy
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 import mercer
-from curve_shared import COLOURS, provenance, save, sheet, titles
 from mercer.common.streams import simulation
 from mercer.promise.weaker import RandomStatement, asymptotic_rank, check_gamma, pair_rank, pairs_of, rarest
+from studies.shared.report import COLOURS, provenance, save, sheet, titles
 
 EPSILON, GAMMA = 1.0, 0.05
 LARGE, RARE = 10, 20

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers import ROOT
 
-STUDY = ROOT / "studies" / "ledger_crashes.py"
+STUDY = ROOT / "studies" / "crashes" / "ledger_crashes.py"
 
 RACE = """
 import os, sys, time

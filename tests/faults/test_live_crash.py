@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import ROOT
 
-STUDY = ROOT / "studies" / "live_crashes.py"
+STUDY = ROOT / "studies" / "crashes" / "live_crashes.py"
 
 
 def crashes(kind, out, *options):

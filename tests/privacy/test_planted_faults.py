@@ -1,23 +1,12 @@
 """Planted faults: each is caught, and Mercer's own code is not.
 
-The list is that of studies/planted_faults.py.  Audits hold at confidence 1 - 1e-9 each: a false
+The list is that of studies/faults/planted_faults.py.  Audits hold at confidence 1 - 1e-9 each: a false
 alarm needs a bound above the truth.
 """
 
-import importlib.util
-
 import pytest
 
-from tests.helpers import ROOT
-
-FILE = ROOT / "studies" / "planted_faults.py"
-SPEC = importlib.util.spec_from_file_location("planted_faults", FILE)
-assert SPEC is not None and SPEC.loader is not None  # noqa: PT018
-planted = importlib.util.module_from_spec(SPEC)
-import sys  # noqa: E402
-
-sys.modules["planted_faults"] = planted
-SPEC.loader.exec_module(planted)
+from studies.faults import planted_faults as planted
 
 RUNS = 60_000
 CASES = {

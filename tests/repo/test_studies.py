@@ -12,7 +12,7 @@ import pytest
 from tests.helpers import ROOT
 from tests.helpers.children import in_a_child
 
-STUDIES = sorted((ROOT / "studies").glob("*.py")) + sorted((ROOT / "benchmarks").glob("*.py"))
+STUDIES = sorted((ROOT / "studies").rglob("*.py")) + sorted((ROOT / "benchmarks").glob("*.py"))
 LOADED = (
     "dp_accounting",
     "flint",
@@ -33,8 +33,8 @@ PROGRAM = """
 import runpy, signal, sys
 signal.alarm(300)  # seconds, then it is killed
 sys.path.insert(0, {folder!r})
-sys.argv[:] = [{script!r}, "--quick", "--out", {out!r}]
-runpy.run_path({script!r}, run_name="__main__")
+sys.argv[:] = [{name!r}, "--quick", "--out", {out!r}]
+runpy.run_module({name!r}, run_name="__main__", alter_sys=True)
 """
 
 
@@ -46,7 +46,8 @@ def test_quick_version_of_studies_and_benchmarks(script, tmp_path):
     needed = [name for name in ("KDEpy", "diffprivlib") if name in text]
     if any(importlib.util.find_spec(name) is None for name in needed):
         pytest.skip(f"needs {', '.join(needed)}: make peers")
-    names = {"folder": str(script.parent), "script": str(script), "out": str(tmp_path)}
-    in_a_child(PROGRAM.format(**names), LOADED)
+    folder = ROOT if ROOT / "studies" in script.parents else script.parent
+    name = ".".join(script.relative_to(folder).with_suffix("").parts)
+    in_a_child(PROGRAM.format(folder=str(folder), name=name, out=str(tmp_path)), LOADED)
     assert list(tmp_path.iterdir())
     assert np.all([p.stat().st_size > 0 for p in tmp_path.iterdir()])

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import sys
 
 import numpy as np
 import pandas as pd
@@ -11,18 +10,11 @@ from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
 from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier
+from studies.peers import merf, trees
+from studies.peers import tables as peers
+from studies.shared import bins, measures
+from studies.shared.tables import SPECS, stand_in, table
 from tests.conftest import ALPHA
-from tests.helpers import ROOT
-
-sys.path.insert(0, str(ROOT / "studies"))
-import table_bins as bins
-import table_measures as measures
-import table_merf as merf
-import table_peers as peers
-import table_trees as trees
-from table_data import SPECS, stand_in, table
-
-sys.path.pop(0)
 
 DOMAIN = {"x": (0.0, 2.0), "k": range(5, 25), "c": ["a", "b", "d"]}
 

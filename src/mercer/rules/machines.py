@@ -1,7 +1,7 @@
 """Public rules for kernel machines: bandwidth, features, penalty.  M8.
 
 Functions of the number of records, of columns and of the promise, never of a record.
-studies/machine_rules.py measures what they lose against the best choice in hindsight.
+studies/accuracy/machine_rules.py measures what they lose against the best choice in hindsight.
 """
 
 from __future__ import annotations

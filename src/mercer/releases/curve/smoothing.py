@@ -121,7 +121,7 @@ def cautious_risk(turned: Floats, variance: float, factors: Floats) -> Floats:
     """The estimate and two standard deviations of what noise alone does to it.
 
     The least of many estimates is too good: noise lets some rough filter seem right.  Two is a
-    choice; it is measured in studies/results/curve_caution.md.
+    choice; it is measured in studies/accuracy/results/curve_caution.md.
     """
     spread = variance * np.sqrt(2 * np.sum(factors**2, axis=-1))
     return estimated_risk(turned, variance, factors) + _CAUTION * spread

@@ -107,7 +107,7 @@ class MachineRelease(Release):
 
         James and Stein's shrinkage (M17), for noise on the weights.  It lowers the expected squared
         error of the weights; predictions gain where the penalty is small for the noise, and
-        classifiers hardly ever (studies/results/machine_rules.md), so a release comes without it.
+        classifiers hardly ever (studies/accuracy/results/machine_rules.md), so a release comes without it.
         Its band covers the same shrinkage of the noiseless weights.
         """
         if self.method != "output":
