@@ -15,7 +15,7 @@ they are set apart first, and where all else is in one half, it is likelier in t
 The constants were not fitted, but compared, on 20 simulated histograms of 4096 cells (even,
 smooth, blocks, sparse, clusters, power laws; n of 1e4 to 1e6) and on the seven of DPBench, with
 epsilon from 0.01 to 1: a few round values each, judged by the mean of all cases and the worst.
-The method itself was found while looking at the same cases (`studies/peers/histograms.py` has the
+The method itself was found while looking at the same cases (`studies/thesis/histograms.py` has the
 seven).
 """
 
