@@ -350,8 +350,8 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     release = mercer.density(rng.beta(2, 4, 500), bounds=(0, 1), epsilon=1, **options)
     u = np.linspace(0, 1, 201)
     draws = release.noise.simulate(release.basis.size, runs, rng).T
-    noise = np.abs(release.scale * (release.basis.noise_rows(u[:, None], release._noisy) @ draws))
-    width = release._simultaneous(0.95) * release.standard_error(u)
+    noise = np.abs(release.scale * (release.basis.noise_rows(u[:, None], release._field().factors) @ draws))
+    width = release._field().everywhere(0.95) * release.standard_error(u)
     each = release._pointwise(u, 0.95, release.standard_error(u))
     covered = int(np.sum(np.all(noise <= width[:, None], axis=0)))
     assert plausible(covered, runs, 0.95, 0.017)
@@ -368,11 +368,11 @@ def test_band_covers_in_the_plane(rng):
     release = mercer.density(rng.random((300, 2)), bounds=[(0, 1)] * 2, epsilon=1, bandwidth=0.15)
     ticks = np.linspace(0, 1, 33)
     u = np.stack(np.meshgrid(ticks, ticks, indexing="ij"), -1).reshape(-1, 2)
-    rows = release.basis.noise_rows(u, release._noisy)
+    rows = release.basis.noise_rows(u, release._field().factors)
     draws = release.noise.simulate(release.basis.size, runs, rng).T
     sd = release.noise.deviations(release.basis.size)[0] * np.sqrt(np.sum(rows**2, axis=1))
     top = np.max(np.abs(rows @ draws) / sd[:, None], axis=0)
-    covered = int(np.sum(top <= release._simultaneous(0.95)))
+    covered = int(np.sum(top <= release._field().everywhere(0.95)))
     assert binom.cdf(covered, runs, 0.94) > ALPHA
     assert binom.sf(covered - 1, runs, 0.99) > ALPHA
     assert binom.cdf(int(np.sum(top <= 1.96)), runs, 0.94) < ALPHA

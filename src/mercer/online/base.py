@@ -22,7 +22,7 @@ from mercer.common.checks import Floats, Ints, check_level
 from mercer.online.store import LiveError, LiveStore, Record
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band
-from mercer.releases.base import Accuracy
+from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import FORMAT, VERSION, from_dict
 from mercer.releases.machine.release import MachineAccuracy
@@ -80,7 +80,7 @@ class LiveRelease(ABC):
 
     @property
     @abstractmethod
-    def accuracy(self) -> Accuracy | MachineAccuracy:
+    def accuracy(self) -> BasisAccuracy | MachineAccuracy:
         """Expected error due to privacy."""
 
     @abstractmethod
@@ -205,7 +205,7 @@ class CoordinatesLive(Standing):
         return 0
 
     @property
-    def accuracy(self) -> Accuracy:
+    def accuracy(self) -> BasisAccuracy:
         return self.release.accuracy
 
     def standard_error(self, points: object) -> Floats:

@@ -24,7 +24,7 @@ from mercer.online.store import Factor, LiveError, LiveFull, LiveStore, Pen, Rec
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
-from mercer.releases.base import Accuracy
+from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.file import statement_from
 from mercer.sensitive.summaries import PointValues
 from mercer.spaces.bases.base import kernel_from_dict, kernel_to_dict
@@ -108,9 +108,9 @@ class CholeskyLive(LiveRelease):
         return cls(store, record, kernel=kernel, values=values, tap=tap)
 
     @property
-    def accuracy(self) -> Accuracy:
+    def accuracy(self) -> BasisAccuracy:
         spread = float(self.standard_error(self.domain.lower[None]).reshape(-1)[0])
-        return Accuracy(
+        return BasisAccuracy(
             integrated=spread**2 * self.domain.volume,
             pointwise=spread,
             coordinates=LIMIT,

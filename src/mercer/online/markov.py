@@ -19,7 +19,7 @@ from mercer.common.checks import Bools, Floats
 from mercer.online.base import Standing
 from mercer.online.store import Knot, LiveError, LiveStore, Pen, Record
 from mercer.releases.bands import Band
-from mercer.releases.base import Accuracy
+from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import Grid
 from mercer.spaces.bridges import DETERMINED, bridge_point, fill
@@ -60,9 +60,9 @@ class MarkovLive(Standing):
         return place.tolist(), states.tolist(), (place, states)
 
     @property
-    def accuracy(self) -> Accuracy:
+    def accuracy(self) -> BasisAccuracy:
         spread = self._sigma * self._scale
-        return Accuracy(
+        return BasisAccuracy(
             integrated=spread**2 * self.domain.volume,
             pointwise=spread,
             coordinates=self.release.basis.size,

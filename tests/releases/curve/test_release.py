@@ -18,9 +18,10 @@ from mercer.noise.laws import Euclidean
 from mercer.releases.curve import noisy as noisy_curves
 from mercer.releases.curve import release as curves_module
 from mercer.releases.curve.functionals import Plain
-from mercer.releases.curve.redraw import Mesh, choose_again, order_statistic, suprema
+from mercer.releases.curve.redraw import Mesh, choose_again, suprema
 from mercer.releases.curve.release import CurveRelease
 from mercer.releases.curve.smoothing import Candidates, choose_filter
+from mercer.releases.field import order_statistic
 from mercer.spaces.kernels import Matern52
 from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials
@@ -179,7 +180,7 @@ def test_bands_cover_the_same_smoothing_without_noise(kind, rng):
     truth = None
     inside, points, slopes = 0, 0, 0
     first = mercer.mean_curve(heights, **settings, epsilon=1, **options, rng=rng)
-    quantiles = first._quantile(level, (0,)), first._quantile(level, (1,))
+    quantiles = first._field((0,)).everywhere(level), first._field((1,)).everywhere(level)
     sds = first.standard_error(x), first.standard_error(x, 1)
     half = first.band(x, level, simultaneous=False)
     width = (half.upper - half.lower) / 2
@@ -222,9 +223,9 @@ def noiseless(release, mean):
 def with_coordinates(release, raw, **options):
     """The same release with other noise, and its smoothing chosen from that."""
     given = {f.name: getattr(release, f.name) for f in fields(release) if f.init}
-    for name in ("raw", "smoothing", "choice", "exact"):
+    for name in ("coordinates", "smoothing", "choice", "exact"):
         del given[name]
-    return CurveRelease.smoothed(**given, raw=raw, kernel="gaussian", **options)
+    return CurveRelease.smoothed(**given, coordinates=raw, kernel="gaussian", **options)
 
 
 # at level 0.8, all cases together; measured, 800 runs each: 0.80 to 0.85 of whole curves and 0.76
@@ -245,7 +246,7 @@ def test_bands_cover_when_the_smoothing_was_chosen_from_the_noise(rng, monkeypat
             made = with_coordinates(first, truth + noise, scale="auto" if mean is zero else 0.15)
             error = np.abs(rows @ made._decode @ noise)
             sd = np.linalg.norm(rows @ made._noise().factor, axis=1)
-            hits += np.all(error <= made._quantile(level, (0,)) * made._selection(level, (0,)) * sd)
+            hits += np.all(error <= made._field((0,)).everywhere(level) * made._selection(level, (0,)) * sd)
             band = made.band(0.0, level, simultaneous=False)
             points += error[0] <= (band.upper - band.lower) / 2
             runs += 1
@@ -288,7 +289,7 @@ def test_only_what_was_free_is_chosen_again(curves, tmp_path):
     for release in (made, half):
         for order in (0, 1):
             band = release.band(T, 0.9, order=order)
-            fixed = release._quantile(0.9, (order,)) * release.standard_error(T, order)
+            fixed = release._field((order,)).everywhere(0.9) * release.standard_error(T, order)
             assert np.all(band.upper - band.lower >= 2 * fixed * (1 - 1e-9))
         each = release.band(T, 0.9, simultaneous=False)
         assert np.all(each.upper - each.lower >= 2 * 1.6448 * release.standard_error(T))

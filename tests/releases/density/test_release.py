@@ -222,7 +222,7 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     noise = first.noise.scale * first.scale * (e @ draws.reshape(-1, runs))
     centre = first.raw(x)
     widths = {
-        "simultaneous": first._simultaneous(0.95) * first.standard_error(x),
+        "simultaneous": first._field().everywhere(0.95) * first.standard_error(x),
         "pointwise": 1.959964 * first.standard_error(x),
     }
     assert np.abs(quiet - centre).max() < 12 * first.standard_error(x).max()
@@ -257,7 +257,7 @@ def test_band_covers_in_the_plane(boundary, rng):
     # the quick formulas are those of the rows
     assert np.allclose(first.basis.deviation(x, first.filter), deviation, rtol=1e-4)
     z = rows @ rng.standard_normal((first.basis.size, runs)) / deviation[:, None]
-    covered = int(np.sum(np.max(np.abs(z), axis=0) <= first._simultaneous(0.95)))
+    covered = int(np.sum(np.max(np.abs(z), axis=0) <= first._field().everywhere(0.95)))
     assert binom.cdf(covered, runs, 0.945) > ALPHA
     assert binom.sf(covered - 1, runs, 0.985) > ALPHA
     narrow = int(np.sum(np.max(np.abs(z), axis=0) <= 1.96))  # a pointwise band is seen

@@ -249,7 +249,7 @@ def test_a_band_covers_the_machine_without_noise(rng):
             made = mercer.regression(x, y, epsilon=1, method=method, **options, rng=rng)
             if width is None:  # the same for all runs: public
                 ends = made.band(grid, 0.9)
-                width = made._quantile(0.9, simultaneous=True)
+                width = made._field().everywhere(0.9)
                 half = np.clip(width * made.standard_error(grid), 0, None)
                 assert np.allclose(ends.upper, np.clip(made(grid, raw=True) + half, -1, 1))
             off = np.abs(made(grid, raw=True) - truth) / made.standard_error(grid)

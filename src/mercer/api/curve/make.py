@@ -221,8 +221,8 @@ class Asked:
             fields: dict[str, Any] = {
                 "domain": read.curves.domain,
                 "privacy": statement,
-                "raw": noisy,
-                "law": law,
+                "coordinates": noisy,
+                "noise": law,
                 "polynomials": read.polynomials,
                 "frame": frame,
                 "order": recipe.order,

@@ -11,7 +11,7 @@ from mercer.columns.domain import Domain, dimension_of
 from mercer.common.checks import Floats, check_choice, check_count
 from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import check_promise, no_delta
-from mercer.releases.base import noise_accuracy
+from mercer.releases.density.field import BasisField
 from mercer.releases.density.smoothing import unit_covariance, without_constant
 from mercer.rules.density import (
     CIRCLES,
@@ -285,15 +285,8 @@ def density_plan(
     finest = float(np.sqrt(np.min(np.diag(np.array(final)))))
     keep, volume = chosen.multiplier(final), domain.volume
     factors = without_constant(chosen, chosen.filter(final, "gaussian"))
-    accuracy = noise_accuracy(
-        chosen,
-        factors,
-        noise.law,
-        scale=1 / volume,
-        finest=finest,
-        volume=volume,
-        tail=chosen.tail(final, "gaussian"),
-    )
+    field = BasisField(chosen, noise.law, factors, 1 / volume, finest)
+    accuracy = field.accuracy(volume=volume, tail=chosen.tail(final, "gaussian"))
     # without privacy a coefficient has variance about 1/n
     sampling = float(np.sum(keep**2)) * chosen.amplitude[0] ** 2 / (count * volume)
     return DensityPlan(

@@ -7,7 +7,7 @@ function, and so everything computed from it.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from scipy.optimize import brentq, minimize
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
+from mercer.releases.function import Function, Orders
 from mercer.spaces.modes import derivatives_of
 from mercer.spaces.polynomials import Polynomials
 
@@ -32,11 +33,12 @@ class Extreme(NamedTuple):
     height: float
 
 
-class PolynomialCurve(ABC):
+class PolynomialCurve(Function):
     """A function on one or two arguments, by its coefficients in polynomials of the unit cube."""
 
-    domain: Domain
     polynomials: Polynomials
+
+    argument = "argument"
 
     @property
     @abstractmethod
@@ -50,14 +52,11 @@ class PolynomialCurve(ABC):
 
     def __call__(self, x: object) -> Floats:
         """Values at points."""
-        return self.derivative(x, 0)
+        return self._values(x)
 
-    def derivative(self, x: object, order: int | tuple[int, ...] = 1) -> Floats:
+    def derivative(self, x: object, order: int | Orders = 1) -> Floats:
         """A derivative at points; an error where the kernel's functions have none."""
-        orders = self._orders(order)
-        rows = self.domain.to_unit(self.domain.points(x))
-        value = self.polynomials.evaluate(rows, self.coefficients, orders)
-        return (value / self._chain(orders)).reshape(self.domain.shape(x))
+        return self._values(x, self._orders(order))
 
     def integral(self, lower: object = None, upper: object = None) -> float:
         """Over the domain, or over a part of it."""
@@ -101,16 +100,8 @@ class PolynomialCurve(ABC):
         inside = np.diff(edges)[0 if up[0] else 1 :: 2]
         return float(np.sum(inside)) * self.domain.volume
 
-    def _orders(self, order: int | tuple[int, ...]) -> tuple[int, ...]:
-        d = self.domain.dimension
-        orders: tuple[Any, ...] = tuple(order) if isinstance(order, (list, tuple)) else (order,)
-        if orders == (0,):
-            return (0,) * d
-        whole = all(isinstance(o, (int, np.integer)) and not isinstance(o, bool) for o in orders)
-        if len(orders) != d or not whole or min(orders) < 0:
-            raise ValueError(
-                f"order must be a whole number >= 0 for each of the {d} argument(s), got {order!r}"
-            )
+    def _orders(self, order: int | Orders) -> Orders:
+        orders = super()._orders(order)
         for kernel in self.kernels:
             most = derivatives_of(kernel)
             if max(orders) > most:
@@ -119,14 +110,14 @@ class PolynomialCurve(ABC):
                     "a path of its noise has no further derivatives; use a smoother kernel, "
                     "'gaussian' has all"
                 )
-        return tuple(int(o) for o in orders)
+        return orders
 
-    def _chain(self, orders: tuple[int, ...]) -> float:
-        return math.prod(w**o for w, o in zip(self.domain.widths, orders, strict=True))
+    def _at(self, unit: Floats, orders: Orders) -> Floats:
+        return self.polynomials.evaluate(unit, self.coefficients, orders) / self._chain(orders)
 
-    def _at(self, x: object, orders: tuple[int, ...]) -> Floats:
-        rows = self.domain.to_unit(self.domain.points(x))
-        return self.polynomials.rows(rows, orders) / self._chain(orders)
+    def _rows(self, unit: Floats, orders: Orders) -> Floats:
+        """Values of the polynomials, or of their derivatives: (points, polynomials)."""
+        return self.polynomials.rows(unit, orders) / self._chain(orders)
 
     def _box(self, lower: object, upper: object) -> tuple[Floats, Floats]:
         low = self.domain.lower if lower is None else self.domain.points(lower)[0]

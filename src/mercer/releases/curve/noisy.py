@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from mercer.common.checks import Floats, check_count, check_level
 from mercer.releases.bands import Band, Interval
 from mercer.releases.curve.functionals import Plain, PolynomialCurve
-from mercer.releases.curve.redraw import Mesh, order_statistic, suprema
+from mercer.releases.curve.redraw import Mesh, suprema
+from mercer.releases.field import Field, order_statistic
+from mercer.releases.function import NoisyFunction, Orders
 
 __all__ = ["CurveNoise", "Difference", "NoisyCurve"]
 
@@ -31,7 +32,7 @@ class CurveNoise:
     normal: bool
 
 
-class NoisyCurve(PolynomialCurve):
+class NoisyCurve(PolynomialCurve, NoisyFunction):
     """A curve of which the noise is known: its law is public."""
 
     _memory: dict[Any, Any]
@@ -49,18 +50,19 @@ class NoisyCurve(PolynomialCurve):
         """Draws of what the noise does to the coefficients, by way of the choice too."""
         return self._noise().draws[:runs]
 
-    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+    def _selection(self, level: float, orders: Orders, unit: Floats | None = None) -> Floats:
         """How much wider than for a smoothing fixed beforehand, everywhere at once or at points."""
-        del level, orders, x
+        del level, orders, unit
         return np.ones(())
 
-    def standard_error(self, x: object, order: int | tuple[int, ...] = 0) -> Floats:
-        """Standard deviation of the noise at each point, or of a derivative's."""
-        spread = np.linalg.norm(self._at(x, self._orders(order)) @ self._noise().factor, axis=1)
-        return spread.reshape(self.domain.shape(x))
+    def _field(self, orders: Orders = ()) -> CurveField:
+        orders = orders or (0,) * self.domain.dimension
+        if ("field", orders) not in self._memory:
+            self._memory["field", orders] = CurveField(self, orders)
+        return self._memory["field", orders]
 
     def band(
-        self, x: object, level: float = 0.95, *, simultaneous: bool = True, order: int | tuple[int, ...] = 0
+        self, x: object, level: float = 0.95, *, simultaneous: bool = True, order: int | Orders = 0
     ) -> Band:
         """A band that covers the same smoothing of the mean without noise (M15, M17).
 
@@ -73,19 +75,7 @@ class NoisyCurve(PolynomialCurve):
         That is not exact: at level 0.95, measured coverage was 0.92 to 0.98.  It is never
         narrower than for a smoothing fixed beforehand.  `standard_error` is that of a fixed one.
         """
-        check_level(level)
-        orders = self._orders(order)
-        centre, sd = self.derivative(x, orders), self.standard_error(x, orders)
-        if simultaneous:
-            width = self._quantile(level, orders) * self._selection(level, orders) * sd
-        else:
-            if self._noise().normal:
-                width = float(ndtri((1 + level) / 2)) * sd
-            else:
-                width = self._pointwise(x, level, orders).reshape(sd.shape)
-            wider = np.broadcast_to(self._selection(level, orders, x), sd.size)
-            width = width * wider.reshape(sd.shape)
-        return Band(centre - width, centre + width, level)
+        return self._band(x, level, self._orders(order), simultaneous=simultaneous)
 
     def interval(
         self, functional: Callable[[PolynomialCurve], float], level: float = 0.95, *, runs: int = 400
@@ -119,15 +109,37 @@ class NoisyCurve(PolynomialCurve):
         self._check_same(other)
         return Difference(self, other)
 
-    def _quantile(self, level: float, orders: tuple[int, ...]) -> float:
-        """Quantile of sup |noise| / sd under this smoothing, from public draws."""
-        if ("suprema", orders) not in self._memory:
-            noise, mesh = self._noise(), Mesh(self.polynomials, orders, _EACH)
-            self._memory["suprema", orders] = suprema(noise.draws[:_RUNS], noise.factor, mesh)
-        return float(order_statistic(self._memory["suprema", orders], level))
 
-    def _pointwise(self, x: object, level: float, orders: tuple[int, ...]) -> Floats:
-        return order_statistic(np.abs(self._noise().draws @ self._at(x, orders).T), level)
+@dataclass(frozen=True, eq=False)
+class CurveField(Field):
+    """Noise of a curve or of a derivative, by way of the choice of its smoothing too."""
+
+    curve: NoisyCurve
+    orders: Orders
+
+    @property
+    def normal(self) -> bool:
+        return self.curve._noise().normal
+
+    def deviation(self, unit: Floats) -> Floats:
+        rows = self.curve._rows(unit, self.orders)
+        return np.asarray(np.linalg.norm(rows @ self.curve._noise().factor, axis=1))
+
+    def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
+        del sd
+        rows = self.curve._rows(unit, self.orders)
+        return order_statistic(np.abs(self.curve._noise().draws @ rows.T), level)
+
+    def everywhere(self, level: float) -> float:
+        """Under this smoothing, as if it had been fixed beforehand."""
+        return float(order_statistic(self.sorted_suprema, level))
+
+    def suprema(self) -> Floats:
+        noise, mesh = self.curve._noise(), Mesh(self.curve.polynomials, self.orders, _EACH)
+        return suprema(noise.draws[:_RUNS], noise.factor, mesh)
+
+    def stretch(self, level: float, unit: Floats | None) -> Floats:
+        return self.curve._selection(level, self.orders, unit)
 
 
 class Difference(NoisyCurve):
@@ -183,10 +195,10 @@ class Difference(NoisyCurve):
     def _errors(self, runs: int) -> Floats:
         return self._combined(lambda term: term._errors(runs))
 
-    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+    def _selection(self, level: float, orders: Orders, unit: Floats | None = None) -> Floats:
         # if choosing stretches the errors of each side by its own factor, the larger of the two
         # covers their difference; for two smoothings of one release this is a rule of thumb
-        one, two = (side._selection(level, orders, x) for side in (self.one, self.two))
+        one, two = (side._selection(level, orders, unit) for side in (self.one, self.two))
         return np.maximum(one, two)
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:

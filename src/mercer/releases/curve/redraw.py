@@ -16,10 +16,11 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.releases.curve.smoothing import Candidates
+from mercer.releases.field import order_statistic
 from mercer.spaces.modes import DUST, shrink
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["Again", "Chosen", "Mesh", "choose_again", "order_statistic", "spread", "suprema"]
+__all__ = ["Again", "Chosen", "Mesh", "choose_again", "spread", "suprema"]
 
 _BLOCK = 2**21  # numbers at once
 Values = Callable[[Floats], Floats]  # from rows of coefficients to heights: (rows, points)
@@ -83,21 +84,6 @@ def suprema(draws: Floats, factor: Floats, mesh: Mesh) -> Floats:
         part *= scale
         found[start : start + rows] = np.maximum(part.max(axis=1), -part.min(axis=1))
     return found
-
-
-def order_statistic(values: Floats, level: float) -> Floats:
-    """What a further value stays below with this probability, along the first axis.
-
-    The rank (runs + 1) level, rounded up; beyond the largest there is nothing to read off.
-    """
-    runs = len(values)
-    rank = math.ceil((runs + 1) * level * (1 - 1e-12))
-    if rank > runs:
-        raise ValueError(
-            f"level must be at most {runs / (runs + 1):.5g} here, got {level!r}: the width is "
-            f"read off {runs} public draws of the noise"
-        )
-    return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
 
 
 @dataclass(frozen=True, eq=False)

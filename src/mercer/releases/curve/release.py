@@ -6,7 +6,7 @@ is chosen from them, and can be chosen again by anybody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +16,8 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.base import NOTHING_LEFT, Release
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
-from mercer.releases.curve.redraw import Again, Mesh, choose_again, order_statistic, spread, suprema
+from mercer.releases.curve.redraw import Again, Mesh, choose_again, spread, suprema
 from mercer.releases.curve.smoothing import (
     ETAS,
     SCALES,
@@ -28,7 +27,9 @@ from mercer.releases.curve.smoothing import (
     choose_filter,
     unit_scales,
 )
+from mercer.releases.field import order_statistic
 from mercer.releases.findings import Finding
+from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders
 from mercer.releases.function_findings import curve_findings
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
@@ -77,13 +78,14 @@ class CurveAccuracy:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CurveRelease(Release, NoisyCurve):
-    """A mean curve, or surface, that anyone may evaluate, differentiate, integrate and compare."""
+class CurveRelease(FunctionRelease, NoisyCurve):
+    """A mean curve, or surface, that anyone may evaluate, differentiate, integrate and compare.
+
+    Its noisy coordinates are in units of the bound (and of the map's norm, order="paper").
+    """
 
     polynomials: Polynomials
     frame: Floats | None  # rows: the functions whose coordinates were released; None: all
-    raw: Floats  # noisy coordinates, in units of the bound (and of the map's norm, order="paper")
-    law: Law
     order: str
     noise_kernel: str  # of the noise, order="paper"
     smoothing: SpectralFilter
@@ -92,7 +94,6 @@ class CurveRelease(Release, NoisyCurve):
     center: Floats
     value: str
     exact: Floats | None = None  # coefficients as a file has them: the same on every machine
-    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
     kind = "mean-curve"
 
@@ -100,27 +101,26 @@ class CurveRelease(Release, NoisyCurve):
         check_choice("order", self.order, ORDERS)
         check_choice("choice", self.choice, CHOICES)
         check_choice("noise_kernel", self.noise_kernel, CURVE_KERNELS)
-        for name in ("raw", "center", "frame", "exact"):
+        for name in ("coordinates", "center", "frame", "exact"):
             value = getattr(self, name)
             if value is not None:
                 fixed = np.array(value, dtype=float)
                 fixed.setflags(write=False)
                 object.__setattr__(self, name, fixed)
-        size, given = self.polynomials.size, self.raw.shape
+        size, given = self.polynomials.size, self.coordinates.shape
         framed = self.frame is not None and self.frame.shape != (*given, size)
         if framed or len(given) != 1 or not 1 <= given[0] <= size:  # before any work with them
             raise ValueError(f"numbers of the curve must fit {size} functions, got shape {given}")
-        many = self._decode.shape[1]
+        super().__post_init__()
         shapes: list[tuple[Floats | None, tuple[int, ...]]] = [
-            (self.raw, (many,)),
             (self.center, (size,)),
-            (self.frame, (many, size)),
+            (self.frame, (self.size, size)),
             (self.exact, (size,)),
         ]
         for array, shape in shapes:
             if array is not None and (array.shape != shape or not np.all(np.isfinite(array))):
                 raise ValueError(f"numbers of the curve must be finite, in shape {shape}")
-        if self.polynomials.dimension != self.domain.dimension or self.law.moments:
+        if self.polynomials.dimension != self.domain.dimension or self.noise.moments:
             raise ValueError("functions, domain and noise of the curve do not fit together")
         if len(self.smoothing.scales) != self.domain.dimension or not self.bound > 0:
             raise ValueError("smoothing and bound of the curve do not fit its domain")
@@ -143,8 +143,8 @@ class CurveRelease(Release, NoisyCurve):
         domain: Domain = fields["domain"]
         every = [(h,) * domain.dimension for h in SCALES]
         chosen = choose_filter(
-            np.asarray(fields["raw"]),
-            float(fields["law"].deviations(len(fields["raw"]))[0] ** 2),
+            np.asarray(fields["coordinates"]),
+            float(fields["noise"].deviations(len(fields["coordinates"]))[0] ** 2),
             fields["polynomials"],
             fields["frame"],
             kernel=check_choice("kernel", kernel, CURVE_KERNELS),
@@ -180,8 +180,8 @@ class CurveRelease(Release, NoisyCurve):
                 "privacy",
                 "polynomials",
                 "frame",
-                "raw",
-                "law",
+                "coordinates",
+                "noise",
                 "order",
                 "noise_kernel",
                 "bound",
@@ -192,6 +192,20 @@ class CurveRelease(Release, NoisyCurve):
         return CurveRelease.smoothed(
             **fields, kernel=kernel or self.smoothing.kernel, scale=scale, eta=eta, penalty=penalty
         )
+
+    @property
+    def size(self) -> int:
+        return self._decode.shape[1]
+
+    @property
+    def raw(self) -> Floats:
+        """Another name for the coordinates."""
+        return self.coordinates
+
+    @property
+    def law(self) -> Law:
+        """Another name for the law of their noise."""
+        return self.noise
 
     @property
     def coefficients(self) -> Floats:
@@ -205,12 +219,7 @@ class CurveRelease(Release, NoisyCurve):
 
     @property
     def origin(self) -> bytes:
-        return self.raw.tobytes()
-
-    @property
-    def noise(self) -> Law:
-        """The law of the raw coordinates' noise."""
-        return self.law
+        return self.coordinates.tobytes()
 
     @property
     def accuracy(self) -> CurveAccuracy:
@@ -221,7 +230,7 @@ class CurveRelease(Release, NoisyCurve):
             self._memory["accuracy"] = CurveAccuracy(
                 integrated=float(np.sum(factor**2)) * volume,
                 pointwise=float(spread(factor, mesh).max()),
-                coordinates=self.raw.size,
+                coordinates=self.size,
                 freedom=self._freedom,
                 smoothing=self.smoothing,
                 choice=self.choice,
@@ -255,15 +264,15 @@ class CurveRelease(Release, NoisyCurve):
     @property
     def _computed(self) -> Floats:
         if "coefficients" not in self._memory:
-            self._memory["coefficients"] = self._decode @ self.raw + self.center
+            self._memory["coefficients"] = self._decode @ self.coordinates + self.center
         return self._memory["coefficients"]
 
     def _noise(self) -> CurveNoise:
         if "noise" not in self._memory:
-            size = len(self.raw)
-            draws = self.law.draws(size, np.arange(size)) @ self._decode.T
-            factor = self._decode * self.law.deviations(size)[0]
-            self._memory["noise"] = CurveNoise(draws, factor, isinstance(self.law, Normal))
+            size = self.size
+            draws = self.noise.draws(size, np.arange(size)) @ self._decode.T
+            factor = self._decode * self.noise.deviations(size)[0]
+            self._memory["noise"] = CurveNoise(draws, factor, isinstance(self.noise, Normal))
         return self._memory["noise"]
 
     @property
@@ -273,15 +282,15 @@ class CurveRelease(Release, NoisyCurve):
 
     def _again(self, runs: int = 0) -> Again:
         """Public draws around this curve, with the choice made again for each (M17)."""
-        size = len(self.raw)
+        size = self.size
         runs = max(runs, _AGAIN if size <= 512 else _AGAIN // 2)
         if ("again", runs) not in self._memory:
             seen = self.smoothing.seen(self.polynomials, self.frame)
             kept = self.smoothing.factors(seen.values)
-            centre = seen.vectors @ (kept * (seen.vectors.T @ self.raw))
+            centre = seen.vectors @ (kept * (seen.vectors.T @ self.coordinates))
             every = Candidates.like(self.smoothing, self.polynomials, self.frame)
-            noise = self.law.draws(size, np.arange(size))[:runs]
-            deviation = float(self.law.deviations(size)[0])
+            noise = self.noise.draws(size, np.arange(size))[:runs]
+            deviation = float(self.noise.deviations(size)[0])
             self._memory["again", runs] = choose_again(every, centre, noise, deviation)
         return self._memory["again", runs]
 
@@ -290,13 +299,13 @@ class CurveRelease(Release, NoisyCurve):
             return super()._errors(runs)
         return self._again(runs).errors()[:runs] * self.bound
 
-    def _selection(self, level: float, orders: tuple[int, ...], x: object = None) -> Floats:
+    def _selection(self, level: float, orders: Orders, unit: Floats | None = None) -> Floats:
         """The quantile with the choice made again over the one without, of the same draws."""
         if not self._selected:
-            return super()._selection(level, orders, x)
+            return super()._selection(level, orders, unit)
         noise, again = self._noise(), self._again()
-        if x is not None:
-            return again.wider(self._at(x, orders), noise.draws, noise.factor, level)
+        if unit is not None:
+            return again.wider(self._rows(unit, orders), noise.draws, noise.factor, level)
         if ("selection", orders) not in self._memory:  # for a ratio, the mesh may be coarse
             mesh = Mesh(self.polynomials, orders, 3, {1: 512, 2: 32}[self.domain.dimension])
             fixed = suprema(noise.draws[: again.runs], noise.factor, mesh)
@@ -315,8 +324,8 @@ class CurveRelease(Release, NoisyCurve):
             "bound": self.bound,
             "functions": self.polynomials.to_dict(),
             "frame": None if self.frame is None else self.frame.tolist(),
-            "coordinates": self.raw.tolist(),
-            "noise": self.law.to_dict(),
+            "coordinates": self.coordinates.tolist(),
+            "noise": self.noise.to_dict(),
             "order": self.order,
             "noise_kernel": self.noise_kernel,
             "filter": self.smoothing.to_dict() | {"choice": self.choice},
@@ -337,8 +346,8 @@ class CurveRelease(Release, NoisyCurve):
             privacy=Statement.from_fields(top.part("privacy")),
             polynomials=Polynomials.from_dict(top.get("functions", dict)),
             frame=None if frame is None else matrix_of(frame, "frame"),
-            raw=raw,
-            law=law_from_dict(top.get("noise", dict)),
+            coordinates=raw,
+            noise=law_from_dict(top.get("noise", dict)),
             order=top.get("order", str),
             noise_kernel=top.get("noise_kernel", str),
             smoothing=SpectralFilter.from_dict(top.get("filter", dict)),

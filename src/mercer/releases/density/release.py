@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,7 +16,7 @@ from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band
-from mercer.releases.base import FunctionRelease
+from mercer.releases.density.field import BasisAccuracy, BasisField
 from mercer.releases.density.findings import density_findings
 from mercer.releases.density.smoothing import (
     choose_bandwidth,
@@ -25,7 +26,8 @@ from mercer.releases.density.smoothing import (
     without_constant,
 )
 from mercer.releases.findings import Finding
-from mercer.spaces.bases import Moments, SpectralBasis, basis_from_dict
+from mercer.releases.function import FunctionRelease, Orders
+from mercer.spaces.bases import Basis, Moments, SpectralBasis, basis_from_dict
 from mercer.spaces.bases.base import covariance_of
 
 __all__ = ["CHOICES", "DensityRelease"]
@@ -39,6 +41,7 @@ _SIDES = {1: (512, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coord
 class DensityRelease(FunctionRelease):
     """A private density on a box.  `release(x)` is non-negative with integral one."""
 
+    basis: Basis
     covariance: tuple[tuple[float, ...], ...]  # of the smoothing, in unit coordinates
     choice: str  # how the bandwidth was chosen: one of CHOICES
     boundary: str
@@ -71,7 +74,11 @@ class DensityRelease(FunctionRelease):
         value = self.raw(x)
         return value if raw else np.maximum(value - self._level, 0.0)
 
-    def derivative(self, x: object, order: int | tuple[int, ...] = 1) -> Floats:
+    def raw(self, x: object, *, order: int | Orders = 0) -> Floats:
+        """The released function itself, before any repair, or a derivative of it."""
+        return self._values(x, self._orders(order))
+
+    def derivative(self, x: object, order: int | Orders = 1) -> Floats:
         """A derivative of the density (zero where the projection is zero).
 
         In several columns `order` has one number for each: (1, 0) is the slope in the first.
@@ -200,14 +207,27 @@ class DensityRelease(FunctionRelease):
         to the density as `release(x)` gives it, projected by the same shift and never below zero;
         `raw=True` to the function as released.  Sampling error is not in it.
         """
-        band = super().band(x, level, simultaneous=simultaneous)
+        band = self._band(x, level, simultaneous=simultaneous)
         if raw:
             return band
         lower, upper = (np.maximum(end - self._level, 0.0) for end in (band.lower, band.upper))
         return Band(lower, upper, level)
 
     @property
+    def size(self) -> int:
+        return self.basis.size
+
+    @property
+    def accuracy(self) -> BasisAccuracy:
+        """Expected error due to privacy."""
+        if "accuracy" not in self._memory:
+            volume = self.domain.volume
+            self._memory["accuracy"] = self._field().accuracy(volume=volume, tail=self._tail)
+        return self._memory["accuracy"]
+
+    @property
     def filter(self) -> Floats:
+        """Factor of every coordinate: the smoothing applied after the noise."""
         if not isinstance(self.basis, SpectralBasis):
             return np.ones(self.basis.size)
         return self.basis.filter(self.covariance, self.smoother)
@@ -288,6 +308,19 @@ class DensityRelease(FunctionRelease):
             boundary=top.get("boundary", str),
         )
 
+    def _at(self, unit: Floats, orders: Orders) -> Floats:
+        value = self.basis.evaluate(unit, self._filtered, orders) if any(orders) else self._function(unit)
+        return value * (self.scale / self._chain(orders))
+
+    def _field(self, orders: Orders = ()) -> BasisField:
+        if ("field", orders) not in self._memory:
+            scale = self.scale / self._chain(orders) if any(orders) else self.scale
+            noisy = without_constant(self.basis, self.filter)
+            self._memory["field", orders] = BasisField(
+                self.basis, self.noise, noisy, scale, self._finest, orders
+            )
+        return self._memory["field", orders]
+
     @property
     def _filtered(self) -> Floats:
         """Plain coordinates after smoothing; the constant is one, and its noise is dropped."""
@@ -299,14 +332,17 @@ class DensityRelease(FunctionRelease):
         return self._memory["filtered"]
 
     @property
-    def _noisy(self) -> Floats:
-        return without_constant(self.basis, self.filter)
+    def _function(self) -> Callable[[Floats], Floats]:
+        if "function" not in self._memory:
+            self._memory["function"] = self.basis.function(self._filtered)
+        return self._memory["function"]
 
     @property
     def _tail(self) -> float:
+        """What the basis leaves out."""
         if isinstance(self.basis, SpectralBasis):
             return self.basis.tail(self.covariance, self.smoother)
-        return super()._tail
+        return self.basis.deficit
 
     @property
     def _finest(self) -> float:

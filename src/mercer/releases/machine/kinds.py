@@ -117,7 +117,7 @@ class RegressionRelease(MachineRelease):
         return shifted if len(self.losses) == 1 else np.sort(shifted, axis=-1)
 
     @property
-    def _unit(self) -> str:
+    def _unit_words(self) -> str:
         return f" in units of {self.response}"
 
     def to_dict(self) -> dict[str, Any]:

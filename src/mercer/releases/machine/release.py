@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,13 +16,14 @@ from scipy.special import ndtri
 from scipy.stats import chi2
 
 from mercer.columns.domain import MOST_COLUMNS, Domain
-from mercer.common.checks import Floats, check_choice, check_level
+from mercer.common.checks import Floats, check_choice
 from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band
-from mercer.releases.base import Release
+from mercer.releases.field import Field, suprema_of
 from mercer.releases.findings import Finding
+from mercer.releases.function import FunctionRelease, Orders
 from mercer.releases.function_findings import machine_findings
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
@@ -57,37 +59,87 @@ class MachineAccuracy:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class MachineField(Field):
+    """Noise of functions of the same features, in weights multiplied by known factors."""
+
+    features: FeatureMap
+    law: Law
+    size: int  # weights of all functions, whose noise is drawn together
+    factors: Floats  # of each weight, one row a function
+    unit: float  # standard deviation of a weight's noise, in units of the functions
+
+    @property
+    def normal(self) -> bool:
+        return isinstance(self.law, Normal)
+
+    def deviation(self, unit: Floats) -> Floats:
+        phi = self.features.features(unit)
+        return np.sqrt(phi**2 @ (self.factors**2).T) * self.unit
+
+    def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
+        del unit
+        return sd * (float(ndtri((1 + level) / 2)) * self._radius(level))
+
+    def everywhere(self, level: float) -> float:
+        """For all functions together; above three columns Scheffe's, over all weights at once."""
+        each = 1 - (1 - level) / len(self.factors)
+        if self.features.dimension <= 3:
+            return self.simulated(each)
+        most = math.sqrt(float(chi2.ppf(each, self.features.size)))
+        return most * (1.0 if self.normal else self._radius(level))
+
+    def suprema(self) -> Floats:
+        """The worst of all functions."""
+        d, m = self.features.dimension, self.features.size
+        ticks = np.linspace(0.0, 1.0, {1: 513, 2: 41, 3: 13}[d])
+        phi = self.features.features(np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d))
+        draws = self.law.draws(self.size, np.arange(m))[:_RUNS].T
+        draws = draws / float(self.law.deviations(self.size)[0])
+
+        def parts() -> Iterator[Floats]:
+            for factors in np.unique(self.factors, axis=0):
+                rows = phi * factors
+                length = np.maximum(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), 1e-300)
+                yield rows / length @ draws
+
+        return suprema_of(parts(), draws.shape[1])
+
+    def _radius(self, level: float) -> float:
+        return float(np.quantile(self.law.radii(self.size), level))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class MachineRelease(Release):
+class MachineRelease(FunctionRelease):
     """One or more functions w'phi(x) of public features.
 
-    Points outside the bounds are moved to them, as the records were.
+    Its coordinates are noisy penalty * weights, one function after the other; for noise in the
+    objective the law is a bound, to first order.  Points outside the bounds are moved to them, as
+    the records were.
     """
 
     features: FeatureMap
     losses: tuple[Loss, ...]  # one a function
-    coordinates: Floats  # noisy penalty * weights, one function after the other
-    noise: Law  # of a coordinate; for noise in the objective a bound, to first order
     method: str
     penalty: float
     choice: str  # how the penalty was chosen: one of CHOICES
     gap: float
     shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
-    _memory: dict[Any, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        values = np.array(self.coordinates, dtype=float)
-        values.setflags(write=False)
-        object.__setattr__(self, "coordinates", values)
-        many, m = len(self.losses), self.features.size
-        if many < 1 or values.shape != (many * m,) or not np.all(np.isfinite(values)):
-            raise ValueError(f"coordinates must be {many * m} finite numbers, got shape {values.shape}")
+        super().__post_init__()
+        if not self.losses:
+            raise ValueError("a machine must have at least one function")
         if self.features.dimension != self.domain.dimension:
             raise ValueError("features and domain differ in dimension")
         if not (self.penalty > 0 and self.gap > 0):
             raise ValueError("penalty and gap of a machine must be above 0")
         check_choice("method", self.method, METHODS)
         check_choice("choice", self.choice, CHOICES)
+
+    @property
+    def size(self) -> int:
+        return len(self.losses) * self.features.size
 
     @property
     @abstractmethod
@@ -117,22 +169,14 @@ class MachineRelease(Release):
             )
         return replace(self, shrink=bool(on))
 
-    def standard_error(self, x: object) -> Floats:
-        """Standard deviation of the noise at each point, of each function."""
-        phi = self._phi(x)
-        spread = np.sqrt(phi**2 @ (self._factors**2).T) * (self._deviation / self.penalty * self.scale)
-        return self._shaped(spread, x)
-
     def band(self, x: object, level: float = 0.95, *, simultaneous: bool = True) -> Band:
         """A band that covers the same machine without noise, at a point or everywhere at once.
 
         It speaks of the noise alone: what another sample of records would give is not in it (M15).
         With noise in the objective it is a bound to first order in the noise.
         """
-        check_level(level)
-        width = self.standard_error(x) * self._quantile(level, simultaneous=simultaneous)
-        centre = self._values(x)
-        return Band(self._finished(centre - width), self._finished(centre + width), level)
+        band = self._band(x, level, simultaneous=simultaneous)
+        return Band(self._finished(band.lower), self._finished(band.upper), level)
 
     @property
     def accuracy(self) -> MachineAccuracy:
@@ -140,7 +184,7 @@ class MachineRelease(Release):
         most = self.features.kappa * self.scale * float(self._factors.max())
         return MachineAccuracy(
             pointwise=self._deviation / self.penalty * most,
-            unit=self._unit,
+            unit=self._unit_words,
             coordinates=self.coordinates.size,
             features=self.features.words,
             penalty=self.penalty,
@@ -160,7 +204,8 @@ class MachineRelease(Release):
         return values
 
     @property
-    def _unit(self) -> str:
+    def _unit_words(self) -> str:
+        """The unit of the functions' values, as words that follow a number."""
         return ""
 
     @property
@@ -175,8 +220,26 @@ class MachineRelease(Release):
             self._memory["factors"] = factors
         return self._memory["factors"]
 
-    def _phi(self, x: object) -> Floats:
-        return self.features.features(self.domain.to_unit(self._rows(x)))
+    def _field(self, orders: Orders = ()) -> MachineField:
+        if any(orders):
+            raise ValueError(f"order must be 0: {self.features.words} are not differentiated, got {orders}")
+        if "field" not in self._memory:
+            unit = self._deviation / self.penalty * self.scale
+            self._memory["field"] = MachineField(self.features, self.noise, self.size, self._factors, unit)
+        return self._memory["field"]
+
+    def _at(self, unit: Floats, orders: Orders) -> Floats:
+        """All functions at the points, in the caller's units."""
+        del orders
+        step = max(1, (1 << 22) // self.features.size)
+        parts = [
+            self.features.features(unit[i : i + step]) @ self.weights.T for i in range(0, len(unit), step)
+        ]
+        value = np.concatenate(parts) if parts else np.zeros((0, len(self.losses)))
+        return value * self.scale
+
+    def _unit(self, x: object) -> Floats:
+        return self.domain.to_unit(self._rows(x))
 
     def _rows(self, x: object) -> Floats:
         """Points as rows, moved to the bounds where they are outside; of a frame by name."""
@@ -207,56 +270,12 @@ class MachineRelease(Release):
             return frame.to_numpy()  # a frame of other names, as an array
         raise ValueError(f"x must have the columns {', '.join(names)}; it has {', '.join(there[:30])}")
 
-    def _values(self, x: object) -> Floats:
-        """All functions at the points, in the caller's units."""
-        rows = self.domain.to_unit(self._rows(x))
-        step = max(1, (1 << 22) // self.features.size)
-        parts = [
-            self.features.features(rows[i : i + step]) @ self.weights.T for i in range(0, len(rows), step)
-        ]
-        value = np.concatenate(parts) if parts else np.zeros((0, len(self.losses)))
-        return self._shaped(value * self.scale, x)
-
     def _shaped(self, value: Floats, x: object) -> Floats:
         """One axis of functions last, left out where there is but one."""
         shape = (len(value),) if hasattr(x, "columns") else self.domain.shape(x)
         if len(self.losses) == 1:
             return value[:, 0].reshape(shape)
         return value.reshape(*shape, len(self.losses))
-
-    def _quantile(self, level: float, *, simultaneous: bool) -> float:
-        """Quantile of |noise| / sd at a point, or of its supremum over the domain (M15)."""
-        m, many = self.features.size, len(self.losses)
-        size = self.coordinates.size
-        radii = self.noise.radii(size)
-        if not simultaneous:
-            if isinstance(self.noise, Normal):
-                return float(ndtri((1 + level) / 2))
-            return float(ndtri((1 + level) / 2)) * float(np.quantile(radii, level))
-        each = 1 - (1 - level) / many
-        if self.domain.dimension > 3:  # Scheffe: over all functions of the features at once
-            most = math.sqrt(float(chi2.ppf(each, m)))
-            return most * (1.0 if isinstance(self.noise, Normal) else float(np.quantile(radii, level)))
-        if "suprema" not in self._memory:
-            self._memory["suprema"] = self._suprema()
-        suprema = self._memory["suprema"]
-        return float(suprema[min(math.ceil((suprema.size + 1) * each), suprema.size) - 1])
-
-    def _suprema(self) -> Floats:
-        """Sorted draws of sup_x |noise(x)| / sd(x), the worst of all functions."""
-        d, m = self.domain.dimension, self.features.size
-        ticks = np.linspace(0.0, 1.0, {1: 513, 2: 41, 3: 13}[d])
-        mesh = np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d)
-        phi = self.features.features(mesh)
-        size = self.coordinates.size
-        draws = self.noise.draws(size, np.arange(m))[:_RUNS].T
-        draws = draws / self._deviation
-        suprema = np.zeros(draws.shape[1])
-        for factors in np.unique(self._factors, axis=0):
-            rows = phi * factors
-            length = np.maximum(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), 1e-300)
-            np.maximum(suprema, np.abs(rows / length @ draws).max(axis=0), out=suprema)
-        return np.sort(suprema)
 
     def _common(self) -> dict[str, Any]:
         return {
