@@ -279,7 +279,7 @@ def test_share_of_missing_rows_is_recovered(options, rng):
     assert one.share_of_values == pytest.approx(0.7, abs=8 * sd)
     assert sd < 0.03
     whole = mercer.density(data[:14_000], bounds=(0, 1), epsilon=1, **options)
-    assert whole.share_of_values == 1.0
+    assert 1 - 8 * sd <= whole.share_of_values <= 1.0  # one, but where the noise is beyond three deviations
     u = np.linspace(0, 1, 101)
     assert np.abs(one(u) - whole(u)).max() < 0.35 * whole(u).max()
 
@@ -352,7 +352,7 @@ def test_band_covers_the_estimate_without_noise(options, rng):
     draws = release.noise.simulate(release.basis.size, runs, rng).T
     noise = np.abs(release.scale * (release.basis.noise_rows(u[:, None], release._field().factors) @ draws))
     width = release._field().everywhere(0.95) * release.standard_error(u)
-    each = release._pointwise(u, 0.95, release.standard_error(u))
+    each = release._field().half_width(u[:, None], 0.95, simultaneous=False)
     covered = int(np.sum(np.all(noise <= width[:, None], axis=0)))
     assert plausible(covered, runs, 0.95, 0.017)
     for place in (0, 100):

@@ -323,3 +323,21 @@ def test_narrow_estimates_on_a_grid_have_mass_one():
         )
         assert release.share_of_values > 0.998
         assert np.isclose(release(place), 1 / (0.3 * np.sqrt(2 * np.pi)), rtol=5e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"delta": 1e-6}, {"delta": 1e-6, "boundary": "open"}], ids=str)
+def test_standard_error_of_a_derivative_is_that_of_its_differences(options, rng):
+    """The noise is linear: its derivative is the limit of what the noise does to differences."""
+    made = mercer.density(rng.beta(2, 4, 500) * 10, bounds=(0, 10), epsilon=1, **options)
+    x, step = np.linspace(1, 9, 7), 1e-4
+    field, law = made._field(), made.noise
+    draws = law.draws(made.size, np.arange(made.size))
+
+    def noise(points):
+        unit = made.domain.to_unit(points[:, None])
+        return field.scale * made.basis.noise_rows(unit, field.factors) @ draws.T
+
+    slopes = (noise(x + step) - noise(x - step)) / (2 * step)
+    measured = np.sqrt(np.mean(slopes**2, axis=1))
+    assert made.standard_error(x, order=1) == pytest.approx(measured, rel=0.1)
+    assert made.standard_error(x, order=0) == pytest.approx(made.standard_error(x), abs=0)
