@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import mercer
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import worded
+from mercer.cli import releasing
+from mercer.cli.options import columns_of, pairs
+from mercer.cli.releasing import worded
 from mercer.ledger.ledger import Ledger
 from mercer.online.store import LiveUnavailable
-from mercer.releases import file as storage
+from mercer.releases import base as storage
 from mercer.show.terminal import spread
 from tests.helpers.shell import released, run
 
@@ -244,14 +244,14 @@ def test_counts_know_missing_values(folder, capsys):
 
 
 def test_bounds_by_name_and_of_dates():
-    assert terminal_bounds.pairs(["0", "100"]) == (0, 100)
-    assert terminal_bounds.pairs(["0", "1", "-2", "3e1"]) == [(0, 1), (-2, 30)]
-    assert terminal_bounds.pairs(["2020-01-01", "2024-12-31"]) == ("2020-01-01", "2024-12-31")
-    found = terminal_bounds.pairs(["age=0,100", "a=b=-1,2", "day=2020-01-01,2024-12-31"])
+    assert pairs(["0", "100"]) == (0, 100)
+    assert pairs(["0", "1", "-2", "3e1"]) == [(0, 1), (-2, 30)]
+    assert pairs(["2020-01-01", "2024-12-31"]) == ("2020-01-01", "2024-12-31")
+    found = pairs(["age=0,100", "a=b=-1,2", "day=2020-01-01,2024-12-31"])
     assert found == {"age": (0, 100), "a=b": (-1, 2), "day": ("2020-01-01", "2024-12-31")}
-    assert terminal_bounds.pairs(None) is None
-    assert terminal_bounds.columns_of(["0", "1", "2", "3"]) == 2
-    assert terminal_bounds.columns_of(["age=0,1"]) == 1
+    assert pairs(None) is None
+    assert columns_of(["0", "1", "2", "3"]) == 2
+    assert columns_of(["age=0,1"]) == 1
     assert spread(["--bounds", "age=0,100", "bmi=-1,60", "f.csv"]) == [
         "--bounds=age=0,100",
         "--bounds=bmi=-1,60",
@@ -282,7 +282,7 @@ def test_bounds_by_name_and_of_dates():
 )
 def test_bounds_that_are_no_bounds(words, message):
     with pytest.raises(ValueError, match=message):
-        terminal_bounds.pairs(words)
+        pairs(words)
 
 
 @pytest.mark.parametrize("name", ["density", "quantiles", "classify", "regress", "histogram"])
@@ -348,7 +348,7 @@ def test_folders_are_proved_before_anything_is_spent(folder, book, capsys, monke
         pytest.skip("quantiles have no picture")
     ending = "json" if option == "-o" else "png"
     rest = ("-o", "a.json") if option == "--plot" and name in WRITING else ()
-    real = terminal_places.tempfile.mkstemp
+    real = releasing.tempfile.mkstemp
 
     def refuse(dir, **options):
         if Path(dir).name == "out":
@@ -387,7 +387,7 @@ def test_a_release_that_was_paid_for_is_kept_beside_the_ledger(folder, book, cap
 
     monkeypatch.setattr(Ledger, "charge", charge)
     code, out, err = run(capsys, *ALL[name], *book, "-o", "out/a.json")
-    assert code == terminal_places.NOT_AS_ASKED, err
+    assert code == releasing.NOT_AS_ASKED, err
     kept = folder / "books" / "a.json"
     assert f"it was kept as {kept}" in " ".join(err.split())
     assert "there is no folder 'out'" in err
@@ -437,7 +437,7 @@ def test_mean_curves_are_kept_likewise(folder, book, capsys, monkeypatch):
         "-o",
         "out/m.json",
     )
-    assert code == terminal_places.NOT_AS_ASKED, err
+    assert code == releasing.NOT_AS_ASKED, err
     for name in ("m-0.json", "m-1.json"):
         assert mercer.load(folder / "books" / name).kind == "mean-curve"
         assert str(folder / "books" / name) in err
@@ -508,7 +508,7 @@ def test_havens_in_order_and_standard_output_at_last(folder, capsys, monkeypatch
     (homes[0] / "a.json").write_text("older")
     bad.append(folder / "out")
     for k, home in enumerate(homes):
-        found = terminal_places.keep(release, folder / "out" / "a.json", str(homes[0] / "b.db"))
+        found = releasing.keep(release, folder / "out" / "a.json", str(homes[0] / "b.db"))
         assert found == home / ("a-2.json" if k == 0 else "a.json")
         assert mercer.load(found).coordinates.tolist() == release.coordinates.tolist()
         err = capsys.readouterr().err
@@ -517,8 +517,8 @@ def test_havens_in_order_and_standard_output_at_last(folder, capsys, monkeypatch
         bad.append(home)
     assert (homes[0] / "a.json").read_text() == "older"
     with pytest.raises(BaseException) as stopped:  # noqa: PT011
-        terminal_places.keep(release, folder / "out" / "a.json", "postgresql://host/books")
-    assert stopped.value.exit_code == terminal_places.NOT_AS_ASKED
+        releasing.keep(release, folder / "out" / "a.json", "postgresql://host/books")
+    assert stopped.value.exit_code == releasing.NOT_AS_ASKED
     captured = capsys.readouterr()
     (folder / "printed.json").write_text(captured.out)
     monkeypatch.undo()
@@ -529,7 +529,7 @@ def test_havens_in_order_and_standard_output_at_last(folder, capsys, monkeypatch
 def test_a_picture_that_fails_hides_nothing(folder, book, capsys, monkeypatch, name):
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
     code, out, err = run(capsys, *ALL[name], *book, "-o", "a.json", "--plot", "a.png")
-    assert code == terminal_places.NOT_AS_ASKED
+    assert code == releasing.NOT_AS_ASKED
     assert "plot: a.png could not be written (No space left on device); the release is in a.json" in err
     assert "Written to a.json" in out
     assert mercer.load("a.json").privacy.epsilon == 1
@@ -544,7 +544,7 @@ def test_a_store_that_does_not_take_a_live_release_loses_nothing(folder, book, c
     monkeypatch.setattr("mercer.online.sql.Tables.create", create)
     code, _, err = run(capsys, *LIVE[:-1], kernel, *book, "--store", "l.db")
     kept = folder / "books" / "l.json"
-    assert code == terminal_places.NOT_AS_ASKED
+    assert code == releasing.NOT_AS_ASKED
     assert "disk is full" in err
     assert str(kept) in err
     assert mercer.load(kept).privacy.epsilon == 1

@@ -1,4 +1,4 @@
-"""The command line: parse, call, render."""
+"""The command line: its commands, and errors as one line."""
 
 from __future__ import annotations
 
@@ -9,45 +9,18 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli import choices as cli_choices
-from mercer.cli import places as terminal_places
-from mercer.cli.audit import audit_command
 from mercer.cli.counts import count_command, histogram_command, table_command
 from mercer.cli.curves import curve_command
+from mercer.cli.density import density_command, quantiles_command
 from mercer.cli.ledger import ledger_app
 from mercer.cli.machines import classify_command, regress_command
 from mercer.cli.online import ask_command, live_command
-from mercer.cli.plan import plan_app
+from mercer.cli.plan import audit_command, plan_app
 from mercer.cli.predict import predict_command
 from mercer.cli.releases import eval_command, inspect_command, plot_command
+from mercer.cli.releasing import worded
 from mercer.cli.serve import serve_command
 from mercer.cli.synthetic import synthesize_command
-from mercer.cli.terms import (
-    Bounds,
-    Column,
-    Dataset,
-    Delta,
-    DryRun,
-    Epsilon,
-    File,
-    Formats,
-    Insist,
-    Json,
-    LedgerName,
-    MechanismName,
-    Missing,
-    NaValues,
-    Output,
-    Outside,
-    Overwrite,
-    Picture,
-    Seed,
-    Unit,
-    ask,
-    terms,
-    worded,
-)
 from mercer.common.version import __version__
 from mercer.show import terminal
 
@@ -87,6 +60,8 @@ app.command("table", no_args_is_help=True)(table_command)
 app.command("eval", no_args_is_help=True)(eval_command)
 app.command("plot", no_args_is_help=True)(plot_command)
 app.command("inspect", no_args_is_help=True)(inspect_command)
+app.command("density", no_args_is_help=True)(density_command)
+app.command("quantiles", no_args_is_help=True)(quantiles_command)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -153,88 +128,3 @@ def _top(version: Annotated[bool, typer.Option("--version", help="Print the vers
     if version:
         print(f"mercer {__version__}")
         raise typer.Exit
-
-
-@app.command(no_args_is_help=True)
-def density(
-    file: File,
-    column: Column = None,
-    bounds: Bounds = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
-    bandwidth: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="auto, rule, private-scott, private-cv, one number, or one a column, in the data's units."
-        ),
-    ] = None,
-    choice_share: Annotated[float, typer.Option(help="Share of epsilon for a private bandwidth.")] = 0.2,
-    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
-    kernel: Annotated[
-        str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
-    ] = "gaussian",
-    mechanism: MechanismName = None,
-    unit: Unit = None,
-    missing: Missing = "zero",
-    na_values: NaValues = None,
-    outside: Outside = "clip",
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    plot: Picture = None,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-) -> None:
-    """Release the density of one to three columns.
-
-    [bold]Example:[/bold] mercer density admissions.csv --column age --bounds 0 100
-    --epsilon 1 -o ages.json
-
-    Values outside the bounds are clipped, unless --outside drop; rows without a number count and
-    add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
-    """
-    from mercer.api.density.call import density as release_density
-
-    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
-    chosen = terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        delta=delta,
-        unit=unit,
-        outside=outside,
-        missing=missing,
-        insist=insist,
-        dry_run=dry_run,
-        ledger=ledger,
-        dataset=dataset,
-    )
-    release = ask(
-        release_density,
-        file,
-        as_json=as_json,
-        bounds=terminal_bounds.pairs(bounds),
-        columns=column or None,
-        boundary=boundary,
-        kernel=kernel,
-        mechanism=mechanism,
-        bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
-        choice_share=choice_share,
-        **chosen,
-    )
-    written = terminal_places.write(release, places, ledger=ledger, as_json=as_json, plot=release.plot)
-    if as_json:
-        terminal.print_json(terminal.summary(release) | written.told(), file)
-    else:
-        terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
-        first = written.files["file"]
-        print(f"Written to {written.words()}. Look at it: mercer plot {first}")
-    written.leave()
-
-
-cli_choices.add_to(app)

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import FINER, NOTHING_WRITTEN
+from mercer.cli.options import FINER, Terms, end_of, pairs
+from mercer.cli.releasing import NOTHING_WRITTEN, write
 from mercer.show import terminal
 
 __all__ = [
@@ -107,7 +106,7 @@ def cells_given(
             )
         return {"categories": categories, "other": other}
     if edges:
-        return {"bins": [terminal_bounds.end_of(word, "edges") for word in edges]}
+        return {"bins": [end_of(word, "edges") for word in edges]}
     if whole:
         if len(whole) != 2 or whole[0] > whole[1]:
             raise ValueError("whole must be LO HI, two rising whole numbers, such as --whole 0 50")
@@ -115,7 +114,7 @@ def cells_given(
     assert bins is not None
     if len(bins) != 1:
         raise ValueError(f"bins must be one number, got {len(bins)}; edges are given with --edges")
-    ends = terminal_bounds.pairs(bounds)
+    ends = pairs(bounds)
     if isinstance(ends, dict):
         ends = ends.get(column) if len(ends) == 1 else None
     if not isinstance(ends, tuple):
@@ -137,7 +136,7 @@ def bins_of(words: list[str] | None) -> dict[str, Any] | None:
                 f"income=0,10000,50000; got {word!r}"
             )
         if len(parts) > 1:
-            found[name] = [terminal_bounds.end_of(part, "bins") for part in parts]
+            found[name] = [end_of(part, "bins") for part in parts]
         elif re.fullmatch(r"\d+", parts[0]):
             found[name] = int(parts[0])
         else:
@@ -159,9 +158,7 @@ def margins_of(word: str) -> Any:
     return found
 
 
-def promised(
-    weaker: bool, gamma: float | None, ledger: str | None, dataset: str | None, delta: float | None
-) -> bool:
+def promised(weaker: bool, gamma: float | None, delta: float | None, terms: Terms) -> bool:
     """Whether the weaker promise is asked for, in so many words."""
     if not weaker:
         if gamma is not None:
@@ -176,7 +173,7 @@ def promised(
             "gamma is missing: with --weaker-promise, say with which chance the promise may fail, "
             "for example --gamma 0.05"
         )
-    if ledger is not None or dataset is not None:
+    if terms.ledger is not None or terms.dataset is not None:
         raise ValueError(
             "--ledger counts differential privacy, and --weaker-promise is not: its cost cannot be "
             "added to a total there; leave --ledger and --dataset out"
@@ -186,12 +183,12 @@ def promised(
     return True
 
 
-def tell(release: Any, places: dict[str, Path], file: Path, *, ledger: str | None, as_json: bool) -> None:
+def tell(release: Any, files: dict[str, Path], file: Path, terms: Terms) -> None:
     """Write the release first, then its picture; then say what was released."""
     from mercer.releases.counts import words
 
-    written = terminal_places.write(release, places, ledger=ledger, as_json=as_json, plot=release.plot)
-    if as_json:
+    written = write(release, files, terms, plot=release.plot)
+    if terms.as_json:
         terminal.print_json(words.summary(release) | written.told(), file)
         written.leave()
         return

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import places as terminal_places
 from mercer.cli.cells import (
     CELLS,
     CellsOutside,
@@ -22,32 +21,15 @@ from mercer.cli.cells import (
     promised,
     tell,
 )
-from mercer.cli.terms import (
-    Dataset,
-    Delta,
-    DryRun,
-    Epsilon,
-    File,
-    Formats,
-    Insist,
-    Json,
-    LedgerName,
-    Missing,
-    NaValues,
-    Output,
-    OutputToo,
-    Overwrite,
-    Picture,
-    Seed,
-    Unit,
-    ask,
-    terms,
-)
+from mercer.cli.options import Delta, Epsilon, File, Output, OutputToo, Terms, grouped_options
+from mercer.cli.releasing import ask, places
 
 __all__ = ["count_command", "histogram_command", "table_command"]
 
 
+@grouped_options()
 def histogram_command(
+    *,
     file: File,
     column: Annotated[str | None, typer.Option("--column", "-c", help="Column to count. Required.")] = None,
     bins: Annotated[
@@ -86,22 +68,11 @@ def histogram_command(
         bool, typer.Option("--sparse", help="Keep cells above a public threshold: most are empty.")
     ] = False,
     occupied: Occupied = None,
-    unit: Unit = None,
     rows_per_person: RowsPerPerson = None,
     counts: Counts = None,
-    missing: Missing = "zero",
-    na_values: NaValues = None,
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    plot: Picture = None,
+    terms: Terms,
     weaker_promise: WeakerPromise = False,
     gamma: Gamma = None,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
 ) -> None:
     """Release a histogram of one column: noisy counts of bins, values or categories.
 
@@ -114,22 +85,14 @@ def histogram_command(
     Values beyond the edges go to the nearest bin, unless --outside drop; rows that fit no cell
     count in n alone. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
-    chosen = terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        columns=column,
-        outside=outside,
-        unit=unit,
-        counts=counts,
-        missing=missing,
-        insist=insist,
-        dry_run=dry_run,
+    files = places(output, terms)
+    chosen = {
+        "columns": column,
+        "outside": outside,
+        "counts": counts,
         **cells_given(column, bins, bounds, edges, whole, categories, other),
-    )
-    if promised(weaker_promise, gamma, ledger, dataset, delta):
+    }
+    if promised(weaker_promise, gamma, delta, terms):
         from mercer.api.weaker import random_histogram as make
 
         if sparse or occupied is not None or rows_per_person is not None:
@@ -146,14 +109,14 @@ def histogram_command(
             "sparse": sparse or occupied is not None,
             "occupied": occupied,
             "rows_per_person": rows_per_person,
-            "ledger": ledger,
-            "dataset": dataset,
         }
-    release = ask(make, file, as_json=as_json, **chosen)
-    tell(release, places, file, ledger=ledger, as_json=as_json)
+    release = ask(make, file, terms=terms, epsilon=epsilon, **chosen)
+    tell(release, files, file, terms)
 
 
+@grouped_options()
 def table_command(
+    *,
     file: File,
     domain: Annotated[
         Path | None, typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required.")
@@ -186,20 +149,9 @@ def table_command(
         ),
     ] = None,
     occupied: Occupied = None,
-    unit: Unit = None,
     rows_per_person: RowsPerPerson = None,
     counts: Counts = None,
-    missing: Missing = "zero",
-    na_values: NaValues = None,
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    plot: Picture = None,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    terms: Terms,
 ) -> None:
     """Release a contingency table of several columns, or margins of it.
 
@@ -213,44 +165,34 @@ def table_command(
     from mercer.api.counts.tables import table
     from mercer.columns.table import TableDomain
 
-    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    files = places(output, terms)
     if domain is None:
         raise ValueError(
             "domain is missing: columns with their bounds and levels are public and cannot be read "
             f"from the data; start with mercer synthesize {file} --example-domain > domain.yaml"
         )
-    chosen = terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        delta=delta,
-        outside=outside,
-        counts=counts,
-        unit=unit,
-        rows_per_person=rows_per_person,
-        missing=missing,
-        insist=insist,
-        dry_run=dry_run,
-        ledger=ledger,
-        dataset=dataset,
-    )
     release = ask(
         table,
         file,
-        as_json=as_json,
+        terms=terms,
+        epsilon=epsilon,
+        delta=delta,
         domain=TableDomain.read(domain),
         columns=columns or None,
         margins=margins_of(margins),
         bins=bins_of(bins),
+        outside=outside,
+        counts=counts,
+        rows_per_person=rows_per_person,
         occupied=occupied,
         sparse="auto" if sparse is None else sparse,
-        **chosen,
     )
-    tell(release, places, file, ledger=ledger, as_json=as_json)
+    tell(release, files, file, terms)
 
 
+@grouped_options(without=["missing", "outside"])
 def count_command(
+    *,
     file: File,
     where: Annotated[
         list[str] | None,
@@ -270,20 +212,10 @@ def count_command(
         str, typer.Option(help="geometric; or optimal: of least risk for this number of records.")
     ] = "geometric",
     output: OutputToo = None,
-    unit: Unit = None,
     counts: Counts = None,
-    na_values: NaValues = None,
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    plot: Picture = None,
+    terms: Terms,
     weaker_promise: WeakerPromise = False,
     gamma: Gamma = None,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
 ) -> None:
     """Release how many records a condition holds for, or which share of them.
 
@@ -296,24 +228,17 @@ def count_command(
     from mercer.api.counts import single as counting
     from mercer.columns.conditions import conditions
 
-    places = terminal_places.places(output, overwrite, needed=False, plot=plot)
+    files = places(output, terms, needed=False)
     if bool(where) == (column is not None):
         raise ValueError(
             "say what to count, in one way: --where 'age>=65' …, or --column with true and false"
         )
-    chosen = terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        columns=column,
-        where=conditions(where) if where else None,
-        unit=unit,
-        counts=counts,
-        insist=insist,
-        dry_run=dry_run,
-    )
-    if promised(weaker_promise, gamma, ledger, dataset, delta):
+    chosen: dict[str, Any] = {
+        "columns": column,
+        "where": conditions(where) if where else None,
+        "counts": counts,
+    }
+    if promised(weaker_promise, gamma, delta, terms):
         from mercer.api.weaker import random_proportion as make
 
         if not proportion or mechanism != "geometric":
@@ -321,6 +246,6 @@ def count_command(
         chosen |= {"gamma": gamma, "weaker_promise": True}
     else:
         make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
-        chosen |= {"delta": delta, "mechanism": mechanism, "ledger": ledger, "dataset": dataset}
-    release = ask(make, file, as_json=as_json, **chosen)
-    tell(release, places, file, ledger=ledger, as_json=as_json)
+        chosen |= {"delta": delta, "mechanism": mechanism}
+    release = ask(make, file, terms=terms, epsilon=epsilon, **chosen)
+    tell(release, files, file, terms)

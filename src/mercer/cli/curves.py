@@ -8,36 +8,31 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import (
-    Dataset,
+from mercer.cli.options import (
+    FINER,
     Delta,
-    DryRun,
     Epsilon,
     File,
-    Insist,
-    Json,
-    LedgerName,
     NaValues,
     Output,
-    Overwrite,
-    Seed,
+    Terms,
     Unit,
-    ask,
+    grouped_options,
     na_of,
-    one_epsilon,
+    pairs,
 )
+from mercer.cli.releasing import Written, ask, keep, target
 from mercer.show import terminal
 
 __all__ = ["curve_command"]
 
-_FINER = "Finer choices, all public"
 _POINTS = "Where the points are"
 _GROUPS = "Groups"
 
 
+@grouped_options(without=["formats", "plot"])
 def curve_command(
+    *,
     file: File,
     columns: Annotated[
         list[str] | None,
@@ -117,31 +112,31 @@ def curve_command(
         ),
     ] = None,
     kernel: Annotated[
-        str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=_FINER)
+        str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER)
     ] = "gaussian",
     scale: Annotated[
         str,
         typer.Option(
             help="Length of the kernel in the units of the points, or auto: from the noisy curve.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = "auto",
     eta: Annotated[
-        str, typer.Option(help="Power of the smoothing, 1 or more, or auto.", rich_help_panel=_FINER)
+        str, typer.Option(help="Power of the smoothing, 1 or more, or auto.", rich_help_panel=FINER)
     ] = "auto",
     penalty: Annotated[
         list[str] | None,
         typer.Option(
             metavar="P",
             help="auto (unless given, free), a number, rule or private-cv.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = None,
     order: Annotated[
         str,
         typer.Option(
             help="noise-first; or paper: smoothing, then noise (needs a penalty and a delta).",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = "noise-first",
     missing: Annotated[
@@ -149,7 +144,7 @@ def curve_command(
         typer.Option(
             help="Gaps: fill (by lines). zero: such a curve counts as the centre. drop: the number "
             "of complete curves is public.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = "fill",
     na_values: NaValues = None,
@@ -158,16 +153,10 @@ def curve_command(
         typer.Option(
             help="Curves beyond the bound: clip (scaled down to it), or drop: they count as the "
             "centre, and still in the number of curves.",
-            rich_help_panel=_FINER,
+            rich_help_panel=FINER,
         ),
     ] = "clip",
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    terms: Terms,
 ) -> None:
     """Release the mean of curves: the function itself, a value and a band at every point.
 
@@ -185,15 +174,15 @@ def curve_command(
     """
     from mercer.api.curve.call import mean_curve, mean_curves
 
-    places = _places(output, by, groups, disjoint, overwrite, needed=not dry_run)
+    places = _places(output, by, groups, disjoint, terms.overwrite, needed=not terms.dry_run)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)
     chosen: dict[str, Any] = {
         "columns": names,
         "grid": points,
         "long": tuple(long) if long else None,
-        "bounds": terminal_bounds.pairs(bounds),
+        "bounds": pairs(bounds),
         "bound": bound,
-        "epsilon": one_epsilon(epsilon),
+        "epsilon": epsilon,
         "delta": delta,
         "unit": unit,
         "center": _level(center),
@@ -205,22 +194,17 @@ def curve_command(
         "order": order,
         "na_values": na_of(na_values, by_column=False),
         "outside": outside,
-        "insist": insist,
-        "dry_run": dry_run,
-        "rng": seed,
-        "ledger": ledger,
-        "dataset": dataset,
     }
     if by is None:
-        releases = {"": ask(mean_curve, file, as_json=as_json, **chosen)}
+        releases = {"": ask(mean_curve, file, terms=terms, **chosen)}
     else:
-        releases = ask(mean_curves, file, as_json=as_json, by=by, groups=groups, disjoint=disjoint, **chosen)
+        releases = ask(mean_curves, file, terms=terms, by=by, groups=groups, disjoint=disjoint, **chosen)
     written = {
-        name: terminal_places.keep(release, places[name], ledger, as_json=as_json)
+        name: keep(release, places[name], terms.ledger, as_json=terms.as_json)
         for name, release in releases.items()
     }
-    _tell(releases, written, file, by, as_json)
-    terminal_places.Written(written, written == places).leave()
+    _tell(releases, written, file, by, terms.as_json)
+    Written(written, written == places).leave()
 
 
 def _places(
@@ -236,7 +220,7 @@ def _places(
     if by is None:
         if groups or disjoint is not None:
             raise ValueError("groups need --by: name the column that says which group a curve is in")
-        return {"": terminal_places.target(output, overwrite)} if needed or output else {}
+        return {"": target(output, overwrite)} if needed or output else {}
     if not groups:
         raise ValueError(
             "groups is missing: which groups there are is public and cannot be read from the "
@@ -254,9 +238,7 @@ def _places(
     places = {}
     for name in groups:
         plain = re.sub(r"[^\w.-]+", "_", name)
-        places[name] = terminal_places.target(
-            output.with_name(f"{output.stem}-{plain}{output.suffix}"), overwrite
-        )
+        places[name] = target(output.with_name(f"{output.stem}-{plain}{output.suffix}"), overwrite)
     if len(set(places.values())) < len(places):
         raise ValueError("groups: two of the names give the same file; rename one in the data")
     return places

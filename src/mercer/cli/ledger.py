@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.terms import Json
+from mercer.cli.options import Drawing, Json
 from mercer.show import terminal
 
 __all__ = ["ledger_app"]
@@ -88,9 +88,7 @@ def show(
     at_delta: Annotated[
         float | None, typer.Option(help="Delta of the Gaussian release that would still fit.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
-    ] = None,
+    output: Drawing = None,
     attack: Annotated[
         Path | None, typer.Option(help="Draw what an attacker with all releases can do.")
     ] = None,

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import (
+from mercer.cli.options import (
     FINER,
     Bounds,
     Columns,
-    Dataset,
     Delta,
-    DryRun,
     Epsilon,
     File,
-    Formats,
-    Insist,
-    Json,
-    LedgerName,
-    Missing,
-    NaValues,
+    Options,
     Output,
-    Outside,
-    Overwrite,
-    Picture,
-    Seed,
-    Unit,
-    ask,
-    terms,
+    Terms,
+    grouped_options,
+    pairs,
 )
+from mercer.cli.releasing import ask, places, write
 from mercer.show import terminal
 
 __all__ = ["classify_command", "regress_command"]
@@ -74,7 +63,30 @@ Method = Annotated[
 ]
 
 
+@dataclass(frozen=True)
+class Learning(Options):
+    """How a machine is learnt, whatever it predicts."""
+
+    penalty: Penalty = None
+    kernel: Kernel = "gaussian"
+    bandwidth: Bandwidth = None
+    features: Features = None
+    size: Size = None
+    constant: Constant = None
+    method: Method = None
+
+    def of(self) -> dict[str, Any]:
+        """The arguments of a call in Python."""
+        lengths = _numbers("bandwidth", self.bandwidth)
+        return self.given() | {
+            "penalty": _numbers("penalty", self.penalty),
+            "bandwidth": None if lengths == "rule" else lengths,
+        }
+
+
+@grouped_options()
 def classify_command(
+    *,
     file: File,
     column: Columns = None,
     bounds: Bounds = None,
@@ -88,26 +100,8 @@ def classify_command(
     loss: Annotated[
         str, typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER)
     ] = "hinge",
-    penalty: Penalty = None,
-    kernel: Kernel = "gaussian",
-    bandwidth: Bandwidth = None,
-    features: Features = None,
-    size: Size = None,
-    constant: Constant = None,
-    method: Method = None,
-    unit: Unit = None,
-    missing: Missing = "zero",
-    na_values: NaValues = None,
-    outside: Outside = "clip",
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    plot: Picture = None,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    learning: Learning,
+    terms: Terms,
 ) -> None:
     """Release a classifier: which class a row has, from its other columns.
 
@@ -120,39 +114,26 @@ def classify_command(
     """
     from mercer.api.machine.call import classifier
 
-    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
+    files = places(output, terms)
     if not classes:
         raise ValueError(
             "classes is missing: which classes there are is public and cannot be read from the "
             "data; declare them, for example --classes healthy ill"
         )
-    chosen = _terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        columns=column or None,
-        bounds=terminal_bounds.pairs(bounds),
-        delta=delta,
-        penalty=penalty,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        features=features,
-        size=size,
-        constant=constant,
-        method=method,
-        unit=unit,
-        missing=missing,
-        outside=outside,
-        insist=insist,
-        dry_run=dry_run,
-        ledger=ledger,
-        dataset=dataset,
-    ) | {"loss": loss, "classes": _classes(classes)}
-    _release(classifier, file, terminal.required("label", label), chosen, places, as_json)
+    chosen = {
+        "columns": column or None,
+        "bounds": pairs(bounds),
+        "epsilon": epsilon,
+        "delta": delta,
+        "loss": loss,
+        "classes": _classes(classes),
+    }
+    _release(classifier, file, terminal.required("label", label), learning.of() | chosen, files, terms)
 
 
+@grouped_options()
 def regress_command(
+    *,
     file: File,
     column: Columns = None,
     bounds: Bounds = None,
@@ -185,26 +166,8 @@ def regress_command(
             help="With --loss epsilon-insensitive: residuals that do not count.", rich_help_panel=FINER
         ),
     ] = None,
-    penalty: Penalty = None,
-    kernel: Kernel = "gaussian",
-    bandwidth: Bandwidth = None,
-    features: Features = None,
-    size: Size = None,
-    constant: Constant = None,
-    method: Method = None,
-    unit: Unit = None,
-    missing: Missing = "zero",
-    na_values: NaValues = None,
-    outside: Outside = "clip",
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    plot: Picture = None,
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
+    learning: Learning,
+    terms: Terms,
 ) -> None:
     """Release a regression: a column's mean or quantiles as a function of other columns.
 
@@ -217,46 +180,19 @@ def regress_command(
     """
     from mercer.api.machine.call import regression
 
-    places = terminal_places.places(output, overwrite, needed=not dry_run, plot=plot)
-    chosen = _terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        columns=column or None,
-        bounds=terminal_bounds.pairs(bounds),
-        delta=delta,
-        penalty=penalty,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        features=features,
-        size=size,
-        constant=constant,
-        method=method,
-        unit=unit,
-        missing=missing,
-        outside=outside,
-        insist=insist,
-        dry_run=dry_run,
-        ledger=ledger,
-        dataset=dataset,
-    ) | {
+    files = places(output, terms)
+    chosen = {
+        "columns": column or None,
+        "bounds": pairs(bounds),
+        "epsilon": epsilon,
+        "delta": delta,
         "loss": loss,
-        "y_bounds": terminal_bounds.pairs(y_bounds, "y_bounds"),
+        "y_bounds": pairs(y_bounds, "y_bounds"),
         "quantiles": quantiles or None,
         "threshold": threshold,
         "tube": tube,
     }
-    _release(regression, file, terminal.required("label", label), chosen, places, as_json)
-
-
-def _terms(penalty: list[str] | None, bandwidth: list[str] | None, **others: Any) -> dict[str, Any]:
-    """What both commands hand on."""
-    lengths = _numbers("bandwidth", bandwidth)
-    return terms(**others) | {
-        "penalty": _numbers("penalty", penalty),
-        "bandwidth": None if lengths == "rule" else lengths,
-    }
+    _release(regression, file, terminal.required("label", label), learning.of() | chosen, files, terms)
 
 
 def _numbers(name: str, words: list[str] | None) -> Any:
@@ -282,15 +218,13 @@ def _classes(words: list[str]) -> list[Any]:
 
 
 def _release(
-    make: Any, file: Path, label: str, chosen: dict[str, Any], places: dict[str, Path], as_json: bool
+    make: Any, file: Path, label: str, chosen: dict[str, Any], files: dict[str, Path], terms: Terms
 ) -> None:
     from mercer.releases.machine import words
 
-    release = ask(make, file, label, as_json=as_json, **chosen)
-    written = terminal_places.write(
-        release, places, ledger=chosen["ledger"], as_json=as_json, plot=release.plot
-    )
-    if as_json:
+    release = ask(make, file, label, terms=terms, **chosen)
+    written = write(release, files, terms, plot=release.plot)
+    if terms.as_json:
         terminal.print_json(words.summary(release) | written.told(), file)
         written.leave()
         return

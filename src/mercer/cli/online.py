@@ -7,32 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import (
-    Bounds,
-    Column,
-    Dataset,
-    Delta,
-    DryRun,
-    Epsilon,
-    Formats,
-    Insist,
-    Json,
-    LedgerName,
-    Missing,
-    NaValues,
-    Outside,
-    Unit,
-    ask,
-    terms,
-)
+from mercer.cli.options import Bounds, Column, Delta, Epsilon, Json, Terms, columns_of, grouped_options, pairs
+from mercer.cli.releasing import NOT_AS_ASKED, ask, rescue
 from mercer.show import terminal
 
 __all__ = ["ask_command", "live_command"]
 
 
+@grouped_options(without=["plot", "seed", "overwrite"])
 def live_command(
+    *,
     file: Annotated[
         Path, typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json.")
     ],
@@ -54,16 +38,7 @@ def live_command(
     ] = "gaussian",
     route: Annotated[str, typer.Option(help="auto, coordinates, markov or cholesky.")] = "auto",
     boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
-    unit: Unit = None,
-    missing: Missing = "zero",
-    na_values: NaValues = None,
-    outside: Outside = "clip",
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    as_json: Json = False,
+    terms: Terms,
 ) -> None:
     """Make a live release: pay once, answer at any point for ever.
 
@@ -76,54 +51,41 @@ def live_command(
     from mercer.api.live import live
     from mercer.online.base import LiveUnkept
 
-    place = None if dry_run else terminal.required("store", store)
+    place = None if terms.dry_run else terminal.required("store", store)
     if file.suffix == ".json":
-        given = (column, bounds, epsilon, delta, bandwidth, ledger, dataset, na_values, formats)
-        if dry_run or insist or any(value is not None for value in given):
+        given = (column, bounds, epsilon, delta, bandwidth)
+        paying = (terms.ledger, terms.dataset, terms.na_values, terms.formats)
+        if terms.dry_run or terms.insist or any(value is not None for value in (*given, *paying)):
             raise ValueError(
                 f"{file.name} is released already, and costs nothing more: give --store and "
                 "--name, no columns, bounds, epsilon, delta or ledger, and no --dry-run"
             )
-        _machine(file, terminal.required("store", store), name, as_json)
+        _machine(file, terminal.required("store", store), name, terms.as_json)
         return
-    chosen = terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=None,
-        delta=delta,
-        unit=unit,
-        outside=outside,
-        missing=missing,
-        insist=insist,
-        dry_run=dry_run,
-        ledger=ledger,
-        dataset=dataset,
-    )
     try:
         made = ask(
             live,
             file,
-            as_json=as_json,
-            bounds=terminal_bounds.pairs(bounds),
+            terms=terms,
+            epsilon=epsilon,
+            delta=delta,
+            bounds=pairs(bounds),
             columns=column or None,
             kernel=kernel,
             route=route,
             boundary=boundary,
             store=place,
-            bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+            bandwidth=terminal.bandwidth_of(bandwidth, columns_of(bounds)),
             name=name,
-            **chosen,
         )
     except LiveUnkept as error:
         where = Path("live.db" if place is None or "://" in place else place)
         found = where.with_suffix(".json")
-        terminal_places.rescue(
-            error.release, found, ledger, str(error.__cause__ or "no room"), as_json=as_json
-        )
-        raise typer.Exit(terminal_places.NOT_AS_ASKED) from None
+        why = str(error.__cause__ or "no room")
+        rescue(error.release, found, terms.ledger, why, as_json=terms.as_json)
+        raise typer.Exit(NOT_AS_ASKED) from None
     with made:
-        if as_json:
+        if terms.as_json:
             terminal.print_json(_summary(made), file)
             return
         kept = "holds the release and its answers, and no records"

@@ -1,4 +1,4 @@
-"""`mercer plan`: accuracy before anything is spent."""
+"""`mercer plan` and `mercer audit`: accuracy, and the promise attacked, before anything is spent."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import bounds as terminal_bounds
-from mercer.cli.terms import Bounds, Delta, Json, MechanismName
+from mercer.cli.options import Bounds, Delta, Drawing, Epsilons, Json, MechanismName, columns_of, pairs
 from mercer.show import terminal
 
-__all__ = ["plan_app"]
+__all__ = ["audit_command", "plan_app"]
 
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 
@@ -21,62 +20,49 @@ plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anyt
 def plan_density(
     n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")] = None,
     bounds: Bounds = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
-    ] = None,
+    epsilon: Epsilons = None,
     delta: Delta = None,
     mechanism: MechanismName = None,
     boundary: Annotated[str, typer.Option(help="reflect, periodic or open.")] = "reflect",
     bandwidth: Annotated[
         list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
-    ] = None,
+    output: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """How accurate a density release will be, for each epsilon: needs no data, spends nothing.
 
     [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
     """
-    from dataclasses import asdict
-
     from mercer.api.density.recipe import density_plan
 
     plans = [
         density_plan(
             n=terminal.required("n", n),
-            bounds=terminal_bounds.pairs(bounds),
+            bounds=pairs(bounds),
             epsilon=value,
             delta=delta,
             mechanism=mechanism,
             boundary=boundary,
-            bandwidth=terminal.bandwidth_of(bandwidth, terminal_bounds.columns_of(bounds)),
+            bandwidth=terminal.bandwidth_of(bandwidth, columns_of(bounds)),
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
     _draw(plans, f"Density of {plans[0].n} records", output)
-    if as_json:
-        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
-        return
-    rows_out = terminal.table("epsilon", "noise", "sampling", "share of noise", "at a point", "bandwidth")
-    for p in plans:
-        rows_out.add_row(
-            f"{p.epsilon:g}",
-            f"{p.privacy_error:.3g}",
-            f"{p.sampling_error:.3g}",
-            f"{p.share:.0%}",
-            f"{p.pointwise:.3g}",
-            ", ".join(f"{h:.3g}" for h in p.bandwidth),
-        )
-    terminal.console().print(rows_out)
-    print(
+    columns = {
+        "epsilon": [f"{p.epsilon:g}" for p in plans],
+        "noise": [f"{p.privacy_error:.3g}" for p in plans],
+        "sampling": [f"{p.sampling_error:.3g}" for p in plans],
+        "share of noise": [f"{p.share:.0%}" for p in plans],
+        "at a point": [f"{p.pointwise:.3g}" for p in plans],
+        "bandwidth": [", ".join(f"{h:.3g}" for h in p.bandwidth) for p in plans],
+    }
+    words = (
         "noise, sampling: root integrated squared error due to privacy, and without it. at a "
         "point: largest\nstandard deviation of the noise. share: noise in the variance of both. "
         "bandwidth: the public rule's."
     )
-    if output is not None:
-        print(f"Picture written to {output}")
+    _tell(plans, columns, words, output, as_json)
 
 
 @plan_app.command("curve", no_args_is_help=True)
@@ -85,9 +71,7 @@ def plan_curve(
     bound: Annotated[
         float | None, typer.Option(help="Bound on a curve's root mean square. Required.")
     ] = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
-    ] = None,
+    epsilon: Epsilons = None,
     delta: Delta = None,
     bounds: Annotated[
         list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")
@@ -101,17 +85,13 @@ def plan_curve(
         list[str] | None, typer.Option(metavar="P", help="rule, unless given, or a number.")
     ] = None,
     order: Annotated[str, typer.Option(help="noise-first or paper.")] = "noise-first",
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
-    ] = None,
+    output: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """How accurate a mean curve will be, for each epsilon: needs no data, spends nothing.
 
     [bold]Example:[/bold] mercer plan curve --n 142 --bound 1 --epsilon 0.5 1 2 --delta 1e-5
     """
-    from dataclasses import asdict
-
     from mercer.api.curve.recipe import curve_plan
 
     plans = [
@@ -120,7 +100,7 @@ def plan_curve(
             bound=terminal.required("bound", bound),
             epsilon=value,
             delta=delta,
-            bounds=terminal_bounds.pairs(bounds) or (0.0, 1.0),
+            bounds=pairs(bounds) or (0.0, 1.0),
             kernel=kernel,
             scale=terminal.number_or_word(scale),
             eta=terminal.number_or_word(eta),
@@ -130,26 +110,19 @@ def plan_curve(
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
     _draw(plans, f"Mean of {plans[0].n} curves", output, quantity="root mean square error")
-    if as_json:
-        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
-        return
-    rows_out = terminal.table("epsilon", "noise", "sampling", "scale", "eta", "penalty")
-    for p in plans:
-        rows_out.add_row(
-            f"{p.epsilon:g}",
-            f"{p.privacy_error:.3g}",
-            f"{p.sampling_error:.3g}",
-            f"{p.scale:.3g}",
-            f"{p.eta:g}",
-            f"{p.penalty:.2g}",
-        )
-    terminal.console().print(rows_out)
-    print(
+    columns = {
+        "epsilon": [f"{p.epsilon:g}" for p in plans],
+        "noise": [f"{p.privacy_error:.3g}" for p in plans],
+        "sampling": [f"{p.sampling_error:.3g}" for p in plans],
+        "scale": [f"{p.scale:.3g}" for p in plans],
+        "eta": [f"{p.eta:g}" for p in plans],
+        "penalty": [f"{p.penalty:.2g}" for p in plans],
+    }
+    words = (
         "noise: root mean square error due to privacy. sampling: at most, without it. The penalty "
         "is given or\nthe public rule's; chosen from the noisy curve, it is mostly better."
     )
-    if output is not None:
-        print(f"Picture written to {output}")
+    _tell(plans, columns, words, output, as_json)
 
 
 @plan_app.command("histogram", no_args_is_help=True)
@@ -158,17 +131,13 @@ def plan_histogram(
     cells: Annotated[
         int | None, typer.Option(help="Number of bins, categories or combinations. Required.")
     ] = None,
-    epsilon: Annotated[
-        list[float] | None, typer.Option(metavar="E…", help="One or more epsilons. Required.")
-    ] = None,
+    epsilon: Epsilons = None,
     delta: Delta = None,
     occupied: Annotated[
         int | None, typer.Option(help="Cells known in public to hold something: for the threshold.")
     ] = None,
     rows_per_person: Annotated[int, typer.Option(help="Rows of a person that count.")] = 1,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also draw it: .png, .svg or .pdf.")
-    ] = None,
+    output: Drawing = None,
     as_json: Json = False,
 ) -> None:
     """How accurate a histogram or table will be, for each epsilon: needs no data, spends nothing.
@@ -205,6 +174,24 @@ def plan_histogram(
         )
         return
     _show_histograms(plans, few)
+    if output is not None:
+        print(f"Picture written to {output}")
+
+
+def _tell(
+    plans: Sequence[Any], columns: dict[str, list[str]], words: str, output: Path | None, as_json: bool
+) -> None:
+    """Plans of densities or curves, a row for each epsilon; or all their numbers."""
+    if as_json:
+        from dataclasses import asdict
+
+        terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
+        return
+    table = terminal.table(*columns)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*row)
+    terminal.console().print(table)
+    print(words)
     if output is not None:
         print(f"Picture written to {output}")
 
@@ -255,3 +242,71 @@ def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) ->
         output,
         **options,
     )
+
+
+def audit_command(
+    mechanism: Annotated[
+        str | None, typer.Argument(help="Name of a mechanism; or --all.", show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Audit every mechanism.")] = False,
+    epsilon: Annotated[float, typer.Option(help="The claim.")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="The claim, where the mechanism needs one.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Runs on each neighbour; by default enough to come near.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option(help="Draw the noise as for a release: slow, and the real thing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Bound epsilon from below by attacking a mechanism on its worst neighbours.
+
+    [bold]Example:[/bold] mercer audit laplace --samples 20000
+
+    An audited epsilon above the claim would prove the promise broken (at confidence 1 - 1e-6); one
+    close below it shows that the attack is a strong one.
+    """
+    from dataclasses import asdict
+
+    from mercer.audits.audit import CASES, audit
+
+    if everything == (mechanism is not None):
+        raise ValueError("name one mechanism, or --all for every one")
+    names = list(CASES) if everything else [str(mechanism)]
+    for name in names:
+        if name not in CASES:
+            raise ValueError(f"mechanism must be one of {', '.join(CASES)}; got {name!r}")
+    found = []
+    for name in names:
+        subject, least = CASES[name]
+        found.append(
+            audit(
+                subject,
+                epsilon=epsilon,
+                delta=least if delta is None and least else delta,
+                samples=samples,
+                exact=exact,
+                name=name,
+            )
+        )
+    if as_json:
+        rows = [asdict(result) | {"verdict": result.verdict} for result in found]
+        terminal.print_json({"audits": rows})
+    else:
+        table = terminal.table(
+            "mechanism", "claim", "delta", "audited", "reach", "samples", "time", "verdict"
+        )
+        for result in found:
+            table.add_row(
+                result.name,
+                f"{result.epsilon:g}",
+                f"{result.delta:g}",
+                f"{result.audited:.3f}",
+                f"{result.reach:.0%}",
+                f"{result.samples:,}",
+                f"{result.seconds:.1f} s",
+                result.verdict,
+            )
+        terminal.console().print(table)
+    if not all(result.kept for result in found):
+        raise typer.Exit(1)

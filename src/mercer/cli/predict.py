@@ -17,8 +17,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import Json, Overwrite
+from mercer.cli.options import Json, Level, Overwrite
+from mercer.cli.releasing import place
 from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.show import terminal
@@ -54,7 +54,7 @@ def predict_command(
     band: Annotated[
         bool, typer.Option("--band", help="Error band for the noise, everywhere at once.")
     ] = False,
-    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    level: Level = 0.95,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -80,7 +80,7 @@ def predict_command(
     if output is not None:
         if file is not None and output.resolve() == file.resolve():
             raise ValueError("output is the file of new rows itself; choose another name")
-        terminal_places.place("output", output, _ENDINGS, overwrite)
+        place("output", output, _ENDINGS, overwrite)
     seen = _Seen(machine, probability, level if band else None)
     parts: Iterator[list[dict[str, Any]]]
     others: list[str] = []

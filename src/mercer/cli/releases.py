@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.terms import Columns, Json
+from mercer.cli.options import Columns, Json, Level
 from mercer.show import terminal
 
 __all__ = ["eval_command", "inspect_command", "plot_command"]
@@ -30,7 +30,7 @@ def eval_command(
     grid: Annotated[
         int | None, typer.Option(help="Evaluate at this many even points of the first column.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    level: Level = 0.95,
     bandwidth: Annotated[
         list[float] | None, typer.Option(help="Smooth more before evaluating: free.")
     ] = None,
@@ -153,7 +153,7 @@ def plot_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Picture: .png, .svg or .pdf.")
     ] = None,
-    level: Annotated[float, typer.Option(help="Level of the band.")] = 0.95,
+    level: Level = 0.95,
     bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before drawing: free.")] = None,
     title: Annotated[str | None, typer.Option(help="Heading of the picture.")] = None,
     column: Columns = None,

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer.cli import places as terminal_places
-from mercer.cli.terms import (
-    FINER,
-    Dataset,
-    Delta,
-    DryRun,
-    Epsilon,
-    Formats,
-    Insist,
-    Json,
-    LedgerName,
-    NaValues,
-    Output,
-    Outside,
-    Overwrite,
-    Seed,
-    Unit,
-    noted,
-    one_epsilon,
-    rehearsed,
-    terms,
-)
+from mercer.cli.options import FINER, Delta, Epsilon, Output, Terms, Unit, grouped_options, one_epsilon
+from mercer.cli.releasing import Written, noted, places, rehearsed, write
 from mercer.show import terminal
 
 __all__ = ["synthesize_command"]
 
 _FILES = "More files"
+_EXAMPLE = """\
+# The public domain of a table: a line for each column that is released.
+# Bounds and levels come from public knowledge, never from the records.
+age: [0, 100]                                   # numbers: lower and upper bound; others are clipped
+visits: {type: integer, bounds: [0, 50]}        # whole numbers
+sex: [f, m]                                     # categories; quote words such as "no", "on", "007"
+smoker: boolean
+stage: {ordered: [I, II, III, IV]}              # categories in an order
+ward: {categories: [north, south], other: other}  # whatever is not declared counts as the other
+admitted: [2020-01-01, 2024-12-31]              # dates
+"""
+_HEAD = """\
+# The public domain of {name}: fill in what stands in CAPITALS and take the # away.
+# Bounds and levels come from public knowledge, never from the records. {types}
+#   numbers [0, 100] | whole numbers {{type: integer, bounds: [0, 50]}} | categories [f, m]
+#   boolean | in an order {{ordered: [I, II, III]}} | dates [2020-01-01, 2024-12-31]
+#   categories and whatever else {{categories: [north, south], other: other}}
+"""
+_CSV = "A CSV file declares no types: choose."
+_PARQUET = "Types are those that the file declares."
+_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")  # YAML reads them as others
 
 
+@grouped_options(without=["missing"])
 def synthesize_command(
+    *,
     file: Annotated[Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")] = None,
     domain: Annotated[
         Path | None, typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required.")
@@ -48,11 +52,7 @@ def synthesize_command(
     example_domain: Annotated[
         bool, typer.Option("--example-domain", help="Print a domain file to fill in, and stop.")
     ] = False,
-    na_values: NaValues = None,
-    outside: Outside = "clip",
-    formats: Formats = None,
-    insist: Insist = False,
-    dry_run: DryRun = False,
+    terms: Terms,
     csv: Annotated[
         Path | None, typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES)
     ] = None,
@@ -115,11 +115,6 @@ def synthesize_command(
     device: Annotated[
         str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=FINER)
     ] = "numpy",
-    seed: Seed = None,
-    ledger: LedgerName = None,
-    dataset: Dataset = None,
-    overwrite: Overwrite = False,
-    as_json: Json = False,
 ) -> None:
     """Release a weighted synthetic table: rows that anyone may analyse in place of the data.
 
@@ -132,24 +127,18 @@ def synthesize_command(
     add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     if example_domain:
-        from mercer.cli.drafts import example_domain as draft
-
-        print(draft(file), end="")
+        print(_example_domain(file), end="")
         return
     from mercer.api.synthetic.call import synthetic
     from mercer.api.synthetic.recipe import plan_table
     from mercer.noise.mechanisms.base import no_delta
     from mercer.releases.synthetic import words
-    from mercer.releases.synthetic.records import RecordsRelease
-    from mercer.releases.synthetic.release import TableRelease
     from mercer.sensitive.records import open_records
 
     source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
     number = one_epsilon(epsilon)
     _check_sample(sample, csv, parquet)
-    places = terminal_places.places(
-        output, overwrite, needed=not dry_run, csv=csv, parquet=parquet, plot=plot
-    )
+    files = places(output, terms, csv=csv, parquet=parquet, plot=plot)
     columns = _domain(domain, source)
     chosen: dict[str, Any] = {
         "domain": columns,
@@ -166,28 +155,16 @@ def synthesize_command(
         chosen | {"pure": no_delta(delta)}, epsilon=number, delta=delta, choice_share=choice_share
     )
     open_records(source, domain=columns, unit=unit)  # names and types of its columns
-    chosen |= terms(
-        epsilon=epsilon,
-        na_values=na_values,
-        formats=formats,
-        seed=seed,
-        delta=delta,
-        unit=unit,
-        outside=outside,
-        restarts=restarts,
-        device=device,
-        choice_share=choice_share,
-        insist=insist,
-        dry_run=dry_run,
-        ledger=ledger,
-        dataset=dataset,
+    chosen |= terms.of(
+        epsilon=epsilon, delta=delta, unit=unit, restarts=restarts, device=device, choice_share=choice_share
     )
+    as_json = terms.as_json
     if not as_json:
         terminal.facts("To be released", plan.rows())
     with words.progress(not as_json) as (tick, search), noted(as_json):
         found = synthetic(source, **chosen, progress=tick, searching=search)
-    release: TableRelease | RecordsRelease = rehearsed(found, as_json, plan=plan.to_dict())
-    written = _write(release, places, sample, seed, ledger, as_json)
+    release = rehearsed(found, as_json, plan=plan.to_dict())
+    written = _write(release, files, sample, terms)
     if as_json:
         told = words.summary(release) | {"plan": plan.to_dict()}
         terminal.print_json(told | written.told(), file)
@@ -270,26 +247,55 @@ def _check_sample(sample: int | None, csv: Path | None, parquet: Path | None) ->
         raise ValueError(f"sample must be 1 to 10000000 rows, got {sample}")
 
 
-def _write(
-    release: Any,
-    places: dict[str, Path],
-    sample: int | None,
-    seed: int | None,
-    ledger: str | None,
-    as_json: bool,
-) -> terminal_places.Written:
+def _write(release: Any, files: dict[str, Path], sample: int | None, terms: Terms) -> Written:
     """The release first; all else can be made again from it."""
     from mercer.releases.synthetic.export import write_csv, write_parquet
 
     def rows() -> Any:
-        return release.with_weights() if sample is None else release.sample(sample, rng=seed)
+        return release.with_weights() if sample is None else release.sample(sample, rng=terms.seed)
 
-    return terminal_places.write(
+    return write(
         release,
-        places,
-        ledger=ledger,
-        as_json=as_json,
+        files,
+        terms,
         csv=lambda path: write_csv(rows(), path),
         parquet=lambda path: write_parquet(rows(), path, release.privacy),
         plot=release.plot,
     )
+
+
+def _example_domain(path: Path | None) -> str:
+    """YAML with every way to declare a column, or with a line for each column of a file.
+
+    Names of columns are public, and so are the types that a Parquet file declares; nothing else of
+    the data is looked at.
+    """
+    if path is None:
+        return _EXAMPLE
+    from mercer.sources.files import file_batches, keeps_places
+
+    schema, _ = file_batches(path)
+    typed = keeps_places(path)
+    lines = [f"# {_quoted(field.name)}: {_form(field.type) if typed else 'ONE-OF-THESE'}" for field in schema]
+    return _HEAD.format(name=path.name, types=_PARQUET if typed else _CSV) + "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    return (
+        name if name.isidentifier() and name.lower() not in _WORDS else json.dumps(name, ensure_ascii=False)
+    )
+
+
+def _form(kind: Any) -> str:
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_boolean(kind):
+        return "boolean"
+    if types.is_integer(kind):
+        return "{type: integer, bounds: [LOWER, UPPER]}"
+    if types.is_floating(kind) or types.is_decimal(kind):
+        return "[LOWER, UPPER]"
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return "[FIRST-DAY, LAST-DAY]"
+    return "[LEVEL, LEVEL]"

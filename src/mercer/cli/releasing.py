@@ -1,29 +1,143 @@
-"""Where releases and pictures go: proved before anything is spent, kept whatever happens.
+"""What every command that releases something does: ask for it, say what there is to know, write it.
 
-A folder is proved by writing a file there and removing it.  If a release that was paid for still
-cannot be written where it was to go, it is written to the first place that takes it, or printed.
+Where a release goes is proved before anything is spent: a folder is proved by writing a file there
+and removing it.  If a release that was paid for still cannot be written where it was to go, it is
+written to the first place that takes it, or printed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import typer
 
-__all__ = ["NOT_AS_ASKED", "PICTURES", "Written", "keep", "place", "places", "rescue", "target", "write"]
+from mercer.cli.options import Terms
+from mercer.show import terminal
 
+__all__ = [
+    "NOTHING_WRITTEN",
+    "NOT_AS_ASKED",
+    "Written",
+    "ask",
+    "keep",
+    "noted",
+    "place",
+    "places",
+    "rehearsed",
+    "rescue",
+    "target",
+    "worded",
+    "write",
+]
+
+NOTHING_WRITTEN = "Nothing was written: keep these numbers, or name a file with -o next time."
 NOT_AS_ASKED = 3  # exit status: released and paid for, but a file is not where it was to be
-PICTURES = (".png", ".svg", ".pdf")
-_ENDINGS = {"csv": (".csv",), "parquet": (".parquet",), "plot": PICTURES}
+_ENDINGS = {"csv": (".csv",), "parquet": (".parquet",), "plot": (".png", ".svg", ".pdf")}
 _ROOM = 1 << 16  # bytes written as a proof
+_OPTIONS = {
+    "columns": "--column",
+    "na_values": "--na",
+    "formats": "--format",
+    "rows_per_person": "--rows-per-person",
+    "rng": "--seed",
+    "where": "--where",
+}
+_SPELT = {
+    "sparse=True": "--sparse",
+    "margins=2": "--margins 2",
+    "weaker_promise=True": "--weaker-promise",
+    "bounds=(low, high)": "--bounds LO HI",
+    "(lower, upper)": "LO HI",
+    "(low, high)": "LO HI",
+    "with columns=…": "with --column",
+    "with where=… (mercer.count)": "with mercer count --where …",
+    "ledger= and dataset=": "--ledger and --dataset",
+    ", or Ledger.register in Python": "",
+    "ledger and dataset go together": "--ledger and --dataset go together",
+    "mercer.proportion": "mercer count --proportion",
+    "mercer.histogram": "mercer histogram",
+    "mercer.Ledger or mercer ledger": "mercer ledger",
+    "mechanism='optimal'": "--mechanism optimal",
+    "missing='drop'": "--missing drop",
+    "outside='drop'": "--outside drop",
+    "method='output'": "--method output",
+}
+
+
+def ask(make: Any, *data: Any, terms: Terms, told: bool = True, **own: Any) -> Any:
+    """Make the call on the terms; a dry run says what it found, and ends the command.
+
+    With `told`, the rows that were read are shown on a terminal.
+    """
+    chosen, as_json = terms.of(**own), terms.as_json
+    file = data[0] if data and isinstance(data[0], Path) else None
+    if not told:
+        terminal.say_files(not as_json, file)
+    with noted(as_json), terminal.progress(told and not as_json, file) as tick:
+        made = make(*data, **chosen, **({"progress": tick} if told else {}))
+    return rehearsed(made, as_json)
+
+
+def rehearsed(made: Any, as_json: bool, **about: Any) -> Any:
+    """A release as it is; a dry run is told, and ends the command."""
+    from mercer.api.calls import DryRun as Rehearsal
+
+    if not isinstance(made, Rehearsal):
+        return made
+    if as_json:
+        terminal.print_json(made.to_dict() | about)
+    else:
+        print(made)
+    raise typer.Exit
+
+
+@contextmanager
+def noted(as_json: bool) -> Iterator[None]:
+    """What there is to know before a budget is spent, as one line on stderr."""
+    from mercer.common.checks import PrivacyWarning
+
+    def tell(message: Warning | str, category: type[Warning], *_where: Any) -> None:
+        if category is not PrivacyWarning:
+            return  # a kind of it is told with the release
+        words = worded(str(message))
+        line = json.dumps({"note": words}) if as_json else f"Note: {words}"
+        print(line, file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", PrivacyWarning)
+        warnings.showwarning = tell  # type: ignore[assignment]
+        yield
+
+
+def worded(said: str) -> str:
+    """What Python says, with options as they are typed."""
+    said = re.sub(r"insist=True( \(--insist\))?", "--insist", said)
+    said = re.sub(r"\bdataset='([^']*)'", r"--dataset \1", said)
+    for python, option in _SPELT.items():
+        said = said.replace(python, option)
+    said = re.sub(r"\{'([^']*)': \(([^(),]+), ([^(),]+)\)\}", r"'\1=\2..\3'", said)
+    said = re.sub(r"\{'([^']*)': \['([^']*)'\]\}", r"""'\1="\2"'""", said)
+    said = re.sub(r"\b(rows_per_person|na_values)\b(?!=)", lambda found: _OPTIONS[found[1]], said)
+    said = re.sub(r"^(formats|where)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
+    said = re.sub(
+        r"\b(columns|unit|ledger|dataset|where|formats|na_values|rows_per_person|rng)=(?=[\s,;)]|$)",
+        lambda found: _OPTIONS.get(found[1], f"--{found[1]}"),
+        said,
+    )
+    if "everything would be noise" in said and "mercer plan" not in said:
+        said += "; mercer plan histogram --n N --cells P --epsilon E… says what to expect"
+    return said
 
 
 def target(output: Path | None, overwrite: bool) -> Path:
@@ -34,13 +148,14 @@ def target(output: Path | None, overwrite: bool) -> Path:
 
 
 def places(
-    output: Path | None, overwrite: bool, *, needed: bool = True, **others: Path | None
+    output: Path | None, terms: Terms, *, needed: bool = True, **others: Path | None
 ) -> dict[str, Path]:
     """Where the release and what is made of it (csv, parquet, plot) go, checked likewise."""
-    found = {"file": target(output, overwrite)} if needed or output is not None else {}
-    for name, path in others.items():
+    needed = needed and not terms.dry_run
+    found = {"file": target(output, terms.overwrite)} if needed or output is not None else {}
+    for name, path in ({"plot": terms.plot} if "plot" in terms.taken else others).items():
         if path is not None:
-            found[name] = place(name, path, _ENDINGS[name], overwrite)
+            found[name] = place(name, path, _ENDINGS[name], terms.overwrite)
     return found
 
 
@@ -95,17 +210,12 @@ class Written:
 
 
 def write(
-    release: Any,
-    places: Mapping[str, Path],
-    *,
-    ledger: str | None,
-    as_json: bool,
-    **others: Callable[[Path], object],
+    release: Any, places: Mapping[str, Path], terms: Terms, **others: Callable[[Path], object]
 ) -> Written:
     """The release first, then what is made of it; what fails there takes nothing from it."""
     written = Written()
     if "file" in places:
-        found = keep(release, places["file"], ledger, as_json=as_json)
+        found = keep(release, places["file"], terms.ledger, as_json=terms.as_json)
         written.files["file"] = found
         written.as_asked = found == places["file"]
     for name, path in places.items():
@@ -120,7 +230,7 @@ def write(
             _say(
                 f"{name}: {path} could not be written ({_reason(error)}); {safe}, and what is made "
                 "of it costs nothing",
-                as_json,
+                terms.as_json,
             )
             written.as_asked = False
     return written
