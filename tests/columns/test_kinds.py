@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer.columns.declared import KINDS, column_from_dict
 from mercer.columns.kinds import Boolean, Categorical, Date, Integer, Numeric, Ordered
+from mercer.columns.table import KINDS, column_from_dict
 
 AGE = Numeric("age", 0, 100)
 VISITS = Integer("visits", 0, 50)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.declared import column_from_dict
 from mercer.columns.kinds import Column, Date, Integer
 from mercer.columns.rules import FAR
+from mercer.columns.table import column_from_dict
 from mercer.common.checks import Bools, Floats, Ints, check_choice
 
 __all__ = ["MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis", "Unbounded"]
