@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, Date, Integer
+from mercer.columns.kinds import Column, Date, Integer, NamedColumns
 from mercer.columns.rules import FAR
 from mercer.columns.table import column_from_dict
 from mercer.common.checks import Bools, Floats, Ints, check_choice
@@ -207,7 +207,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Axes:
+class Axes(NamedColumns):
     """The columns of a table, each in cells."""
 
     columns: tuple[Axis, ...]
@@ -223,7 +223,7 @@ class Axes:
             )
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Of the columns."""
         return tuple(axis.name for axis in self.columns)
 
@@ -236,11 +236,6 @@ class Axes:
     def cells(self) -> int:
         """Number of cells of the table, p."""
         return math.prod(self.sizes)
-
-    @property
-    def dimension(self) -> int:
-        """Number of columns."""
-        return len(self.columns)
 
     def only(self, places: Iterable[int]) -> Axes:
         """Some of the columns, by their places."""
@@ -270,12 +265,10 @@ class Axes:
             left, found[place] = np.divmod(left, self.sizes[place])
         return found
 
-    def describe(self) -> str:
-        """`age in 20 bins of [0, 100], sex in {f, m}`."""
-        return ", ".join(axis.describe() for axis in self.columns)
+    def _told(self, most: int) -> list[str]:
+        return [axis.describe() for axis in self.columns[:most]]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
         return {"axes": [axis.to_dict() for axis in self.columns]}
 
     @classmethod

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, Date, Numeric
+from mercer.columns.kinds import Column, Date, NamedColumns, Numeric
 from mercer.common.checks import Floats
 from mercer.common.fields import Fields
 
@@ -25,7 +25,7 @@ MOST_COLUMNS = 1024  # of a kernel machine
 
 
 @dataclass(frozen=True)
-class Domain:
+class Domain(NamedColumns):
     """A box: column `names` and their `bounds`, one (lower, upper) pair each.
 
     `dates` are the names of columns of dates, whose bounds are days since 1970-01-01.
@@ -112,11 +112,6 @@ class Domain:
                 found.append(None)
         return found
 
-    @property
-    def dimension(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
     @cached_property
     def lower(self) -> Floats:
         """Lower bounds."""
@@ -181,14 +176,10 @@ class Domain:
         """Rows of the unit cube in the domain."""
         return np.clip(self.lower + rows * self.widths, self.lower, self.upper)
 
-    def describe(self) -> str:
-        """`age in [0, 100], weight in [20, 200]`."""
-        lows = self.shown([lo for lo, _ in self.bounds])
-        highs = self.shown([hi for _, hi in self.bounds])
-        return ", ".join(
-            f"{name} in [{_word(lo)}, {_word(hi)}]"
-            for name, lo, hi in zip(self.names, lows, highs, strict=True)
-        )
+    def _told(self, most: int) -> list[str]:
+        lows, highs = (self.shown(ends) for ends in zip(*self.bounds, strict=True))
+        ends = zip(self.names[:most], lows, highs, strict=False)
+        return [f"{name} in [{_word(low)}, {_word(high)}]" for name, low, high in ends]
 
     def shown(self, point: Sequence[float]) -> list[Any]:
         """The coordinates of a point as people write them: a date where they are days."""
@@ -198,7 +189,6 @@ class Domain:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file."""
         fields = {"columns": list(self.names), "bounds": [list(pair) for pair in self.bounds]}
         return fields | ({"dates": list(self.dates)} if self.dates else {})
 

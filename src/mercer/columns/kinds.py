@@ -28,7 +28,17 @@ from mercer.columns.rules import (
 )
 from mercer.common.checks import Bools, Floats
 
-__all__ = ["Boolean", "Categorical", "Column", "Date", "Integer", "Numeric", "Ordered", "labels_of"]
+__all__ = [
+    "Boolean",
+    "Categorical",
+    "Column",
+    "Date",
+    "Integer",
+    "NamedColumns",
+    "Numeric",
+    "Ordered",
+    "labels_of",
+]
 
 _EPOCH = date(1970, 1, 1).toordinal()
 
@@ -124,6 +134,31 @@ class Column(ABC):
         """Put what was declared in its usual form; only while it is made."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
+
+
+class NamedColumns(ABC):
+    """Public columns by their names: a box, the domain of a table, or the cells of one."""
+
+    names: tuple[str, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @abstractmethod
+    def _told(self, most: int) -> list[str]:
+        """The first columns, each in words."""
+
+    def describe(self, most: int | None = None) -> str:
+        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
+        most = self.dimension if most is None else most
+        more, shown = self.dimension - most, ", ".join(self._told(most))
+        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
 
 
 @dataclass(frozen=True)

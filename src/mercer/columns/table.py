@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
+from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, NamedColumns, Numeric, Ordered
 from mercer.columns.rules import check_name
 from mercer.common.checks import Floats
 
@@ -254,7 +254,7 @@ MOST_TABLE_COLUMNS = 64
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class TableDomain:
+class TableDomain(NamedColumns):
     """Which records there may be: columns by name, each with bounds or levels.
 
     >>> from mercer import Domain
@@ -302,18 +302,15 @@ class TableDomain:
         return cls([column_from_dict(column) for column in columns])
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
         return {"columns": [column.to_dict() for column in self.columns]}
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:  # type: ignore[override]
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
 
-    @property
-    def dimension(self) -> int:
-        """Number of columns."""
-        return len(self.columns)
+    def _told(self, most: int) -> list[str]:
+        return [column.describe() for column in self.columns[:most]]
 
     @property
     def width(self) -> int:
@@ -366,12 +363,6 @@ class TableDomain:
         parts = zip(self.columns, self._apart(codes), strict=True)
         lists = [column.values(part) for column, part in parts]
         return [dict(zip(self.names, row, strict=True)) for row in zip(*lists, strict=True)]
-
-    def describe(self, most: int = MOST_TABLE_COLUMNS) -> str:
-        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
-        more = self.dimension - most
-        shown = ", ".join(column.describe() for column in self.columns[:most])
-        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
 
     def __repr__(self) -> str:
         return f"Domain({self.describe()})"

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.releases.machine.release import MachineRelease
@@ -24,10 +23,7 @@ def is_machine(release: object) -> bool:
 
 def describe(release: MachineRelease) -> str:
     """`classifier of outcome from age in [0, 100], bmi in [10, 60]`."""
-    domain, most = release.domain, 6
-    shown = Domain(domain.names[:most], domain.bounds[:most]).describe()
-    more = f" and {domain.dimension - most} more columns" if domain.dimension > most else ""
-    return f"{release.kind} of {name_of(release)} from {shown}{more}"
+    return f"{release.kind} of {name_of(release)} from {release.domain.describe(6)}"
 
 
 def name_of(release: MachineRelease) -> str:
