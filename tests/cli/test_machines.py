@@ -90,6 +90,21 @@ def test_classify_predict_eval_plot_inspect(folder, capsys):
     assert fields["accuracy"]["pointwise"] == release.accuracy.pointwise
 
 
+def test_dates_of_new_rows_are_read_as_those_learnt_from(folder, capsys, rng):
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 365, 300), unit="D")
+    frame = pd.DataFrame({"day": days.date, "half": np.where(days.month > 6, "late", "early")})
+    learnt = {"y": "half", "classes": ("early", "late"), "bounds": ("2020-01-01", "2020-12-31")}
+    release = mercer.classifier(frame, columns="day", epsilon=50, insist=True, rng=1, **learnt)
+    release.save("halves.json")
+    (folder / "days.csv").write_text("day\n2020-02-01\n2020-11-05\n2021-05-05\nx\n")
+    found = json.loads(released(capsys, "predict", "halves.json", "days.csv", "--json"))
+    assert (found["missing"], found["outside"]) == (1, 1)
+    assert [row["prediction"] for row in found["predictions"]] == ["early", "late", "late", None]
+    frame.to_parquet("days.parquet")
+    found = json.loads(released(capsys, "predict", "halves.json", "days.parquet", "--json"))
+    assert (found["missing"], found["outside"]) == (0, 0)
+
+
 def test_the_same_as_in_python(folder, capsys):
     released(
         capsys,

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer
-from mercer.columns.cells import Unbounded
-from mercer.columns.kinds import Numeric
+from mercer.columns.kinds import Numeric, Unbounded
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
 from mercer.sensitive import rows as chunks_of_rows

@@ -14,6 +14,8 @@ import pytest
 import mercer
 from mercer.columns.reading import Reading, format_of
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.records import open_records
+from mercer.sources.own import own_codes
 
 SURE = {"epsilon": 1e6, "insist": True}  # noise is none but with probability e^-500000
 
@@ -151,6 +153,42 @@ def test_yes_and_no_are_read_alike_by_every_kind():
     for classes in ((False, True), (0, 1), ("no", "yes"), ("No", "Yes")):
         found = open_rows(rows, columns=["x"], unit=None, dimension=1, answer=_answer(classes))
         assert same(np.concatenate(list(found.chunks()))[:, 1], TRUE), classes
+
+
+def test_rows_of_a_recipient_are_read_as_the_records_were():
+    domain = mercer.Domain(
+        {
+            "x": (0, 10),
+            "n": range(5),
+            "s": ["f", "m"],
+            "b": bool,
+            "d": ("2020-01-01", "2020-12-31"),
+            "w": {"categories": ["a"], "other": "z"},
+        }
+    )
+    day = datetime.date(2020, 3, 1)
+    rows = [
+        {"x": 3.5, "n": 2, "s": " F", "b": "Yes", "d": "2020-03-01", "w": "q"},
+        {"x": "11", "n": "3", "s": "m", "b": 0, "d": datetime.datetime(2020, 5, 1, 3), "w": "A"},
+    ]
+    plain = [
+        {"x": 3.5, "n": 2, "s": "F ", "b": True, "d": day, "w": "q"},
+        {"x": 11.0, "n": 3, "s": "m", "b": False, "d": datetime.date(2020, 5, 1), "w": "a "},
+    ]
+    expected = own_codes(rows, domain)
+    assert same(expected, [[3.5, 2, 0, 1, 18322, 1], [10, 3, 1, 0, 18383, 0]])
+    assert same(np.concatenate(list(open_records(rows, domain=domain, unit=None).chunks())), expected)
+    listed = {name: [row[name] for row in plain] for name in domain.names}
+    frame = pd.DataFrame(plain)
+    tables = [frame, pl.DataFrame(plain), pa.Table.from_pylist(plain), pa.RecordBatch.from_pylist(plain)]
+    for given in (*tables, listed, [tuple(row.values()) for row in plain], frame.to_numpy()):
+        assert same(own_codes(given, domain), expected)
+        if not isinstance(given, dict):
+            read = open_records(given, domain=domain, unit=None)
+            assert same(np.concatenate(list(read.chunks())), expected)
+    for odd in ({"b": "perhaps"}, {"x": None}, {"d": "soon"}, {"s": "x"}, {"x": np.inf}):
+        with pytest.raises(ValueError, match=r"has 1 value\(s\) that do not fit"):
+            own_codes([rows[0] | odd], domain)
 
 
 def _answer(classes):

@@ -9,7 +9,7 @@ import csv
 import io
 import math
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -88,7 +88,7 @@ def predict_command(
     with terminal.progress(not as_json, file) as tick:
         if file is not None:
             wanted = keep or []
-            table, others = _read(file, machine.domain.names, wanted, tick)
+            table, others = _read(file, machine.domain, wanted, tick)
             parts = (seen.rows(rows, wanted, kept) for rows, kept in table)
         else:
             parts = iter([seen.points(terminal.points_of(at or [], machine.domain))])
@@ -179,13 +179,14 @@ class _Seen:
 
 
 def _read(
-    file: Path, names: tuple[str, ...], keep: list[str], tick: Callable[[int], None] | None
+    file: Path, domain: Any, keep: list[str], tick: Callable[[int], None] | None
 ) -> tuple[Iterator[tuple[Floats, list[list[Any]]]], list[str]]:
     """Rows in parts, with the cells that are kept of them; and the file's other columns."""
-    from mercer.sources.files import file_batches
+    from mercer.sources.cells import reader_of
+    from mercer.sources.files import file_batches, keeps_places
 
     schema, tasks = file_batches(file, whole=True)
-    for name in names:
+    for name in domain.names:
         if schema.names.count(name) != 1:
             raise ValueError(
                 f"{file.name} must have one column {name!r}, as the release has; it has "
@@ -197,23 +198,25 @@ def _read(
                 f"--keep must name columns of {file.name}, each once; it has "
                 f"{', '.join(map(repr, schema.names[:30]))}; got {name!r}"
             )
-    return _parts(tasks, names, keep, tick), [name for name in schema.names if name not in names]
+    readers = {column.name: reader_of(column) for column in domain.open_columns()}
+    if keeps_places(file):  # cells of CSV files are text of which no type is known
+        for name, reader in readers.items():
+            reader.check(schema.field(name).type)
+    return _parts(tasks, readers, keep, tick), [name for name in schema.names if name not in readers]
 
 
 def _parts(
-    tasks: Any, names: tuple[str, ...], keep: list[str], tick: Callable[[int], None] | None
+    tasks: Any, readers: Mapping[str, Any], keep: list[str], tick: Callable[[int], None] | None
 ) -> Iterator[tuple[Floats, list[list[Any]]]]:
     import numpy as np
 
-    from mercer.sources.sorts import numbers_of
-
-    read = list(dict.fromkeys([*names, *keep]))
+    read = list(dict.fromkeys([*readers, *keep]))
     for batch in chain.from_iterable(task() for task in tasks(read)):
         if tick is not None:
             tick(batch.num_rows)
         for start in range(0, batch.num_rows, 1 << 16):
             part = batch.slice(start, 1 << 16)
-            rows = np.stack([numbers_of(part.column(name), name) for name in names], axis=1)
+            rows = np.stack([reader.codes(part.column(name)) for name, reader in readers.items()], axis=1)
             yield rows, [_cells(part.column(name)) for name in keep]
 
 

@@ -16,43 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, Date, Integer, NamedColumns
-from mercer.columns.rules import FAR
+from mercer.columns.kinds import Column, Date, Integer, Unbounded
+from mercer.columns.rules import FAR, NamedColumns
 from mercer.columns.table import column_from_dict
-from mercer.common.checks import Bools, Floats, Ints, check_choice
+from mercer.common.checks import Floats, Ints, check_choice
 
-__all__ = ["MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis", "Unbounded"]
+__all__ = ["MOST_CELLS", "MOST_LISTED", "OUTSIDE", "Axes", "Axis"]
 
 MOST_CELLS = 1 << 62  # of a table: keys are 64-bit numbers
 MOST_LISTED = 1 << 24  # cells of a table that is written down cell by cell
 MOST_PLACES = 1 << 22  # cells along one column
 OUTSIDE = ("clip", "drop")
-
-
-@dataclass(frozen=True)
-class Unbounded(Column):
-    """Any number, infinite ones too: a column to read by, for those who look what fits."""
-
-    kind = "unbounded"
-    continuous = True
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        return -math.inf, math.inf
-
-    def describe(self) -> str:
-        return f"{self.name} in numbers"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "type": self.kind}
-
-    def _value(self, code: float) -> float:
-        return code
-
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
-        import pyarrow as pa
-
-        return pa.array(codes, mask=missing)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, Date, NamedColumns, Numeric
+from mercer.columns.kinds import Column, Date, Numeric, Unbounded
+from mercer.columns.rules import NamedColumns
 from mercer.common.checks import Floats
 from mercer.common.fields import Fields
 
@@ -90,16 +91,13 @@ class Domain(NamedColumns):
         return cls(tuple(names), tuple((float(lo), float(hi)) for lo, hi in array), dates)
 
     @staticmethod
-    def columns_of(bounds: object, names: Sequence[str], *, drops: bool) -> list[Column | None]:
-        """The columns by which cells are read where bounds matter to reading.
+    def columns_of(bounds: object, names: Sequence[str], *, drops: bool) -> list[Column]:
+        """The columns by which cells are read: bounds matter to dates, and with `drops` to all.
 
-        Those of dates; and with `drops` all, since values beyond their bounds count as missing.
-        None for the others, and where the bounds are not as they should be, which `of` says.
+        A column is unbounded, too, where its bounds are not as they should be, which `of` says.
         """
-        if bounds is None:
-            return [None] * len(names)
-        pairs = _pairs_of(bounds_by_name(bounds, names), len(names))
-        found: list[Column | None] = []
+        pairs = [] if bounds is None else _pairs_of(bounds_by_name(bounds, names), len(names))
+        found: list[Column] = []
         for place, name in enumerate(names):
             pair = pairs[place] if place < len(pairs) else None
             if _is_dates(pair):
@@ -109,8 +107,14 @@ class Domain(NamedColumns):
             elif drops and pair is not None and _is_numbers(pair):
                 found.append(Numeric(name, *map(float, pair)))
             else:
-                found.append(None)
+                found.append(Unbounded(name))
         return found
+
+    def open_columns(self) -> list[Column]:
+        """The columns without their bounds, to read a recipient's cells by."""
+        return [
+            Date(name, date.min, date.max) if name in self.dates else Unbounded(name) for name in self.names
+        ]
 
     @cached_property
     def lower(self) -> Floats:

@@ -34,9 +34,9 @@ __all__ = [
     "Column",
     "Date",
     "Integer",
-    "NamedColumns",
     "Numeric",
     "Ordered",
+    "Unbounded",
     "labels_of",
 ]
 
@@ -136,31 +136,6 @@ class Column(ABC):
             object.__setattr__(self, name, value)
 
 
-class NamedColumns(ABC):
-    """Public columns by their names: a box, the domain of a table, or the cells of one."""
-
-    names: tuple[str, ...]
-
-    @property
-    def dimension(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-    @abstractmethod
-    def _told(self, most: int) -> list[str]:
-        """The first columns, each in words."""
-
-    def describe(self, most: int | None = None) -> str:
-        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
-        most = self.dimension if most is None else most
-        more, shown = self.dimension - most, ", ".join(self._told(most))
-        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
-
-
 @dataclass(frozen=True)
 class Numeric(Column):
     """Numbers in [lower, upper]."""
@@ -186,6 +161,32 @@ class Numeric(Column):
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": self.name, "type": self.kind, "bounds": [self.lower, self.upper]}
+
+    def _value(self, code: float) -> float:
+        return code
+
+    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+        import pyarrow as pa
+
+        return pa.array(codes, mask=missing)
+
+
+@dataclass(frozen=True)
+class Unbounded(Column):
+    """Any number, infinite ones too: a column to read by, for those who look what fits."""
+
+    kind = "unbounded"
+    continuous = True
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        return -math.inf, math.inf
+
+    def describe(self) -> str:
+        return f"{self.name} in numbers"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "type": self.kind}
 
     def _value(self, code: float) -> float:
         return code

@@ -1,4 +1,4 @@
-"""What a column may be declared by: names, bounds and levels; and names that look like a record.
+"""What columns may be declared by: names, bounds and levels; and names that look like a record.
 
 Declarations are public, so errors show them.  Names of columns are public too, and may decide;
 but of a file without a header the first line is a person's record, so no message lists names of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any, TypeAlias
@@ -22,6 +23,7 @@ __all__ = [
     "MARKS",
     "MOST_LEVELS",
     "Level",
+    "NamedColumns",
     "arrow_levels",
     "check_bound",
     "check_day",
@@ -52,6 +54,31 @@ _NEVER = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|)", re.IGNORECASE)  # a
 _WORD = r"na|n/a|null|none|true|false|yes|no|[^@\s]+@[^@\s]+\.\w+"
 _VALUE = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|{_WORD})", re.IGNORECASE)
 MARKS = {",": "commas", ";": "';'", "\t": "tabs", "|": "'|'"}
+
+
+class NamedColumns(ABC):
+    """Public columns by their names: a box, the domain of a table, or the cells of one."""
+
+    names: tuple[str, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    @abstractmethod
+    def _told(self, most: int) -> list[str]:
+        """The first columns, each in words."""
+
+    def describe(self, most: int | None = None) -> str:
+        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
+        most = self.dimension if most is None else most
+        more, shown = self.dimension - most, ", ".join(self._told(most))
+        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
 
 
 def check_name(name: object) -> str:

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, NamedColumns, Numeric, Ordered
-from mercer.columns.rules import check_name
+from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
+from mercer.columns.rules import NamedColumns, check_name
 from mercer.common.checks import Floats
 
 __all__ = [

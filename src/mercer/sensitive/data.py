@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.cells import Unbounded
 from mercer.columns.domain import Domain
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.rules import listed
@@ -132,7 +131,7 @@ class _Asked:
         self.reading.check_names([*names, *label, *(["y"] if self.answer and not label else [])])
         kinds = Domain.columns_of(self.bounds, names, drops=self.reading.outside == "drop")
         found = {
-            name: reader_of(kind or Unbounded(name), self.reading.of_column(name))
+            name: reader_of(kind, self.reading.of_column(name))
             for name, kind in zip(names, kinds, strict=True)
         }
         if self.answer is not None and self.label is not None:

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.cells import Unbounded
-from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
+from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered, Unbounded
 from mercer.columns.reading import DateFormat, NumberFormat, OfColumn
 from mercer.common.checks import Floats
 from mercer.sources.sorts import by_sort, days_of, numbers_of, sort_of, trimmed, written_days, written_numbers

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.cells import Unbounded
+from mercer.columns.kinds import Unbounded
 from mercer.common.checks import Floats
 from mercer.sources.cells import Numbers, Reader
 from mercer.sources.names import person_name

@@ -23,7 +23,7 @@ from mercer.releases.synthetic.release import METHODS, MOST_POINTS
 from mercer.releases.synthetic.weights import STYLES
 from mercer.sensitive.summaries.embedding import LandmarkFeatures, WaveFeatures
 from mercer.sensitive.summaries.kernel_sums import kernel_error
-from mercer.sources.own import codes_of
+from mercer.sources.own import own_codes
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.landmarks import ColumnLaws, drawn, spread
 from mercer.spaces.record_kernels import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan
@@ -296,7 +296,7 @@ def _public(public: Any, domain: TableDomain, size: int | None) -> tuple[Floats 
     law = callable(public)
     rows = drawn(domain, public, size or SIZES["landmarks"]) if law else public
     try:
-        codes = codes_of(rows, domain)
+        codes = own_codes(rows, domain)
     except (ValueError, TypeError) as error:
         raise type(error)(f"public {error}") from None
     if size is not None:

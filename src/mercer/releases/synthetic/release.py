@@ -41,7 +41,7 @@ from mercer.releases.synthetic.weights import (
     weights_from,
 )
 from mercer.releases.weighted import Pushed, Weighted
-from mercer.sources.own import codes_of
+from mercer.sources.own import own_codes
 from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 
 if TYPE_CHECKING:
@@ -358,7 +358,7 @@ class TableRelease(Weighted, Release):
             if other.domain != self.domain:
                 raise ValueError("the other release must be of the same domain")
             return other.codes, other.weight
-        codes = codes_of(other, self.domain)
+        codes = own_codes(other, self.domain)
         return codes, np.full(len(codes), 1 / len(codes))
 
     def _inner(self, x: Floats, w: Floats, y: Floats, v: Floats) -> float:
