@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -106,3 +106,12 @@ class FunctionRelease(Release, NoisyFunction):
         object.__setattr__(self, "coordinates", values)
         if values.shape != (self.size,) or not np.all(np.isfinite(values)):
             raise ValueError(f"coordinates must be {self.size} finite numbers, got shape {values.shape}")
+
+    def _but(self, *names: str) -> dict[str, Any]:
+        """All that it was made of but these: for the same release smoothed in another way (M17)."""
+        made = (part.name for part in fields(self) if part.init)
+        return {name: getattr(self, name) for name in made if name not in names}
+
+    def _draws(self) -> Floats:
+        """Public draws of the coordinates' noise, from a fixed stream: (runs, coordinates)."""
+        return self.noise.draws(self.size, np.arange(self.size))

@@ -173,24 +173,12 @@ class CurveRelease(FunctionRelease, NoisyCurve):
                 "order='paper' smooths before the noise, so the smoothing is fixed; "
                 "order='noise-first' can be smoothed again"
             )
-        fields = {
-            name: getattr(self, name)
-            for name in (
-                "domain",
-                "privacy",
-                "polynomials",
-                "frame",
-                "coordinates",
-                "noise",
-                "order",
-                "noise_kernel",
-                "bound",
-                "center",
-                "value",
-            )
-        }
         return CurveRelease.smoothed(
-            **fields, kernel=kernel or self.smoothing.kernel, scale=scale, eta=eta, penalty=penalty
+            **self._but("smoothing", "choice", "exact"),
+            kernel=kernel or self.smoothing.kernel,
+            scale=scale,
+            eta=eta,
+            penalty=penalty,
         )
 
     @property
@@ -269,9 +257,8 @@ class CurveRelease(FunctionRelease, NoisyCurve):
 
     def _noise(self) -> CurveNoise:
         if "noise" not in self._memory:
-            size = self.size
-            draws = self.noise.draws(size, np.arange(size)) @ self._decode.T
-            factor = self._decode * self.noise.deviations(size)[0]
+            draws = self._draws() @ self._decode.T
+            factor = self._decode * self.noise.deviations(self.size)[0]
             self._memory["noise"] = CurveNoise(draws, factor, isinstance(self.noise, Normal))
         return self._memory["noise"]
 
@@ -289,7 +276,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             kept = self.smoothing.factors(seen.values)
             centre = seen.vectors @ (kept * (seen.vectors.T @ self.coordinates))
             every = Candidates.like(self.smoothing, self.polynomials, self.frame)
-            noise = self.noise.draws(size, np.arange(size))[:runs]
+            noise = self._draws()[:runs]
             deviation = float(self.noise.deviations(size)[0])
             self._memory["again", runs] = choose_again(every, centre, noise, deviation)
         return self._memory["again", runs]

@@ -139,14 +139,7 @@ class DensityRelease(FunctionRelease):
                 f"bandwidth is fixed in a release on the basis {self.basis.name!r}; releases with "
                 "kernel='gaussian' on cosine or Fourier coordinates can be smoothed afterwards"
             )
-        fields: dict[str, Any] = {
-            "domain": self.domain,
-            "basis": self.basis,
-            "coordinates": self.coordinates,
-            "noise": self.noise,
-            "privacy": self.privacy,
-            "boundary": self.boundary,
-        }
+        fields = self._but("covariance", "choice", "smoother")
         if isinstance(bandwidth, str):
             check_choice("bandwidth", bandwidth, ("auto",))
             return DensityRelease.smoothed(**fields)
