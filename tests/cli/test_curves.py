@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 import mercer
 from mercer.cli.app import app
 from mercer.cli.curves import curve_command
+from mercer.cli.typed import spread
 from mercer.columns.grids import grid_in_names
 from mercer.sensitive.curves.groups import columns_of_points, split_by
-from mercer.show.terminal import spread
 from tests.helpers.shell import released, run
 
 PROMISE = ["--epsilon", "2", "--delta", "1e-5"]
@@ -529,7 +529,7 @@ def test_no_values_in_the_output(folder, capsys):
 
 def test_defaults_are_those_of_the_function():
     here, there = (inspect.signature(f).parameters for f in (curve_command, mercer.mean_curve))
-    for name in set(here) & set(there) - {"penalty"}:  # None: auto
+    for name in set(here) & set(there) - {"epsilon", "penalty"}:  # required; None: auto
         assert here[name].default == there[name].default, name
 
 

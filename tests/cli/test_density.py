@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import mercer
 from mercer.cli.app import app
-from mercer.show.terminal import spread
+from mercer.cli.typed import spread
 from tests.helpers.shell import run
 
 PROMISE = ["--epsilon", "1", "--delta", "1e-6"]

@@ -14,12 +14,11 @@ import pytest
 
 import mercer
 from mercer.cli import releasing
-from mercer.cli.options import columns_of, pairs
 from mercer.cli.releasing import worded
+from mercer.cli.typed import columns_of, pairs, spread
 from mercer.ledger.ledger import Ledger
 from mercer.online.store import LiveUnavailable
 from mercer.releases import base as storage
-from mercer.show.terminal import spread
 from tests.helpers.shell import released, run
 
 SEED = ("--seed", 1)

@@ -21,8 +21,8 @@ from mercer.cli.releases import eval_command, inspect_command, plot_command
 from mercer.cli.releasing import worded
 from mercer.cli.serve import serve_command
 from mercer.cli.synthetic import synthesize_command
+from mercer.cli.typed import spread
 from mercer.common.version import __version__
-from mercer.show import terminal
 
 __all__ = ["app", "main"]
 
@@ -66,7 +66,7 @@ app.command("quantiles", no_args_is_help=True)(quantiles_command)
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point: errors are one line on stderr, exit code 2; a bug is a trace and exit code 1."""
-    argv = terminal.spread(sys.argv[1:] if arguments is None else arguments)
+    argv = spread(sys.argv[1:] if arguments is None else arguments)
     try:
         status = app(argv, standalone_mode=False)
     except _UsageError as error:

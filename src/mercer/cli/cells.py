@@ -9,8 +9,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import FINER, Terms, end_of, pairs
+from mercer.cli.options import FINER, Terms
 from mercer.cli.releasing import NOTHING_WRITTEN, write
+from mercer.cli.typed import end_of, pairs
+from mercer.common.checks import is_number
 from mercer.show import terminal
 
 __all__ = [
@@ -130,7 +132,7 @@ def bins_of(words: list[str] | None) -> dict[str, Any] | None:
     for word in words or []:
         name, _, text = word.rpartition("=")
         parts = [part for part in re.split(r"[,|]", text) if part]
-        if not name or not parts or not all(terminal.is_number(p) or "-" in p for p in parts):
+        if not name or not parts or not all(is_number(p) or "-" in p for p in parts):
             raise ValueError(
                 "bins must be COLUMN=NUMBER or COLUMN=EDGE,EDGE,…, for example --bins age=10 "
                 f"income=0,10000,50000; got {word!r}"

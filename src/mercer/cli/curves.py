@@ -8,20 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import (
-    FINER,
-    Delta,
-    Epsilon,
-    File,
-    NaValues,
-    Output,
-    Terms,
-    Unit,
-    grouped_options,
-    na_of,
-    pairs,
-)
+from mercer.cli.options import FINER, Delta, Epsilon, File, NaValues, Output, Terms, Unit, grouped_options
 from mercer.cli.releasing import Written, ask, keep, target
+from mercer.cli.typed import na_of, number_or_word, one_of, pairs
 from mercer.show import terminal
 
 __all__ = ["curve_command"]
@@ -187,10 +176,10 @@ def curve_command(
         "unit": unit,
         "center": _level(center),
         "kernel": kernel,
-        "scale": terminal.number_or_word(scale),
+        "scale": number_or_word(scale),
         "missing": missing,
-        "eta": terminal.number_or_word(eta),
-        "penalty": terminal.one_of("penalty", penalty, "auto"),
+        "eta": number_or_word(eta),
+        "penalty": one_of("penalty", penalty, "auto"),
         "order": order,
         "na_values": na_of(na_values, by_column=False),
         "outside": outside,

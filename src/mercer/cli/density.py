@@ -16,11 +16,10 @@ from mercer.cli.options import (
     Output,
     OutputToo,
     Terms,
-    columns_of,
     grouped_options,
-    pairs,
 )
 from mercer.cli.releasing import NOTHING_WRITTEN, ask, places, write
+from mercer.cli.typed import bandwidth_of, columns_of, pairs
 from mercer.show import terminal
 
 __all__ = ["density_command", "quantiles_command"]
@@ -71,7 +70,7 @@ def density_command(
         boundary=boundary,
         kernel=kernel,
         mechanism=mechanism,
-        bandwidth=terminal.bandwidth_of(bandwidth, columns_of(bounds)),
+        bandwidth=bandwidth_of(bandwidth, columns_of(bounds)),
         choice_share=choice_share,
     )
     written = write(release, files, terms, plot=release.plot)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer.cli.options import Drawing, Json
+from mercer.cli.typed import required
 from mercer.show import terminal
 
 __all__ = ["ledger_app"]
@@ -68,7 +69,7 @@ def register(
 
     [bold]Example:[/bold] mercer ledger register budgets.db --dataset visits --epsilon 1
     """
-    name = terminal.required("dataset", dataset)
+    name = required("dataset", dataset)
     from mercer.ledger.ledger import make_with
     from mercer.ledger.store import store_of
 

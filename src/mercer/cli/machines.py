@@ -19,9 +19,10 @@ from mercer.cli.options import (
     Output,
     Terms,
     grouped_options,
-    pairs,
 )
 from mercer.cli.releasing import ask, places, write
+from mercer.cli.typed import pairs, required
+from mercer.common.checks import is_number
 from mercer.show import terminal
 
 __all__ = ["classify_command", "regress_command"]
@@ -128,7 +129,7 @@ def classify_command(
         "loss": loss,
         "classes": _classes(classes),
     }
-    _release(classifier, file, terminal.required("label", label), learning.of() | chosen, files, terms)
+    _release(classifier, file, required("label", label), learning.of() | chosen, files, terms)
 
 
 @grouped_options()
@@ -192,14 +193,14 @@ def regress_command(
         "threshold": threshold,
         "tube": tube,
     }
-    _release(regression, file, terminal.required("label", label), learning.of() | chosen, files, terms)
+    _release(regression, file, required("label", label), learning.of() | chosen, files, terms)
 
 
 def _numbers(name: str, words: list[str] | None) -> Any:
     """'rule', a number, or several."""
     if not words or words == ["rule"]:
         return "rule"
-    if not all(map(terminal.is_number, words)):
+    if not all(map(is_number, words)):
         raise ValueError(f"{name} must be 'rule' or numbers, got {' '.join(words)!r}")
     numbers = [float(word) for word in words]
     return numbers[0] if len(numbers) == 1 else numbers

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import Bounds, Column, Delta, Epsilon, Json, Terms, columns_of, grouped_options, pairs
+from mercer.cli.options import Bounds, Column, Delta, Epsilon, Json, Terms, grouped_options
 from mercer.cli.releasing import NOT_AS_ASKED, ask, rescue
+from mercer.cli.typed import bandwidth_of, columns_of, pairs, required
 from mercer.show import terminal
 
 __all__ = ["ask_command", "live_command"]
@@ -51,7 +52,7 @@ def live_command(
     from mercer.api.live import live
     from mercer.online.base import LiveUnkept
 
-    place = None if terms.dry_run else terminal.required("store", store)
+    place = None if terms.dry_run else required("store", store)
     if file.suffix == ".json":
         given = (column, bounds, epsilon, delta, bandwidth)
         paying = (terms.ledger, terms.dataset, terms.na_values, terms.formats)
@@ -60,7 +61,7 @@ def live_command(
                 f"{file.name} is released already, and costs nothing more: give --store and "
                 "--name, no columns, bounds, epsilon, delta or ledger, and no --dry-run"
             )
-        _machine(file, terminal.required("store", store), name, terms.as_json)
+        _machine(file, required("store", store), name, terms.as_json)
         return
     try:
         made = ask(
@@ -75,7 +76,7 @@ def live_command(
             route=route,
             boundary=boundary,
             store=place,
-            bandwidth=terminal.bandwidth_of(bandwidth, columns_of(bounds)),
+            bandwidth=bandwidth_of(bandwidth, columns_of(bounds)),
             name=name,
         )
     except LiveUnkept as error:

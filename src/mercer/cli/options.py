@@ -1,4 +1,4 @@
-"""The options of commands, each in one place, and what is typed with them as values.
+"""The options of commands, each in one place.
 
 A group of options, such as `Terms`, stands in a command as one parameter.
 """
@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from mercer.show import terminal
+from mercer.cli.typed import formats_of, na_of, one_epsilon
 
 __all__ = [
     "FINER",
@@ -46,15 +45,9 @@ __all__ = [
     "Seed",
     "Terms",
     "Unit",
-    "columns_of",
-    "end_of",
     "grouped_options",
-    "na_of",
-    "one_epsilon",
-    "pairs",
 ]
 
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 FINER = "Finer choices, all public"
 _READING = "How cells are read"
 
@@ -179,7 +172,7 @@ class Terms(Options):
         own = {"epsilon": one_epsilon(epsilon)} | own
         found = self.given() | {
             "na_values": na_of(self.na_values),
-            "formats": _formats(self.formats),
+            "formats": formats_of(self.formats),
             "rng": self.seed,
         }
         shown = ("plot", "seed", "overwrite", "as_json")  # of what is written and shown, or named above
@@ -221,109 +214,3 @@ def grouped_options(*, without: Collection[str] = ()) -> Callable[[Callable[...,
         return call
 
     return spread
-
-
-def one_epsilon(epsilon: list[float] | None) -> float | None:
-    """The one epsilon."""
-    if epsilon is not None and len(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number, got {len(epsilon)}; mercer plan compares several")
-    return None if epsilon is None else epsilon[0]
-
-
-def na_of(words: list[str] | None, *, by_column: bool = True) -> Any:
-    """`999 unknown` of all columns, or `age=999 income=-1` by column."""
-    if not words:
-        return None
-    named = [word for word in words if "=" in word]
-    if not named:
-        return list(words)
-    if not by_column:
-        raise ValueError(
-            f"--na of curves holds for all their columns alike: --na -999 unknown; got {named[0]!r}"
-        )
-    if len(named) < len(words):
-        raise ValueError(
-            "--na: either values of all columns (--na 999 unknown), or each with its column (--na "
-            f"age=999 income=-1); got both: {' '.join(words)}"
-        )
-    found: dict[str, list[str]] = {}
-    for word in words:
-        name, _, value = word.rpartition("=")
-        if not name or not value.strip():
-            raise ValueError(f"--na must be VALUE… or COLUMN=VALUE…, got {word!r}")
-        found.setdefault(name, []).append(value)
-    return found
-
-
-def _formats(words: list[str] | None) -> dict[str, str] | None:
-    """`income=$1,234.50` by column."""
-    found: dict[str, str] = {}
-    for word in words or []:
-        name, _, example = word.partition("=")
-        if not name or not example.strip():
-            raise ValueError(
-                "--format must be COLUMN=EXAMPLE, for example --format 'income=$1,234.50' "
-                f"day=31/12/2023; got {word!r}"
-            )
-        if name in found:
-            raise ValueError(f"--format: {name!r} stands twice; a column has one format")
-        found[name] = example
-    return found or None
-
-
-def pairs(words: Sequence[str | float] | None, name: str = "bounds") -> Any:
-    """Bounds as one pair, or a list of pairs; or by name, from NAME=LO,HI."""
-    if not words:
-        return None
-    option, given = f"--{name.replace('_', '-')}", [str(word) for word in words]
-    if any("=" in word for word in given):
-        return _named_pairs(given, option)
-    for word in given:
-        if word.strip(",") != word or (not terminal.is_number(word) and "," in word):
-            plain = " ".join(part for one in given for part in one.split(",") if part)
-            raise ValueError(
-                f"{name}: numbers stand apart, with spaces between them and no commas: {option} "
-                f"{plain}; or by name: {option} age=0,100"
-            )
-    ends = [end_of(word, name) for word in given]
-    if len(ends) == 1:
-        raise ValueError(
-            f"{name} must be two numbers, LO HI, got the one number {given[0]}; both are public, "
-            f"for example {option} 0 100"
-        )
-    if len(ends) % 2:
-        raise ValueError(f"{name} must be pairs LO HI, got {len(ends)} numbers")
-    couples = [(ends[i], ends[i + 1]) for i in range(0, len(ends), 2)]
-    return couples[0] if len(couples) == 1 else couples
-
-
-def columns_of(words: Sequence[str | float] | None) -> int:
-    """Of how many columns bounds are."""
-    given = words or []
-    return len(given) if any("=" in str(word) for word in given) else len(given) // 2
-
-
-def _named_pairs(words: list[str], option: str) -> dict[str, tuple[Any, Any]]:
-    found: dict[str, tuple[Any, Any]] = {}
-    for word in words:
-        column, _, text = word.rpartition("=")
-        ends = text.split(",")
-        if not column or len(ends) != 2:
-            raise ValueError(
-                f"{option}: either LO HI for each column in order, or NAME=LO,HI for each, such as "
-                f"{option} age=0,100 bmi=10,60; got {word!r}"
-            )
-        if column in found:
-            raise ValueError(f"{option}: {column!r} stands twice; a column has one pair of bounds")
-        low, high = (end_of(end.strip(), option) for end in ends)
-        found[column] = low, high
-    return found
-
-
-def end_of(word: str, name: str) -> float | str:
-    """A number, or a date as it is typed."""
-    if _DAY.fullmatch(word):
-        return word
-    if not terminal.is_number(word):
-        raise ValueError(f"{name} must be numbers, or dates such as 2024-12-31; got {word!r}")
-    return float(word)

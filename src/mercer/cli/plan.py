@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import Bounds, Delta, Drawing, Epsilons, Json, MechanismName, columns_of, pairs
+from mercer.cli.options import Bounds, Delta, Drawing, Epsilons, Json, MechanismName
+from mercer.cli.typed import bandwidth_of, columns_of, number_or_word, one_of, pairs, required
 from mercer.show import terminal
 
 __all__ = ["audit_command", "plan_app"]
@@ -38,13 +39,13 @@ def plan_density(
 
     plans = [
         density_plan(
-            n=terminal.required("n", n),
+            n=required("n", n),
             bounds=pairs(bounds),
             epsilon=value,
             delta=delta,
             mechanism=mechanism,
             boundary=boundary,
-            bandwidth=terminal.bandwidth_of(bandwidth, columns_of(bounds)),
+            bandwidth=bandwidth_of(bandwidth, columns_of(bounds)),
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
     ]
@@ -96,15 +97,15 @@ def plan_curve(
 
     plans = [
         curve_plan(
-            n=terminal.required("n", n),
-            bound=terminal.required("bound", bound),
+            n=required("n", n),
+            bound=required("bound", bound),
             epsilon=value,
             delta=delta,
             bounds=pairs(bounds) or (0.0, 1.0),
             kernel=kernel,
-            scale=terminal.number_or_word(scale),
-            eta=terminal.number_or_word(eta),
-            penalty=terminal.one_of("penalty", penalty, "rule"),
+            scale=number_or_word(scale),
+            eta=number_or_word(eta),
+            penalty=one_of("penalty", penalty, "rule"),
             order=order,
         )
         for value in (epsilon or [None])  # type: ignore[list-item]
@@ -148,10 +149,10 @@ def plan_histogram(
     """
     from mercer.api.counts.recipe import histogram_plan
 
-    many = terminal.required("cells", cells)
+    many = required("cells", cells)
     plans = [
         histogram_plan(
-            terminal.required("n", n),
+            required("n", n),
             many,
             epsilon=value,
             delta=delta,

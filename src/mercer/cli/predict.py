@@ -19,6 +19,7 @@ import typer
 
 from mercer.cli.options import Json, Level, Overwrite
 from mercer.cli.releasing import place
+from mercer.cli.typed import load_release, points_of
 from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.show import terminal
@@ -67,7 +68,7 @@ def predict_command(
     """
     from mercer.releases.machine.words import is_machine, name_of
 
-    machine = terminal.load_release(release, None)
+    machine = load_release(release, None)
     if not is_machine(machine):
         raise ValueError(
             f"{release.name} is a {machine.kind}: only classifiers and regressions predict; see "
@@ -91,7 +92,7 @@ def predict_command(
             table, others = _read(file, machine.domain, wanted, tick)
             parts = (seen.rows(rows, wanted, kept) for rows, kept in table)
         else:
-            parts = iter([seen.points(terminal.points_of(at or [], machine.domain))])
+            parts = iter([seen.points(points_of(at or [], machine.domain))])
         if output is not None:
             _save(parts, output)
         else:

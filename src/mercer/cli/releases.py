@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mercer.cli.options import Columns, Json, Level
+from mercer.cli.typed import load_release, named_numbers, number_at, order_of, points_of
 from mercer.show import terminal
 
 __all__ = ["eval_command", "inspect_command", "plot_command"]
@@ -66,7 +67,7 @@ def eval_command(
     """
     import numpy as np
 
-    loaded = terminal.load_release(release, bandwidth)
+    loaded = load_release(release, bandwidth)
     if loaded.kind in _COUNTS:
         if grid is not None or raw or derivative or expect:
             raise ValueError(
@@ -77,7 +78,7 @@ def eval_command(
 
         terminal_counts.show_values(
             loaded,
-            at=list(map(terminal.number_at, at or [])),
+            at=list(map(number_at, at or [])),
             where=where or [],
             margin=margin or [],
             level=level,
@@ -102,7 +103,7 @@ def eval_command(
         return
     if expect or where:
         raise ValueError(f"--expect and --where are for synthetic tables and counts; this is a {loaded.kind}")
-    d, order = loaded.domain.dimension, terminal.order_of(loaded, derivative)
+    d, order = loaded.domain.dimension, order_of(loaded, derivative)
     if (at is None) == (grid is None):
         raise ValueError("give the points either with --at X… or with --grid N, not both or none")
     if grid is not None:
@@ -111,7 +112,7 @@ def eval_command(
         low, high = loaded.domain.bounds[0]
         points = np.linspace(low, high, grid)[:, None]
     else:
-        points = terminal.points_of(at or [], loaded.domain)
+        points = points_of(at or [], loaded.domain)
     if loaded.kind != "density":
         if raw:
             raise ValueError(f"--raw is for densities; a {loaded.kind} is shown as released")
@@ -174,10 +175,10 @@ def plot_command(
     target = release.with_suffix(".png") if output is None else output
     options: dict[str, Any] = {"columns": column} if column else {}
     if at:
-        options["at"] = terminal.places(at)
-    loaded = terminal.load_release(release, bandwidth)
+        options["at"] = named_numbers(at)
+    loaded = load_release(release, bandwidth)
     if derivative:
-        options["derivative"] = terminal.order_of(loaded, derivative)
+        options["derivative"] = order_of(loaded, derivative)
     loaded.plot(target, level=level, title=title, **options)
     if as_json:
         terminal.print_json({"file": str(target)})
@@ -196,7 +197,7 @@ def inspect_command(
 
     [bold]Example:[/bold] mercer inspect ages.json -o attack.png
     """
-    loaded = terminal.load_release(release, None)
+    loaded = load_release(release, None)
     if output is not None:
         from mercer.releases.figure import draw_attack
 

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import FINER, Delta, Epsilon, Output, Terms, Unit, grouped_options, one_epsilon
+from mercer.cli.options import FINER, Delta, Epsilon, Output, Terms, Unit, grouped_options
 from mercer.cli.releasing import Written, noted, places, rehearsed, write
+from mercer.cli.typed import number_or_word, one_epsilon
+from mercer.common.checks import is_number
 from mercer.show import terminal
 
 __all__ = ["synthesize_command"]
@@ -203,11 +205,11 @@ def _scale(words: list[str] | None) -> Any:
     if not words:
         return "auto"
     if len(words) == 1 and "=" not in words[0]:
-        return terminal.number_or_word(words[0])
+        return number_or_word(words[0])
     out = {}
     for word in words:
         name, _, number = word.rpartition("=")
-        if not name or not terminal.is_number(number):
+        if not name or not is_number(number):
             raise ValueError(
                 "scale must be auto, private, public, one number, or NAME=NUMBER for every column "
                 f"(repeat --scale); got {word!r}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from mercer.common.checks import Floats
+from mercer.common.checks import Floats, is_number
 from mercer.releases.curve.release import CurveRelease
 from mercer.show import terminal
 
@@ -88,6 +88,6 @@ def numbers_of_file(path: Path) -> list[float]:
     """Public numbers, one a line."""
     words = path.read_text(encoding="utf-8", errors="replace").split()
     for line, word in enumerate(words, 1):
-        if not terminal.is_number(word):
+        if not is_number(word):
             raise ValueError(f"grid-file must hold numbers, one a line; number {line} is {word!r}")
     return [float(word) for word in words]

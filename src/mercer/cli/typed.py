@@ -1,0 +1,300 @@
+"""What is typed on the command line, as values: numbers, dates, bounds, points, names with numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mercer.common.checks import is_number
+
+__all__ = [
+    "bandwidth_of",
+    "columns_of",
+    "end_of",
+    "formats_of",
+    "load_release",
+    "na_of",
+    "named_numbers",
+    "number_at",
+    "number_or_word",
+    "one_epsilon",
+    "one_of",
+    "order_of",
+    "pairs",
+    "points_of",
+    "required",
+    "spread",
+]
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+_LISTS = (
+    "--bounds",
+    "--y-bounds",
+    "--at",
+    "--epsilon",
+    "--bandwidth",
+    "--penalty",
+    "--quantiles",
+    "--q",
+    "--grid",
+    "--derivative",
+    "--edges",
+    "--whole",
+)  # options that take several numbers
+_ENDS = ("--bounds", "--y-bounds")
+_WORDS = (
+    "--columns",
+    "--classes",
+    "--groups",
+    "--long",
+    "--expect",
+    "--where",
+    "--categories",
+    "--margin",
+    "--na",
+    "--na-values",
+    "--format",
+    "--keep",
+)  # … words
+
+
+def spread(argv: list[str]) -> list[str]:
+    """`--bounds 0 100` as `--bounds=0 --bounds=100`, for all options that take several values."""
+    out: list[str] = []
+    place = 0
+    while place < len(argv):
+        option, place = argv[place], place + 1
+        start = place
+        if option in _ENDS and place < len(argv) and not argv[place].startswith("-"):
+            out.append(f"{option}={argv[place]}")  # whatever it is: bounds say what they must be
+            place += 1
+        while place < len(argv) and _belongs(option, argv[place]):
+            out.append(f"{option}={argv[place]}")
+            place += 1
+        if place == start:
+            out.append(option)
+    return out
+
+
+def _belongs(option: str, token: str) -> bool:
+    if option in _WORDS:
+        return is_number(token) or not token.startswith("-")
+    if option == "--at" and "=" in token:  # age=42
+        token = token.rpartition("=")[2]
+    if option == "--bins":  # 20, or age=10 income=0,1e4,1e5
+        return is_number(token.rpartition("=")[2].partition(",")[0])
+    if option in ("--bounds", "--edges", "--at") and _DATED.fullmatch(token):
+        return True  # in another way than 2024-12-31 it is refused in words
+    if option in _ENDS:  # age=0,100; and 0, 100 for a word about it
+        token = token.rpartition("=")[2].partition(",")[0]
+        return is_number(token) or bool(_DAY.fullmatch(token))
+    return option in _LISTS and is_number(token)
+
+
+def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
+    """A word, a number, one number a column, or a matrix row by row."""
+    if not words:
+        return "auto"
+    if len(words) == 1 and not is_number(words[0]):
+        return words[0]
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        raise ValueError(
+            f"bandwidth must be auto, rule, private-scott, private-cv or numbers, got {words}"
+        ) from None
+    if len(numbers) == dimension**2 and dimension > 1:
+        return [numbers[i : i + dimension] for i in range(0, len(numbers), dimension)]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def points_of(at: list[str], domain: Any) -> Any:
+    """Numbers or dates from the command line as points of a domain."""
+    d = domain.dimension
+    if not at or len(at) % d:
+        raise ValueError(f"--at needs {d} numbers a point ({', '.join(domain.names)})")
+    dates = [word for word in at if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word)]
+    if dates and not getattr(domain, "dates", ()):
+        raise ValueError(f"--at must be numbers: {', '.join(domain.names)} are no dates; got {dates[0]!r}")
+    numbers = [word if word in dates else number_at(word) for word in at]
+    return domain.points([numbers[i : i + d] for i in range(0, len(numbers), d)])
+
+
+def number_at(word: str) -> float:
+    """A coordinate of a point on the command line."""
+    if not is_number(word):
+        raise ValueError(f"--at must be numbers, or dates such as 2024-12-31; got {word!r}")
+    return float(word)
+
+
+def required(name: str, value: Any) -> Any:
+    """The value, or an error that names the option."""
+    if value is None:
+        raise ValueError(f"{name} is missing; give it with --{name}")
+    return value
+
+
+def load_release(path: Path, bandwidth: list[float] | None) -> Any:
+    """A release file, smoothed more if a bandwidth is given."""
+    from mercer.releases.file import load
+
+    release: Any = load(path)
+    if bandwidth and release.kind in ("margins", "count", "statistic"):
+        raise ValueError(f"bandwidth is for densities and histograms; this is a {release.kind}")
+    if bandwidth and release.kind == "histogram":
+        release = release.density()
+    if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
+        raise ValueError(
+            f"bandwidth is for densities; a {release.kind} is smoothed again in Python, by "
+            "release.smooth(penalty=…)"
+        )
+    if bandwidth and release.kind != "density":
+        raise ValueError(
+            f"bandwidth: a {release.kind} cannot be smoothed afterwards; its bandwidth was chosen "
+            "when it was learnt"
+        )
+    if bandwidth:
+        words = [str(b) for b in bandwidth]
+        release = release.smooth(bandwidth_of(words, release.domain.dimension))
+    return release
+
+
+def number_or_word(word: str) -> float | str:
+    """A number where it is one."""
+    return float(word) if is_number(word) else word
+
+
+def one_of(name: str, words: list[str] | None, unless: str) -> float | str:
+    """The one value of an option that other commands give several."""
+    if words is not None and len(words) > 1:
+        raise ValueError(f"{name} must be one word or number, got {len(words)}")
+    return number_or_word(words[0]) if words else unless
+
+
+def order_of(release: Any, derivative: list[int] | None) -> int | tuple[int, ...]:
+    """`--derivative 1` of a mean curve, or one order for each argument of a surface."""
+    if derivative and release.kind != "mean-curve":
+        raise ValueError(f"--derivative is for mean curves; this is a {release.kind}")
+    if not derivative:
+        return 0
+    return derivative[0] if len(derivative) == 1 else tuple(derivative)
+
+
+def named_numbers(at: list[str]) -> dict[str, float]:
+    """`age=42` as a name and a number."""
+    out = {}
+    for word in at:
+        name, _, number = word.rpartition("=")
+        if not name or not is_number(number):
+            raise ValueError(f"--at must be NAME=NUMBER, for example --at age=42; got {word!r}")
+        out[name] = float(number)
+    return out
+
+
+def one_epsilon(epsilon: list[float] | None) -> float | None:
+    """The one epsilon."""
+    if epsilon is not None and len(epsilon) != 1:
+        raise ValueError(f"epsilon must be one number, got {len(epsilon)}; mercer plan compares several")
+    return None if epsilon is None else epsilon[0]
+
+
+def na_of(words: list[str] | None, *, by_column: bool = True) -> Any:
+    """`999 unknown` of all columns, or `age=999 income=-1` by column."""
+    if not words:
+        return None
+    named = [word for word in words if "=" in word]
+    if not named:
+        return list(words)
+    if not by_column:
+        raise ValueError(
+            f"--na of curves holds for all their columns alike: --na -999 unknown; got {named[0]!r}"
+        )
+    if len(named) < len(words):
+        raise ValueError(
+            "--na: either values of all columns (--na 999 unknown), or each with its column (--na "
+            f"age=999 income=-1); got both: {' '.join(words)}"
+        )
+    found: dict[str, list[str]] = {}
+    for word in words:
+        name, _, value = word.rpartition("=")
+        if not name or not value.strip():
+            raise ValueError(f"--na must be VALUE… or COLUMN=VALUE…, got {word!r}")
+        found.setdefault(name, []).append(value)
+    return found
+
+
+def formats_of(words: list[str] | None) -> dict[str, str] | None:
+    """`income=$1,234.50` by column."""
+    found: dict[str, str] = {}
+    for word in words or []:
+        name, _, example = word.partition("=")
+        if not name or not example.strip():
+            raise ValueError(
+                "--format must be COLUMN=EXAMPLE, for example --format 'income=$1,234.50' "
+                f"day=31/12/2023; got {word!r}"
+            )
+        if name in found:
+            raise ValueError(f"--format: {name!r} stands twice; a column has one format")
+        found[name] = example
+    return found or None
+
+
+def pairs(words: Sequence[str | float] | None, name: str = "bounds") -> Any:
+    """Bounds as one pair, or a list of pairs; or by name, from NAME=LO,HI."""
+    if not words:
+        return None
+    option, given = f"--{name.replace('_', '-')}", [str(word) for word in words]
+    if any("=" in word for word in given):
+        return _named_pairs(given, option)
+    for word in given:
+        if word.strip(",") != word or (not is_number(word) and "," in word):
+            plain = " ".join(part for one in given for part in one.split(",") if part)
+            raise ValueError(
+                f"{name}: numbers stand apart, with spaces between them and no commas: {option} "
+                f"{plain}; or by name: {option} age=0,100"
+            )
+    ends = [end_of(word, name) for word in given]
+    if len(ends) == 1:
+        raise ValueError(
+            f"{name} must be two numbers, LO HI, got the one number {given[0]}; both are public, "
+            f"for example {option} 0 100"
+        )
+    if len(ends) % 2:
+        raise ValueError(f"{name} must be pairs LO HI, got {len(ends)} numbers")
+    couples = [(ends[i], ends[i + 1]) for i in range(0, len(ends), 2)]
+    return couples[0] if len(couples) == 1 else couples
+
+
+def columns_of(words: Sequence[str | float] | None) -> int:
+    """Of how many columns bounds are."""
+    given = words or []
+    return len(given) if any("=" in str(word) for word in given) else len(given) // 2
+
+
+def _named_pairs(words: list[str], option: str) -> dict[str, tuple[Any, Any]]:
+    found: dict[str, tuple[Any, Any]] = {}
+    for word in words:
+        column, _, text = word.rpartition("=")
+        ends = text.split(",")
+        if not column or len(ends) != 2:
+            raise ValueError(
+                f"{option}: either LO HI for each column in order, or NAME=LO,HI for each, such as "
+                f"{option} age=0,100 bmi=10,60; got {word!r}"
+            )
+        if column in found:
+            raise ValueError(f"{option}: {column!r} stands twice; a column has one pair of bounds")
+        low, high = (end_of(end.strip(), option) for end in ends)
+        found[column] = low, high
+    return found
+
+
+def end_of(word: str, name: str) -> float | str:
+    """A number, or a date as it is typed."""
+    if _DAY.fullmatch(word):
+        return word
+    if not is_number(word):
+        raise ValueError(f"{name} must be numbers, or dates such as 2024-12-31; got {word!r}")
+    return float(word)
