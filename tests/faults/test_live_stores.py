@@ -14,13 +14,11 @@ import sqlalchemy as sa
 
 import mercer
 from mercer.ledger.ledger import Ledger
-from mercer.online import postgres as live_databases
+from mercer.online import databases as live_databases
 from mercer.online import sql as live_pens
-from mercer.online import sqlite as live_sqlite
 from mercer.online.cholesky import CholeskyLive
 from mercer.online.markov import MarkovLive
-from mercer.online.memory import Memory
-from mercer.online.opening import store_of
+from mercer.online.memory import Memory, store_of
 from mercer.online.store import LiveError, LiveUnavailable
 from tests.helpers.children import in_a_child
 from tests.helpers.live_samples import asked_elsewhere, make, points_for
@@ -352,8 +350,7 @@ def held(place):
 def test_locked_by_another(place, tmp_path, monkeypatch):
     ledger = Ledger(tmp_path / "budget.db")
     ledger.register("people", epsilon=3, delta=1e-5)
-    for module in (live_sqlite, live_databases):
-        monkeypatch.setattr(module, "WAIT", 1)
+    monkeypatch.setattr(live_databases, "WAIT", 1)
     with make(place) as live:
         value = float(live.ask(1.0))
         with held(place):

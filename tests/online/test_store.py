@@ -15,8 +15,7 @@ from mercer.online import base as live_releases
 from mercer.online import cholesky as live_cholesky
 from mercer.online import markov as live_markov
 from mercer.online import sql as live_tables
-from mercer.online.memory import Memory
-from mercer.online.opening import store_of
+from mercer.online.memory import Memory, store_of
 from mercer.online.store import LiveError, LiveFull, LiveUnavailable
 from tests.helpers.children import in_a_child
 from tests.helpers.live_samples import AGES, KINDS, asked_elsewhere, make, points_for
@@ -213,6 +212,7 @@ def test_from_a_newer_version(place, monkeypatch):
 
 def test_a_route_of_a_newer_version(anywhere, monkeypatch):
     monkeypatch.setattr(live_markov.MarkovLive, "route", "spiral")
+    monkeypatch.setattr(mercer.DensityRelease, "routes", ("spiral",))
     monkeypatch.setitem(live_releases.ROUTES, "spiral", live_markov.MarkovLive)
     make(anywhere).close()
     monkeypatch.undo()

@@ -16,13 +16,12 @@ from mercer.common.checks import check_choice, check_epsilon
 from mercer.door.publish import LedgerLike, public_seed
 from mercer.door.tap import open_tap
 from mercer.noise.mechanisms.base import no_delta
-from mercer.online.base import CoordinatesLive, LiveRelease, reopened
+from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
-from mercer.online.machines import MachineLive
 from mercer.online.markov import MarkovLive
-from mercer.online.opening import store_of
+from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
-from mercer.releases.machine.release import MachineRelease
+from mercer.releases.base import released
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import PointValues, tally_rows
 from mercer.spaces.bases import Grid
@@ -95,7 +94,8 @@ def live(
     True
 
     """
-    if isinstance(data, MachineRelease):
+    public = released(data)
+    if public is not None and MachineLive.route in public.routes:
         if not (bounds is None and epsilon is None and delta is None and ledger is None):
             raise ValueError(
                 "a released machine is public already: give store and name, no bounds, epsilon, "
@@ -106,7 +106,7 @@ def live(
             keeper.prepare()
             if name in keeper.names():
                 raise LiveError(taken(name, keeper.where))
-            return MachineLive.start(keeper, name, data)
+            return MachineLive.start(keeper, name, public)
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)
     name = check_name(_default_name(store) if name is None else name)

@@ -121,7 +121,7 @@ def ask_command(
     import numpy as np
 
     from mercer.api.live import open_live
-    from mercer.online.machines import MachineLive
+    from mercer.online.base import MachineLive
 
     with open_live(store, name) as opened:
         if not at:

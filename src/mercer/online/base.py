@@ -3,16 +3,17 @@
 `ask` answers the released path f_D + sigma Delta G, before any repair, by one of three routes:
 
 - coordinates: the path of a smooth kernel is its released coordinates (M2), and nothing grows;
-- `live_markov`: the exponential and Matern kernels on a line, between released states;
-- `live_cholesky`: any kernel, drawn from f_D itself.
+- `online.markov`: the exponential and Matern kernels on a line, between released states;
+- `online.cholesky`: any kernel, drawn from f_D itself.
 
 The first two stand on an ordinary release, made once at the door, and touch no record afterwards.
+A released classifier or regression may be stood on too.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,12 +23,13 @@ from mercer.common.checks import Floats, Ints, check_level
 from mercer.online.store import LiveError, LiveStore, Record
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band
+from mercer.releases.base import Release
 from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import FORMAT, VERSION, from_dict
-from mercer.releases.machine.release import MachineAccuracy
+from mercer.releases.machine.release import MachineAccuracy, MachineRelease
 
-__all__ = ["ROUTES", "CoordinatesLive", "LiveRelease", "LiveUnkept", "Standing", "reopened"]
+__all__ = ["ROUTES", "CoordinatesLive", "DensityLive", "LiveRelease", "LiveUnkept", "MachineLive", "reopened"]
 
 
 class LiveUnkept(LiveError):  # noqa: N818
@@ -164,10 +166,28 @@ class Standing(LiveRelease):
     """Stands on a release that is kept whole in the store: no record is needed any more."""
 
     sensitive = False
+    ground: ClassVar[str]  # what it stands on, in a word
 
-    def __init__(self, store: LiveStore, record: Record, release: DensityRelease) -> None:
+    def __init__(self, store: LiveStore, record: Record, release: Any) -> None:
         super().__init__(store, record)
         self.release, self.domain, self.privacy = release, release.domain, release.privacy
+
+    @classmethod
+    def resume(cls, store: LiveStore, record: Record) -> Self:
+        try:
+            release = from_dict(record.fields["release"])
+        except (KeyError, ValueError, TypeError) as error:
+            raise LiveError(f"live release {record.name!r} is damaged") from error
+        if cls.route not in release.routes:
+            raise LiveError(f"live release {record.name!r} does not stand on a {cls.ground}")
+        return cls(store, record, release)
+
+
+class DensityLive(Standing):
+    """Stands on a density, which was made and paid for when the live release was."""
+
+    ground = "density"
+    release: DensityRelease
 
     @classmethod
     def start(cls, store: LiveStore, name: str, release: DensityRelease, *, error: float = 0.0) -> Self:
@@ -175,8 +195,7 @@ class Standing(LiveRelease):
 
         `error` bounds, in the unit cube, how far the estimate is from what the release can show.
         """
-        fields = {"format": FORMAT, "version": VERSION, **release.to_dict()}
-        record = Record(name, cls.route, {"release": fields, "error": error})
+        record = Record(name, cls.route, {"release": _fields_of(release), "error": error})
         try:
             store.create(record)
         except (LiveError, OSError) as error:
@@ -187,15 +206,8 @@ class Standing(LiveRelease):
             ) from error
         return cls.resume(store, record)
 
-    @classmethod
-    def resume(cls, store: LiveStore, record: Record) -> Self:
-        release = from_dict(record.fields["release"])
-        if not isinstance(release, DensityRelease):
-            raise LiveError(f"live release {record.name!r} does not stand on a density")
-        return cls(store, record, release)
 
-
-class CoordinatesLive(Standing):
+class CoordinatesLive(DensityLive):
     """Answers from released coordinates: nothing is drawn and nothing grows (M2)."""
 
     route = "coordinates"
@@ -216,3 +228,47 @@ class CoordinatesLive(Standing):
 
     def _answer(self, rows: Floats) -> Floats:
         return self.release.raw(rows)
+
+
+class MachineLive(Standing):
+    """Predictions of a released machine, which is its weights: nothing is drawn or grows (M8, M2)."""
+
+    route = "machine"
+    ground = "machine"
+    release: MachineRelease
+
+    @classmethod
+    def start(cls, store: LiveStore, name: str, release: Release) -> Self:
+        """Keep a release: it is public, so nothing is charged."""
+        record = Record(name, cls.route, {"release": _fields_of(release)})
+        store.create(record)
+        return cls.resume(store, record)
+
+    @property
+    def kind(self) -> str:
+        return self.release.kind
+
+    @property
+    def count(self) -> int:
+        return 0
+
+    @property
+    def accuracy(self) -> MachineAccuracy:
+        return self.release.accuracy
+
+    def standard_error(self, points: object) -> Floats:
+        return self.release.standard_error(points)
+
+    def band(self, points: object, level: float = 0.95) -> Band:
+        return self.release.band(points, level, simultaneous=False)
+
+    def predict(self, points: object) -> Any:
+        """The class, or the response, at these points."""
+        return self.release.predict(points)
+
+    def _answer(self, rows: Floats) -> Floats:
+        return np.asarray(self.release(rows))
+
+
+def _fields_of(release: Release) -> dict[str, Any]:
+    return {"format": FORMAT, "version": VERSION, **release.to_dict()}

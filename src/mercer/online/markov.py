@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats
-from mercer.online.base import Standing
+from mercer.online.base import DensityLive
 from mercer.online.store import Knot, LiveError, LiveStore, Pen, Record
 from mercer.releases.bands import Band
 from mercer.releases.density.field import BasisAccuracy
@@ -28,7 +28,7 @@ from mercer.spaces.kernels import MaternKernel
 __all__ = ["MarkovLive"]
 
 
-class MarkovLive(Standing):
+class MarkovLive(DensityLive):
     """Bridges between released states: O(log i) a question, i the number of those before it."""
 
     route = "markov"

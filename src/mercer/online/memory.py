@@ -1,4 +1,4 @@
-"""Live releases kept in memory: for trying things out, and as quick as it gets."""
+"""Live releases kept in memory, for trying things out; and which store a place names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from itertools import chain
+from pathlib import Path
 from threading import Lock
 from typing import TypeAlias
 
@@ -26,7 +27,7 @@ from mercer.online.store import (
     taken,
 )
 
-__all__ = ["Memory"]
+__all__ = ["Memory", "store_of"]
 
 Key: TypeAlias = float | tuple[float, ...]  # a point on a line, or of more dimensions
 
@@ -222,3 +223,29 @@ def _keys(points: Floats) -> Iterable[Key]:
         line: list[float] = points[:, 0].tolist()
         return line
     return map(tuple, points.tolist())
+
+
+def store_of(place: str | os.PathLike[str] | LiveStore | None) -> LiveStore:
+    """The store for the path of a SQLite file or a PostgreSQL URL; None is memory."""
+    if place is None:
+        return Memory()
+    if isinstance(place, LiveStore):
+        return place
+    try:
+        from mercer.online.databases import LivePostgreSQL, LiveSQLite
+    except ImportError:
+        raise LiveError("a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'") from None
+    text = os.fspath(place)
+    if text.startswith(("postgresql://", "postgres://")):
+        return LivePostgreSQL(text)
+    if "://" in text or not text:
+        raise LiveError(
+            "store must be the path of a file or a postgresql:// URL, got "
+            + (f"a {text.split('://')[0]}:// URL" if text else "''")
+        )
+    if Path(text).suffix in (".json", ".csv", ".parquet"):
+        raise LiveError(
+            f"store must be a live store, for example live.db, and {text!r} is none"
+            + ("; a release is evaluated with mercer eval" if text.endswith(".json") else "")
+        )
+    return LiveSQLite(Path(text))

@@ -2,8 +2,8 @@
 
 A point is answered once.  Whoever draws holds the pen of that release: draws are serialised, so
 two questions never draw from the same gap at once, and what was drawn is on the disk before
-anybody sees it.  This module says what a store does; `memory` keeps one in memory, `sqlite` in a
-file and `postgres` in a database.
+anybody sees it.  This module says what a store does; `memory` keeps one in memory, `databases` in
+a file or a database.
 """
 
 from __future__ import annotations

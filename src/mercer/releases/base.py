@@ -17,7 +17,7 @@ from mercer.common.fields import Fields
 from mercer.promise.statement import Statement
 from mercer.releases.findings import Finding
 
-__all__ = ["FORMAT", "VERSION", "Release", "text_of", "write"]
+__all__ = ["FORMAT", "VERSION", "Release", "released", "text_of", "write"]
 
 FORMAT = "mercer-release"  # what a file calls itself
 VERSION = 2
@@ -31,6 +31,7 @@ class Release(ABC):
     privacy: Statement
 
     kind: ClassVar[str]
+    routes: ClassVar[tuple[str, ...]] = ()  # by which a live release answers from one of this kind
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -57,6 +58,11 @@ class Release(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"
+
+
+def released(data: object) -> Release | None:
+    """The release that a caller gave in place of data, if it is one: public already."""
+    return data if isinstance(data, Release) else None
 
 
 def write(fields: dict[str, Any], path: Path) -> Path:

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from mercer.api.live import open_live
 from mercer.common.disk import replace_text, sync
-from mercer.online.opening import store_of
+from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, LiveUnavailable, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load

@@ -29,7 +29,7 @@ from mercer.api.density.call import density
 from mercer.api.live import live
 from mercer.common.disk import sync
 from mercer.online.base import LiveUnkept
-from mercer.online.opening import store_of
+from mercer.online.memory import store_of
 from mercer.online.store import LiveError, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.server.budgets import Budgets

@@ -48,6 +48,7 @@ class DensityRelease(FunctionRelease):
     smoother: str = "gaussian"  # or "quartic": a kernel of order four, for moments
 
     kind = "density"
+    routes = ("coordinates", "markov")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -80,7 +80,7 @@ def _line(release: MachineRelease, axes: Any, axis: int, centre: Floats, level: 
     x = _along(release, axis, 401)
     rows = np.tile(centre, (len(x), 1))
     rows[:, axis] = x
-    value = np.asarray(release(rows)).reshape(len(x), -1)  # type: ignore[operator]
+    value = np.asarray(release(rows)).reshape(len(x), -1)
     labels = _labels(release)
     if level is not None:
         band = release.band(rows, level)
@@ -136,7 +136,7 @@ def _plane(
     if isinstance(release, ClassifierRelease) and len(release.classes) > 2:
         _regions(release, axes, rows, extent)
     else:
-        value = np.asarray(release(rows)).reshape(len(rows), -1)  # type: ignore[operator]
+        value = np.asarray(release(rows)).reshape(len(rows), -1)
         middle = value[:, value.shape[1] // 2].reshape(_SIDE, _SIDE)
         if isinstance(release, ClassifierRelease):
             _decision(release, figure, axes, middle, rows, extent, level)

@@ -126,6 +126,8 @@ class MachineRelease(FunctionRelease):
     gap: float
     shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
 
+    routes = ("machine",)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.losses:
@@ -136,6 +138,14 @@ class MachineRelease(FunctionRelease):
             raise ValueError("penalty and gap of a machine must be above 0")
         check_choice("method", self.method, METHODS)
         check_choice("choice", self.choice, CHOICES)
+
+    @abstractmethod
+    def __call__(self, x: object) -> Floats:
+        """The decision function or the response at each point."""
+
+    @abstractmethod
+    def predict(self, x: object) -> Any:
+        """The class or the response of each point."""
 
     @property
     def size(self) -> int:

@@ -107,7 +107,7 @@ def answers(
         found = iter(np.asarray(values).tolist())
         out[name] = [next(found) if there else None for there in whole]
 
-    value = np.reshape(release(points), (len(points), len(release.losses)))  # type: ignore[operator]
+    value = np.reshape(release(points), (len(points), len(release.losses)))
     kept = [f"_{name}" if name else "" for name in functions(release)]
     if isinstance(release, ClassifierRelease):
         put("prediction", release.predict(points))
@@ -134,7 +134,7 @@ def answers(
 def show_values(release: MachineRelease, points: Floats, level: float, *, as_json: bool) -> None:
     """`mercer eval` of a machine: its function or functions with their band."""
     shape = (len(points), len(release.losses))
-    value = np.reshape(release(points), shape)  # type: ignore[operator]
+    value = np.reshape(release(points), shape)
     band = release.band(points, level)
     ends = [np.reshape(end, shape) for end in (band.lower, band.upper)]
     what = "decision function" if isinstance(release, ClassifierRelease) else name_of(release)
