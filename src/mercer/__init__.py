@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from mercer.audits.replay import Replay, replay
     from mercer.columns.table import Domain
     from mercer.common.checks import PrivacyWarning
-    from mercer.estimators.curves import PrivateMeanCurve
-    from mercer.estimators.density import PrivateKernelDensity
     from mercer.estimators.machines import PrivateKernelClassifier, PrivateKernelRegressor
-    from mercer.estimators.synthetic import PrivateSynthesizer
+    from mercer.estimators.unsupervised import PrivateKernelDensity, PrivateMeanCurve, PrivateSynthesizer
     from mercer.ledger.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
     from mercer.noise.optimal.programs import OptimalCount, optimal_count, risk_body
     from mercer.online.base import LiveRelease, LiveUnkept
@@ -139,10 +137,8 @@ _NAMES = {  # module: the public names it holds
     "audits.replay": ("Replay", "replay"),
     "columns.table": ("Domain",),
     "common.checks": ("PrivacyWarning",),
-    "estimators.curves": ("PrivateMeanCurve",),
-    "estimators.density": ("PrivateKernelDensity",),
     "estimators.machines": ("PrivateKernelClassifier", "PrivateKernelRegressor"),
-    "estimators.synthetic": ("PrivateSynthesizer",),
+    "estimators.unsupervised": ("PrivateKernelDensity", "PrivateMeanCurve", "PrivateSynthesizer"),
     "ledger.ledger": ("BudgetExceeded", "Ledger", "LedgerError", "Receipt"),
     "noise.optimal.programs": ("OptimalCount", "optimal_count", "risk_body"),
     "online.base": ("LiveRelease", "LiveUnkept"),

@@ -74,7 +74,7 @@ def too_little_noise(name: str, share: float = 0.8) -> Finding:
     assert isinstance(sound, Mechanism)
     claim: dict[str, Any] = {"epsilon": 1.0, "delta": delta or None, "confidence": CONFIDENCE}
     good = audit(sound, **claim)
-    from mercer.audits.worst import worst_pair
+    from mercer.audits.audit import worst_pair
 
     pair = worst_pair(sound, None, epsilon=1.0, delta=delta)
     bad = audit(

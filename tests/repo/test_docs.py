@@ -187,7 +187,7 @@ MODULES = [
     "mercer.api.density.call",
     "mercer.audits.audit",
     "mercer.promise.composition",
-    "mercer.estimators.density",
+    "mercer.estimators.unsupervised",
 ]
 MODULES += [
     "mercer.estimators.machines",
@@ -198,17 +198,11 @@ MODULES += [
     "mercer.api.ranks",
 ]
 MODULES += ["mercer.api.counts.recipe"]
-MODULES += [
-    "mercer.api.curve.call",
-    "mercer.api.curve.bound",
-    "mercer.estimators.curves",
-    "mercer.releases.figure",
-]
+MODULES += ["mercer.api.curve.call", "mercer.api.curve.bound", "mercer.releases.figure"]
 MODULES += [
     "mercer.promise.weaker",
     "mercer.spaces.record_kernels",
     "mercer.api.synthetic.call",
-    "mercer.estimators.synthetic",
     "mercer.columns.table",
     "mercer.api.weaker",
 ]

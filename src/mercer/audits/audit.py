@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from mercer.audits.worst import WorstPair, worst_pair, worst_scores
 from mercer.common import streams
 from mercer.common.checks import Floats, check_count, check_epsilon
 from mercer.noise.mechanisms import (
@@ -34,7 +33,7 @@ from mercer.noise.mechanisms import (
 from mercer.noise.mechanisms.base import check_promise, secure_draws
 from mercer.promise.events import Sensitivity
 
-__all__ = ["CASES", "Audit", "audit", "epsilon_lower_bound"]
+__all__ = ["CASES", "Audit", "audit", "epsilon_lower_bound", "worst_pair"]
 
 # every mechanism with a known worst pair; the delta at which few runs come near the claim
 CASES: dict[str, tuple[Mechanism | Exponential, float]] = {
@@ -91,8 +90,8 @@ def audit(
     subject: str | Mechanism | Exponential | Callable[[Any], Any],
     neighbours: tuple[Any, Any] | None = None,
     *,
-    epsilon: object,
-    delta: object = None,
+    epsilon: float,
+    delta: float | None = None,
     statistic: Callable[[Floats], Floats] | None = None,
     samples: int | None = None,
     exact: bool = False,
@@ -151,7 +150,7 @@ def audit(
     elif isinstance(subject, Exponential):
         promise = {"epsilon": check_epsilon(epsilon), "delta": 0.0}
         runs = _runs(samples, 400_000)
-        draw = _choice_draws(subject, neighbours or worst_scores(), runs, promise, exact, rng)
+        draw = _choice_draws(subject, neighbours or _worst_scores(), runs, promise, exact, rng)
         statistic = statistic or (lambda rows: rows[:, 0])
         label = name or subject.name
     else:
@@ -160,7 +159,7 @@ def audit(
                 "subject must be a mechanism or its name, or a function of the data together with "
                 "neighbours=(data, other data)"
             )
-        promise = {"epsilon": float(epsilon), "delta": float(delta or 0.0)}  # type: ignore[arg-type]
+        promise = {"epsilon": float(epsilon), "delta": float(delta or 0.0)}
         runs = _runs(samples, 1000)
         draw = _function_draws(subject, neighbours, runs)
         label = name or str(getattr(subject, "__name__", "release"))
@@ -200,7 +199,7 @@ def _runs(samples: object, default: int) -> int:
 
 
 def _mechanism_draws(
-    mechanism: Mechanism, pair: WorstPair, runs: int, promise: Any, exact: bool, rng: np.random.Generator
+    mechanism: Mechanism, pair: _WorstPair, runs: int, promise: Any, exact: bool, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Outputs on both of a pair of coordinate vectors one sensitivity apart."""
     noise = mechanism.calibrate(Sensitivity(1.0, mechanism.norm), pair.size, **promise)
@@ -264,3 +263,100 @@ def _bounds(samples: tuple[Floats, Floats], thresholds: Floats, risk: float, del
     low = np.where(hits > 0, beta.ppf(risk, np.maximum(hits, 1), runs - hits + 1), 0.0)
     high = np.where(false < tries, beta.isf(risk, false + 1, np.maximum(tries - false, 1)), 1.0)
     return np.log(np.where(low > delta, (low - delta) / high, 1.0))
+
+
+@dataclass(frozen=True)
+class _WorstPair:
+    """Two vectors of coordinates, a statistic of outputs and how many runs show something."""
+
+    one: Floats
+    two: Floats
+    statistic: Callable[[Floats], Floats] | None
+    samples: int
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.one)
+
+
+def worst_pair(
+    mechanism: Mechanism, neighbours: tuple[Any, Any] | None, *, epsilon: float, delta: float
+) -> _WorstPair:
+    """The pair given, or the mechanism's worst, with the log-likelihood ratio where it is known."""
+    del delta
+    if neighbours is None:
+        one, two = _worst(mechanism)
+    else:
+        one, two = (np.asarray(side, dtype=float).reshape(-1) for side in neighbours)
+        if one.shape != two.shape or not np.all(np.isfinite(one) & np.isfinite(two)):
+            raise ValueError("neighbours must be two vectors of coordinates of one length")
+    samples = {"gaussian": 3_000_000, "k-norm": 40_000}.get(mechanism.name, 400_000)
+    if mechanism == Orbitope(real=False):
+        samples = 8_000_000  # the ratio comes near its bound only far out
+    return _WorstPair(one, two, _ratio(mechanism, one, two, epsilon), samples)
+
+
+def _worst_scores() -> tuple[Floats, Floats]:
+    """One candidate's score falls by one as those of many others rise: a ratio near e^epsilon."""
+    up = np.zeros(24)
+    up[0] = 1.0
+    return up, 1.0 - up
+
+
+def _worst(mechanism: Mechanism) -> tuple[Floats, Floats]:
+    if isinstance(mechanism, Orbitope):
+        # c_0 and c_1 of one record at either end: the cone is a product of two half lines in
+        # c_0 + c_1 and c_0 - c_1 (reflecting), and nearly so (periodic)
+        shape = [1.0, 1.0] if mechanism.real else [1.0, 1.0, 0.0]
+        mirror = [1.0, -1.0] if mechanism.real else [1.0, -1.0, 0.0]
+        return np.array(shape), np.array(mirror)
+    if isinstance(mechanism, KNorm):
+        corner = np.ones(mechanism.body.dimension)
+        corner /= mechanism.body.gauge(corner)
+        return corner, np.zeros(len(corner))
+    size = 2 if isinstance(mechanism, L2) else 1
+    one = np.zeros(size)
+    one[0] = 1.0
+    return one, np.zeros(size)
+
+
+def _ratio(
+    mechanism: Mechanism, one: Floats, two: Floats, epsilon: float
+) -> Callable[[Floats], Floats] | None:
+    """Log-likelihood ratio of outputs, up to an increasing function; None where it is unknown."""
+    if mechanism.norm == "l1":
+        return lambda z: np.sum(np.abs(z - two) - np.abs(z - one), axis=1)
+    if isinstance(mechanism, L2):
+        return lambda z: np.linalg.norm(z - two, axis=1) - np.linalg.norm(z - one, axis=1)
+    if isinstance(mechanism, KNorm):
+        gauge = mechanism.body.gauge
+        return lambda z: np.array([gauge(row - two) - gauge(row - one) for row in z])
+    if isinstance(mechanism, Orbitope):
+        if len(one) == (2 if mechanism.real else 3):
+            return lambda z: _first_moment(z, one, two, epsilon, real=mechanism.real)
+        return None
+    return lambda z: z @ (one - two)
+
+
+def _first_moment(z: Floats, one: Floats, two: Floats, epsilon: float, *, real: bool) -> Floats:
+    """Log-likelihood ratio of c_0 + c_1 and c_0 - c_1 for moments of degree one.
+
+    On the cone they are independent Gamma(k, 2 s), k = 1 reflecting and 3/2 periodic, s = 2 /
+    epsilon; the difference of two such has density |y|^(k - 1/2) K_(k - 1/2)(|y| / 2s), up to a
+    constant, with K the modified Bessel function: Laplace's for k = 1.
+    """
+    from scipy.special import kve
+
+    scale, order = 4 / epsilon, 0.5 if real else 1.0
+    grid = np.linspace(0.0, 8.0, 4001) ** 2 + 1e-9  # finer near zero, where it bends
+    values = order * np.log(grid) + np.log(kve(order, grid)) - grid
+
+    def log_density(y: Floats) -> Floats:  # beyond the grid, at e^-64, it does not matter
+        return np.interp(np.abs(y) / scale, grid, values)
+
+    total = np.zeros(len(z))
+    for sign in (1.0, -1.0):
+        value, a, b = (v[..., 0] + sign * v[..., 1] for v in (z, one, two))
+        total += log_density(value - a) - log_density(value - b)
+    return total

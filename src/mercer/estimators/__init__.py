@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from mercer.estimators.curves import PrivateMeanCurve
-from mercer.estimators.density import PrivateKernelDensity
 from mercer.estimators.machines import PrivateKernelClassifier, PrivateKernelRegressor
-from mercer.estimators.synthetic import PrivateSynthesizer
+from mercer.estimators.unsupervised import PrivateKernelDensity, PrivateMeanCurve, PrivateSynthesizer
 
 __all__ = [
     "PrivateKernelClassifier",

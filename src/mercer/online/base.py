@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mercer.columns.domain import Domain
@@ -262,7 +263,7 @@ class MachineLive(Standing):
     def band(self, points: object, level: float = 0.95) -> Band:
         return self.release.band(points, level, simultaneous=False)
 
-    def predict(self, points: object) -> Any:
+    def predict(self, points: object) -> NDArray[Any]:
         """The class, or the response, at these points."""
         return self.release.predict(points)
 

@@ -300,7 +300,7 @@ def histogram_plan(
 
 
 def _plan(
-    n: object, cells: object, epsilon: object, delta: object, occupied: object, rows_per_person: object
+    n: object, cells: object, epsilon: object, delta: float | None, occupied: object, rows_per_person: object
 ) -> HistogramPlan:
     many = check_count("n", n, least=1, most=10**15, hint="the public number of records")
     size = check_count("cells", cells, least=1, most=MOST_CELLS, hint="bins times categories")

@@ -186,7 +186,7 @@ def counted(ask: CountRequest, data: object, *, truths: bool) -> tuple[int, int]
     return int(tally.dense()[last]) if truths else tally.complete, n
 
 
-def _mechanism(mechanism: object, ask: CountRequest) -> Any:
+def _mechanism(mechanism: object, ask: CountRequest) -> OptimalCount | str | None:
     """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
     if mechanism == "geometric":
         return None

@@ -9,7 +9,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit
 from mercer.releases.curve.smoothing import ETAS
 from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
 from mercer.spaces.kernels import Kernel
-from mercer.spaces.modes import CURVE_KERNELS, SpectralFilter, cameron_martin, gain_of, level_of
+from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
 __all__ = ["CurvePlan", "CurveRecipe", "curve_plan"]
@@ -224,7 +223,7 @@ class CurveRecipe:
         level = self.order == "noise-first" and level_of(polynomials)
         return SpectralFilter(self.kernel, scales, eta, penalty, level)
 
-    def _modes(self, scales: tuple[float, ...], polynomials: Polynomials) -> Any:
+    def _modes(self, scales: tuple[float, ...], polynomials: Polynomials) -> Modes:
         return SpectralFilter(self.kernel, scales, 1.0, 1.0).modes(polynomials)
 
     def _check_words(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from mercer.common.checks import Floats
@@ -39,7 +40,7 @@ class ClassifierRelease(MachineRelease):
         """The decision function: above 0 is the second of two classes; of several, one a class."""
         return self._values(x)
 
-    def predict(self, x: object) -> Any:
+    def predict(self, x: object) -> NDArray[Any]:
         """The class of each point."""
         value = self._values(x)
         place = value > 0 if len(self.classes) == 2 else np.argmax(value, axis=-1)

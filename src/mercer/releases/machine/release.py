@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chi2
 
@@ -144,7 +145,7 @@ class MachineRelease(FunctionRelease):
         """The decision function or the response at each point."""
 
     @abstractmethod
-    def predict(self, x: object) -> Any:
+    def predict(self, x: object) -> NDArray[Any]:
         """The class or the response of each point."""
 
     @property
