@@ -12,8 +12,8 @@ from scipy.linalg import eigh, toeplitz
 
 from common import options, race, report, table, verdict
 from mercer.noise import entropy
+from mercer.noise.laws import uniform_moments
 from mercer.noise.mechanisms import Orbitope
-from mercer.noise.orbitope import uniform_moments
 from mercer.promise.events import Sensitivity
 
 NOTE = """\

@@ -25,8 +25,8 @@ from mercer.audits.audit import CASES, audit, epsilon_lower_bound
 from mercer.audits.replay import replay
 from mercer.common import streams
 from mercer.noise import entropy
+from mercer.noise.laws import uniform_moments
 from mercer.noise.mechanisms import Gaussian, Laplace, Mechanism
-from mercer.noise.orbitope import uniform_moments
 from mercer.promise.accountants import gaussian_log_delta
 from mercer.promise.events import Sensitivity
 from studies.shared.report import Floats

@@ -23,7 +23,7 @@ import matplotlib
 import numpy as np
 
 import mercer
-from mercer.noise.optimal.bounds import counting_bound
+from mercer.noise.lower_bounds import counting_bound
 from studies.shared.report import provenance
 
 BODIES = (0.05, 0.5, 1.0, 5.0)  # alpha of Figure 2.1

@@ -25,7 +25,7 @@ from scipy.stats import norm
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.noise.orbitope import cone_draws, gauge, uniform_moments
+from mercer.noise.laws import cone_draws, gauge, uniform_moments
 from mercer.promise.accountants import gaussian_multiplier
 from studies.shared.report import Floats, provenance
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.noise.optimal.bounds import histogram_bound, sparse_bound
+from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from tests.helpers.shell import released, run
 
 VALUES = [i % 10 for i in range(500)]

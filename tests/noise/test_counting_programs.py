@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from mercer.noise.optimal.programs import _relabelled, optimal_count, risk_body
-from mercer.noise.optimal.weights import distance_graded, loss_matrix
+from mercer.noise.optimal import distance_graded, loss_matrix
+from mercer.noise.programs import _relabelled, optimal_count, risk_body
 from tests.helpers.count_samples import CASES, PINBALL, violation
 
 

@@ -8,9 +8,9 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from mercer.noise.optimal.bounds import counting_bound, histogram_bound, margins_bound, sparse_bound
-from mercer.noise.optimal.programs import optimal_count
-from mercer.noise.optimal.weights import geometric_matrix, loss_matrix
+from mercer.noise.lower_bounds import counting_bound, histogram_bound, margins_bound, sparse_bound
+from mercer.noise.optimal import geometric_matrix, loss_matrix
+from mercer.noise.programs import optimal_count
 
 EPSILONS = (0.001, 0.01, 0.05, 0.1, 0.3, 1.0, 2.0, 5.0, 20.0)
 
@@ -217,7 +217,7 @@ def test_no_margins_beat_the_bound(n, k, epsilon):
 
 def test_scatter_by_brute_force():
     """All laws with two weights on the vertices of a cube, and the nearest point to each."""
-    from mercer.noise.optimal.bounds import _scatter
+    from mercer.noise.lower_bounds import _scatter
 
     for k in (1, 2, 3):
         away = np.array([sum(v) for v in product((0, 1), repeat=k)])

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 
 import mercer
 from mercer.noise.entropy import Entropy, Secure, Seeded
-from mercer.noise.optimal.programs import optimal_count
-from mercer.noise.optimal.weights import OptimalCount
+from mercer.noise.optimal import OptimalCount
+from mercer.noise.programs import optimal_count
 from tests.conftest import ALPHA
 from tests.helpers.count_samples import CASES, PINBALL, above, violation
 

@@ -12,9 +12,8 @@ import pytest
 from scipy.stats import beta, gamma, kstest
 
 from mercer.noise import entropy
-from mercer.noise.laws import OrbitopeLaw
-from mercer.noise.mechanisms.orbitope import OrbitopeNoise
-from mercer.noise.orbitope import cone_draws, gauge, powers, public_draws, uniform_moments
+from mercer.noise.laws import OrbitopeLaw, cone_draws, gauge, powers, public_draws, uniform_moments
+from mercer.noise.mechanisms.knorm import OrbitopeNoise
 from mercer.promise.events import PureEvent
 from tests.conftest import ALPHA
 

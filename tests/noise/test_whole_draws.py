@@ -8,11 +8,10 @@ import pytest
 from scipy.stats import binom, chi2
 
 from mercer.noise.count_laws import GeometricLaw, RoundedNormalLaw
-from mercer.noise.entropy import Entropy, Secure, Seeded
-from mercer.noise.exact import settle
+from mercer.noise.entropy import Entropy, Secure, Seeded, Uniforms
+from mercer.noise.exact import balls, settle
 from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts
 from mercer.noise.whole import (
-    _Endless,
     _heads,
     _normal_tail,
     _one_sided,
@@ -145,8 +144,8 @@ def test_doubles_agree_with_balls(rng, scale, rest):
     heads = rng.integers(0, 1 << 63, 300, dtype=np.uint64) * np.uint64(2)
     fast = _one_sided(scale, len(heads), _Told(heads, rest))
     for head, got in zip(heads, fast, strict=True):
-        uniform = _Endless(int(head), lambda count: bytes([rest]) * count)
-        true = settle(lambda bits, u=uniform: [-u.ball(bits).log() * scale - 0.5])[0]
+        uniform = Uniforms(lambda count: bytes([rest]) * count, 1, heads=[int(head)], bits=64)
+        true = settle(lambda bits, u=uniform: [-balls(u, bits)[0].log() * scale - 0.5])[0]
         assert got == true
 
 

@@ -26,13 +26,12 @@ from mercer.columns.cells import Axes
 from mercer.columns.table import TableDomain
 from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.entropy import Secure, Seeded
-from mercer.noise.lots import Lots
 from mercer.noise.mechanisms.counts import CountNoise
 from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive import persons
 from mercer.sensitive.curves.source import open_curves
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.persons import DrawnRows
+from mercer.sensitive.persons import DrawnRows, Lots
 from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
 from mercer.show import terminal
@@ -300,7 +299,7 @@ def fives():
 def counted(data, *, most=1, source=None):
     axes = fives()
     records = open_records(data, domain=TableDomain([axes.columns[0].reading]), unit="who")
-    return count_cells(records, axes, most=most, lots=(source or Secure()).lots())
+    return count_cells(records, axes, most=most, lots=Lots((source or Secure()).octets(32)))
 
 
 def order_p_value(most, count=2000):
@@ -319,7 +318,7 @@ def test_which_rows_count_does_not_follow_from_their_order(most, monkeypatch):
 
 def test_pairs_of_rows_are_drawn_alike():
     """All ten pairs of five rows are as likely."""
-    drawn = DrawnRows(Secure().lots(), 2, 1)
+    drawn = DrawnRows(Lots(Secure().octets(32)), 2, 1)
     drawn.put(pa.array(np.repeat(np.arange(4000), 5)), np.tile(np.arange(5), 4000)[None])
     pairs = np.concatenate(list(drawn.rows()), axis=1)[0].reshape(-1, 2)
     codes = np.sort(pairs, axis=1) @ [5, 1]
@@ -387,14 +386,14 @@ def test_rows_are_drawn_alike_however_they_are_cut(most, monkeypatch):
 
 
 def test_lots_are_uniform_and_none_twice():
-    lots = Secure().lots()
+    lots = Lots(Secure().octets(32))
     tickets = lots.tickets(np.repeat(lots.seeds([b"a", b"b"]), 5000), np.tile(np.arange(5000), 2))
     assert len(np.unique(tickets)) == 10_000
     for bit in range(64):
         ones = int(np.count_nonzero(tickets >> np.uint64(bit) & np.uint64(1)))
         assert binomtest(ones, 10_000).pvalue > ALPHA / 64
-    assert not np.array_equal(lots.seeds([b"a"]), Secure().lots().seeds([b"a"]))
-    assert np.array_equal(Seeded(3).lots().seeds([b"a"]), Seeded(3).lots().seeds([b"a"]))
+    assert not np.array_equal(lots.seeds([b"a"]), Lots(Secure().octets(32)).seeds([b"a"]))
+    assert np.array_equal(Lots(Seeded(3).octets(32)).seeds([b"a"]), Lots(Seeded(3).octets(32)).seeds([b"a"]))
 
 
 def test_a_seed_makes_it_reproducible():

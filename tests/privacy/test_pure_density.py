@@ -21,8 +21,8 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
 from mercer.kernels import Gaussian
 from mercer.noise import entropy
+from mercer.noise.laws import cone_draws, gauge, uniform_moments
 from mercer.noise.mechanisms import Orbitope
-from mercer.noise.orbitope import cone_draws, gauge, uniform_moments
 from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import DensitySummary, tally_rows

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.noise.orbitope import cone_draws
+from mercer.noise.laws import cone_draws
 from mercer.rules import density as rules_density
 from mercer.rules.density import CIRCLES, ball_rule, moment_degree, moment_rule, orbitope_variance
 

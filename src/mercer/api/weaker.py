@@ -29,7 +29,7 @@ from mercer.door.weaker import Weaker
 from mercer.noise.count_laws import CountLaw
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.counts import GeometricCounts, RareCounts
-from mercer.noise.mechanisms.pairs import PairedLaplace
+from mercer.noise.mechanisms.laplace import PairedLaplace
 from mercer.promise.events import Sensitivity
 from mercer.promise.weaker import (
     asymptotic_delta,

@@ -18,12 +18,12 @@ from mercer.common.checks import check_worthwhile
 from mercer.common.version import __version__
 from mercer.ledger.ledger import Ledger, account
 from mercer.noise.entropy import Entropy, resolve
-from mercer.noise.lots import Lots
 from mercer.noise.mechanisms.base import AnyMechanism, Promise
 from mercer.promise.composition import delta_of
 from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
 from mercer.sensitive.base import Summary
+from mercer.sensitive.persons import Lots
 
 __all__ = ["LedgerLike", "Paid", "Payer", "Purse", "Rehearsed", "public_seed", "publish"]
 
@@ -197,8 +197,8 @@ class Purse:
         account(self.ledger, self.dataset, data=data, unit=unit, secure=self.entropy.secure)
 
     def lots(self) -> Lots:
-        """What decides which rows of a person count."""
-        return self.entropy.lots()
+        """What decides which rows of a person count: one key, however many rows there are."""
+        return Lots(self.entropy.octets(32))
 
     def pay(
         self,

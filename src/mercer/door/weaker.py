@@ -16,10 +16,10 @@ from mercer.door.publish import Paid, Rehearsed
 from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import LedgerError
 from mercer.noise.entropy import Entropy, resolve
-from mercer.noise.lots import Lots
 from mercer.noise.mechanisms.base import Promise
 from mercer.promise.events import Event
 from mercer.promise.weaker import RandomStatement
+from mercer.sensitive.persons import Lots
 
 __all__ = ["Weaker"]
 
@@ -51,8 +51,8 @@ class Weaker:
         return cls(entropy, gamma, insist, dry_run)
 
     def lots(self) -> Lots:
-        """What decides which rows of a person count."""
-        return self.entropy.lots()
+        """What decides which rows of a person count: one key, however many rows there are."""
+        return Lots(self.entropy.octets(32))
 
     def pay(
         self,

@@ -22,8 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.noise.lots import Lots
-
 __all__ = ["MAX_SCALE", "Entropy", "Secure", "Seeded", "Uniforms", "resolve"]
 
 MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
@@ -55,10 +53,6 @@ class Entropy(ABC):
     def parameters(self, *public: Any) -> None:  # noqa: B027
         """The door shows what is public of a summary: a replay sees where it follows the data."""
 
-    def lots(self) -> Lots:
-        """Lots for the rows of persons, all from one key: how many rows there are is not asked."""
-        return Lots(self.octets(32))
-
     def uniforms(self, size: int) -> Uniforms:
         """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
         return Uniforms(self.octets, size)
@@ -67,8 +61,11 @@ class Entropy(ABC):
 class Uniforms:
     """Uniform numbers in [0, 1), read bit by bit: more bits of the same numbers can follow."""
 
-    def __init__(self, octets: Callable[[int], bytes], size: int) -> None:
-        self._octets, self._heads, self._bits = octets, [0] * size, 0
+    def __init__(
+        self, octets: Callable[[int], bytes], size: int, *, heads: list[int] | None = None, bits: int = 0
+    ) -> None:
+        """`heads` are the first `bits` of each, where they were read already."""
+        self._octets, self._heads, self._bits = octets, heads or [0] * size, bits
 
     def __len__(self) -> int:
         return len(self._heads)

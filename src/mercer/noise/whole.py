@@ -16,36 +16,17 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from mercer.common.checks import Floats, Ints
-from mercer.noise.entropy import Entropy
-from mercer.noise.exact import settle, working
+from mercer.noise.entropy import Entropy, Uniforms
+from mercer.noise.exact import balls, settle, working
 
 __all__ = ["above_geometric", "above_normal", "geometric", "passing", "rounded_normal"]
 
 _FEW = 1 << 20  # first bits below this number leave too much open
 _PART = 1 << 18  # draws at once
 _LARGE = 2.0**36  # scales above are OpenDP's: doubles would decide little
-
-
-class _Endless:
-    """One uniform number of which 64 bits are known, and more are read when asked for."""
-
-    def __init__(self, head: int, octets: Callable[[int], bytes]) -> None:
-        self._head, self._bits, self._octets = head, 64, octets
-
-    def ball(self, bits: int) -> Any:
-        """A ball that holds it."""
-        from flint import arb
-
-        if bits > self._bits:
-            more = bits - self._bits
-            self._head = (self._head << more) | int.from_bytes(self._octets(more // 8), "big")
-            self._bits = bits
-        with working(bits + 2):
-            half = arb(0.5)
-            return (arb(self._head) + arb(half, half)) * arb(2) ** -bits
 
 
 def geometric(scale: float, size: int, entropy: Entropy) -> Ints:
@@ -128,7 +109,7 @@ def _normal_tail(sigma: float, threshold: int | None, size: int, entropy: Entrop
 
     cut = 0.0 if threshold is None else (threshold + 0.5) / sigma
     heads = _heads(size, entropy)
-    share = _middles(heads) * _tail(cut)
+    share = _middles(heads) * float(ndtr(-cut))
     value = -sigma * ndtri(share) + 0.5
     margin = sigma * (1.3 / (heads + 1.0) + 2.0**-46) + np.abs(value) * 2.0**-42 + 2.0**-42
 
@@ -146,16 +127,18 @@ def _normal_tail(sigma: float, threshold: int | None, size: int, entropy: Entrop
     near = value - whole
     out = np.maximum(whole, least).astype(np.int64)
     for i in np.flatnonzero((heads < _FEW) | (near < margin) | (near > 1 - margin)):
-        out[i] = _search(int(out[i]), least, _Endless(int(heads[i]), entropy.octets), beyond)
+        out[i] = _search(
+            int(out[i]), least, Uniforms(entropy.octets, 1, heads=[int(heads[i])], bits=64), beyond
+        )
     return out
 
 
-def _search(start: int, least: int, uniform: _Endless, beyond: Callable[[Any, int], bool | None]) -> int:
+def _search(start: int, least: int, uniform: Uniforms, beyond: Callable[[Any, int], bool | None]) -> int:
     """The largest k >= least at which `beyond` holds, from a guess; more bits until certain."""
     bits, k = 192, max(start, least)
     while True:
         with working(bits):
-            ball = uniform.ball(bits)
+            (ball,) = balls(uniform, bits)
             here = True if k == least else beyond(ball, k)
             after = beyond(ball, k + 1)
         if here is None or after is None:
@@ -168,15 +151,13 @@ def _search(start: int, least: int, uniform: _Endless, beyond: Callable[[Any, in
             return k
 
 
-def _tail(x: float) -> float:
-    """Q of the standard normal law."""
-    from scipy.special import ndtr
-
-    return float(ndtr(-x))
-
-
 def _heads(size: int, entropy: Entropy) -> Any:
     return np.frombuffer(entropy.octets(8 * size), dtype=">u8").astype(np.uint64)
+
+
+def _continued(head: Any, entropy: Entropy) -> Uniforms:
+    """The uniform number of which these 64 bits are known; more are read when asked for."""
+    return Uniforms(entropy.octets, 1, heads=[int(head)], bits=64)
 
 
 def _middles(heads: Any) -> Floats:
@@ -193,6 +174,6 @@ def _floors(
     open_ = (heads < _FEW) | (near < margin) | (near > 1 - margin) | ~np.isfinite(value)
     found: list[int] = np.where(open_, 0.0, whole).astype(np.int64).tolist()
     for i in np.flatnonzero(open_):
-        uniform = _Endless(int(heads[i]), entropy.octets)
-        found[i] = settle(lambda bits, u=uniform: [exact(u.ball(bits))])[0]  # type: ignore[misc]
+        uniform = _continued(heads[i], entropy)
+        found[i] = settle(lambda bits, u=uniform: [exact(*balls(u, bits))])[0]  # type: ignore[misc]
     return found

@@ -1,11 +1,13 @@
-"""What a promise is made of: neighbours, sensitivities and events.
+"""What a promise is made of: neighbours, sensitivities and events.  M1, M8, M14.
 
-Imports nothing of Mercer but `checks`.  All values are frozen and public.
+All values are frozen and public.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -18,8 +20,11 @@ __all__ = [
     "PureEvent",
     "RandomEvent",
     "Sensitivity",
+    "Slopes",
+    "corners",
     "event_from_dict",
     "event_to_dict",
+    "reach",
 ]
 
 Neighbours = Literal["replace-one"]
@@ -48,6 +53,31 @@ class Sensitivity:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.value) and self.value > 0):
             raise ValueError(f"a sensitivity must be finite and above 0, got {self.value!r}")
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The range of the slope of a machine's loss, times kappa: how far a record tilts the objective (M8)."""
+
+    low: float
+    high: float
+
+
+def corners(slopes: Slopes) -> list[float]:
+    """Bounds on |v| at the four corners of (c, c').
+
+    Slopes of one sign for all: 0, one row alone twice, both together.  If low = -high, the corners
+    are +-(phi - phi') and +-(phi + phi'), whose squares add up to 4: one pair is below sqrt(2).
+    """
+    low, high = abs(slopes.low), abs(slopes.high)
+    if slopes.low == -slopes.high:
+        return [2 * high, 2 * high, math.sqrt(2) * high, math.sqrt(2) * high]
+    return [one + other for one, other in itertools.product((low, high), repeat=2)]
+
+
+def reach(machines: Sequence[Slopes]) -> float:
+    """The largest |v| of all machines together."""
+    return math.sqrt(sum(max(corners(slopes)) ** 2 for slopes in machines))
 
 
 @dataclass(frozen=True)

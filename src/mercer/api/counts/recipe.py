@@ -18,12 +18,12 @@ from mercer.common.checks import check_choice, check_count, check_delta, check_e
 from mercer.door.publish import Purse
 from mercer.door.weaker import Weaker
 from mercer.noise.count_laws import CountLaw
-from mercer.noise.lots import Lots
+from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import CountNoise, count_mechanism, threshold_of
-from mercer.noise.optimal.bounds import histogram_bound, sparse_bound
 from mercer.promise.statement import Statement
 from mercer.releases.counts.accuracy import sparse_error
+from mercer.sensitive.persons import Lots
 from mercer.sensitive.records import open_records
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_counts import CellTally, MarginTally, moved_counts

@@ -15,7 +15,7 @@ from mercer.common.checks import Ints
 from mercer.door.publish import LedgerLike, publish
 from mercer.noise.mechanisms.base import AnyMechanism
 from mercer.noise.mechanisms.counts import OptimalMatrix, count_mechanism
-from mercer.noise.optimal.weights import MOST, OptimalCount
+from mercer.noise.optimal import MOST, OptimalCount
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.counts.number import CountRelease
@@ -211,7 +211,7 @@ def _matrix(chosen: OptimalCount | str, n: int, epsilon: float) -> OptimalCount:
                 f"mechanism='optimal' is for at most {MOST} records, there are {n}; nothing was "
                 "spent; leave mechanism out: geometric noise is nearly optimal for so many"
             )
-        from mercer.noise.optimal.programs import optimal_count
+        from mercer.noise.programs import optimal_count
 
         return optimal_count(n, epsilon)
     if chosen.n != n:

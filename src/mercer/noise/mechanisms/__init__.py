@@ -3,9 +3,8 @@
 from mercer.noise.mechanisms.base import MECHANISMS, Mechanism, Noise
 from mercer.noise.mechanisms.exponential import Choice, Exponential
 from mercer.noise.mechanisms.gaussian import Gaussian, GaussianNoise
-from mercer.noise.mechanisms.knorm import L2, Body, KNorm, cross_polytope, cube, euclidean_ball
+from mercer.noise.mechanisms.knorm import L2, Body, KNorm, Orbitope, cross_polytope, cube, euclidean_ball
 from mercer.noise.mechanisms.laplace import Geometric, Laplace
-from mercer.noise.mechanisms.orbitope import Orbitope
 
 __all__ = [
     "L2",

@@ -28,9 +28,17 @@ from mercer.noise.laws import Law, Normal
 from mercer.noise.mechanisms.base import Noise, Randomiser
 from mercer.noise.mechanisms.gaussian import Gaussian, GaussianNoise
 from mercer.noise.mechanisms.knorm import L2
-from mercer.noise.slopes import Slopes, corners, reach
 from mercer.promise.accountants import gaussian_log_delta
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, Sensitivity
+from mercer.promise.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    Sensitivity,
+    Slopes,
+    corners,
+    reach,
+)
 
 __all__ = ["FINISH", "Slopes", "Tilt", "TiltedNoise", "calibrate_tilt", "corners", "reach"]
 

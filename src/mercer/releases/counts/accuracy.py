@@ -14,7 +14,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.noise.count_laws import CountLaw, GeometricLaw
-from mercer.noise.optimal.bounds import counting_bound, histogram_bound, sparse_bound
+from mercer.noise.lower_bounds import counting_bound, histogram_bound, sparse_bound
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.number import CountRelease
 

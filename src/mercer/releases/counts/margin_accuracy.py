@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.noise.optimal.bounds import margins_bound
+from mercer.noise.lower_bounds import margins_bound
 from mercer.releases.counts.margins import MarginsRelease
 
 __all__ = ["MarginsAccuracy", "accuracy_of_margins"]

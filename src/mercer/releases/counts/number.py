@@ -18,7 +18,7 @@ from mercer.releases.counts.questions import clipped
 from mercer.releases.findings import Finding
 
 if TYPE_CHECKING:
-    from mercer.noise.optimal.weights import OptimalCount
+    from mercer.noise.optimal import OptimalCount
 
 __all__ = ["CountRelease", "StatisticRelease"]
 
@@ -111,7 +111,7 @@ class CountRelease(Release):
         if given is not None and "law" in given:
             noise = count_law_from_dict(given)
         elif given is not None:
-            from mercer.noise.optimal.weights import OptimalCount
+            from mercer.noise.optimal import OptimalCount
 
             noise = OptimalCount.from_dict(given)
             if noise.n != privacy.n or noise.epsilon > privacy.epsilon:

@@ -14,11 +14,10 @@ import numpy as np
 
 from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints
-from mercer.noise.lots import Lots
 from mercer.promise.events import Norm, Sensitivity
 from mercer.promise.statement import rows_words
 from mercer.sensitive.base import Sensitive, Summary
-from mercer.sensitive.persons import DrawnRows, Persons
+from mercer.sensitive.persons import DrawnRows, Lots, Persons
 from mercer.sensitive.rows import Records, fold
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.noise.slopes import Slopes, reach
 from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Norm, Sensitivity, Slopes, reach
 from mercer.sensitive.base import Summary
 from mercer.sensitive.summaries.examples import PIECE, ExampleBatch, Examples
 from mercer.sensitive.summaries.newton import Machine, Risk, minimise

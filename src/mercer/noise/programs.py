@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon
-from mercer.noise.optimal.weights import (
+from mercer.noise.optimal import (
     BITS,
     LIMITS,
     MOST,

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon
-from mercer.noise.optimal.weights import geometric_matrix
+from mercer.noise.optimal import geometric_matrix
 
 __all__ = ["counting_bound", "histogram_bound", "margins_bound", "sparse_bound"]
 

@@ -1,1 +1,0 @@
-"""The best mechanism for a count, and how good any mechanism can be."""
