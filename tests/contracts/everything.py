@@ -1,8 +1,8 @@
 """Whether a change of the library changes any number: one digest for each seeded release.
 
-    python tests/contracts/everything.py --digest           one line a case, and one of all
-    python tests/contracts/everything.py --show density-cube   what is collected of a case
-    python tests/contracts/everything.py --write            the files that tests compare with
+    python tests/contracts/everything.py --digest                    one line a case, and one of all
+    python tests/contracts/everything.py --digest --only 'density-*' of some cases
+    python tests/contracts/everything.py --show density-cube         what is collected of a case
 
 Digests are of all bits, so they are for two versions of the library on one machine.  Only the public
 interface is used, so the same script runs on both.
