@@ -108,17 +108,7 @@ def curve_bound(
         na_values=na_values,
         dry_run=dry_run,
     )
-    recipe = CurveRecipe.of(
-        "gaussian",
-        noise_kernel=None,
-        scale="auto",
-        eta="auto",
-        penalty="auto",
-        order="noise-first",
-        size=size,
-        pure=True,
-    )
-    polynomials = recipe.polynomials(opened.domain)
+    polynomials = CurveRecipe.of(pure=True, size=size).polynomials(opened.domain)
     middle = center_of(center, polynomials, opened.domain, opened.grid)
     candidates = top * 10.0 ** (np.arange(-_DECADES * _STEPS, 1) / _STEPS)
     last = len(candidates) - 1

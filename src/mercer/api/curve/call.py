@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.curve.make import Asked, check_disjoint
+from mercer.api.curve.make import CurveRequest, check_disjoint
 from mercer.api.curve.recipe import curve_plan
 from mercer.door.publish import LedgerLike
 from mercer.promise.statement import Statement
@@ -149,7 +149,7 @@ def mean_curve(
     """
     unit = protected(unit, long)
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    ask = Asked.of(
+    ask = CurveRequest.of(
         terms,
         bound=bound,
         kernel=kernel,
@@ -256,7 +256,7 @@ def mean_curves(
             raise TypeError(f"mean_curves has no option {name!r}; there are {', '.join(_OPTIONS)}")
     unit = protected(unit, long)
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    ask = Asked.of(terms, bound=bound, **options)
+    ask = CurveRequest.of(terms, bound=bound, **options)
     if ask.recipe.private:
         raise ValueError("penalty='private-cv' is for one group at a time; leave it out")
     purse = terms.purse(curves)

@@ -39,7 +39,7 @@ from mercer.sensitive.summaries.curves import (
 from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["Asked", "Gathered", "center_of", "check_disjoint"]
+__all__ = ["CurveRequest", "Gathered", "center_of", "check_disjoint"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Gathered:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CurveRequest:
     """What was asked for, checked before any curve is read."""
 
     recipe: CurveRecipe
@@ -83,17 +83,12 @@ class Asked:
         terms: Terms,
         *,
         bound: object,
-        kernel: object = "gaussian",
-        scale: object = "auto",
-        penalty: object = "auto",
-        eta: object = "auto",
-        order: object = "noise-first",
-        noise_kernel: object = None,
-        size: object = None,
         missing: object = "fill",
         outside: object = "clip",
         choice_share: object = 0.2,
-    ) -> Asked:
+        **choices: object,
+    ) -> CurveRequest:
+        """Check all of it; `choices` are those of `CurveRecipe.of`."""
         if bound is None:
             raise ValueError(
                 "bound is missing: how high curves can be is public and cannot be read from them; "
@@ -102,16 +97,7 @@ class Asked:
         radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
         if not 1e-100 <= radius <= 1e100:
             raise ValueError(f"bound must be in [1e-100, 1e100], got {radius:g}; rescale")
-        recipe = CurveRecipe.of(
-            kernel,
-            noise_kernel=noise_kernel,
-            scale=scale,
-            eta=eta,
-            penalty=penalty,
-            order=order,
-            size=size,
-            pure=no_delta(terms.delta),
-        )
+        recipe = CurveRecipe.of(pure=no_delta(terms.delta), **choices)
         promise = terms.promise(recipe.mechanism)
         rule = check_choice("missing", missing, MISSING)
         beyond = check_choice("outside", outside, OUTSIDE)
@@ -158,7 +144,7 @@ class Asked:
             raise ValueError(f"curves must be at most 2^{MOST_BITS}, got {tally.rows}")
         return Gathered(curves, tally, polynomials, middle, n)
 
-    def shared(self, groups: int) -> Asked:
+    def shared(self, groups: int) -> CurveRequest:
         """For groups of which anybody may be in all: noise of each as if for that many.
 
         A trifle more, since coordinates are snapped to a lattice in each of them.

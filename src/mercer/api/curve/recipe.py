@@ -47,15 +47,15 @@ class CurveRecipe:
     @classmethod
     def of(
         cls,
-        kernel: object,
         *,
-        noise_kernel: object,
-        scale: object,
-        eta: object,
-        penalty: object,
-        order: object,
-        size: object,
         pure: bool,
+        kernel: object = "gaussian",
+        noise_kernel: object = None,
+        scale: object = "auto",
+        eta: object = "auto",
+        penalty: object = "auto",
+        order: object = "noise-first",
+        size: object = None,
     ) -> CurveRecipe:
         order = check_choice("order", order, ORDERS)
         if isinstance(kernel, Kernel):  # its lengths are shares of the widths
@@ -299,16 +299,8 @@ def curve_plan(
     if isinstance(penalty, str) and penalty in ("auto", "private-cv"):
         penalty = "rule"
     domain = Domain.of(bounds, ["t"])
-    recipe = CurveRecipe.of(
-        kernel,
-        noise_kernel=None,
-        scale=scale,
-        eta=eta,
-        penalty=penalty,
-        order=order,
-        size=size,
-        pure=no_delta(delta),
-    )
+    choices = {"kernel": kernel, "scale": scale, "eta": eta, "penalty": penalty, "order": order, "size": size}
+    recipe = CurveRecipe.of(pure=no_delta(delta), **choices)
     promise = check_promise(recipe.mechanism, epsilon, delta)
     recipe.check(domain)
     polynomials = recipe.polynomials(domain)
