@@ -206,7 +206,7 @@ def _cholesky(
 
 
 def _default_name(store: object) -> str:
-    """`ages` for ages.db."""
+    """The name of the store's file without its ending: `ages` for ages.db."""
     if isinstance(store, (str, os.PathLike)) and "://" not in os.fspath(store):
         stem = Path(os.fspath(store)).stem
         return stem if is_name(stem) else "live"

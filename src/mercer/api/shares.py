@@ -40,7 +40,7 @@ class Split:
 
     @classmethod
     def of(cls, method: str, mechanism: Mechanism, promise: Promise, share: object) -> Split:
-        """Check the share and divide."""
+        """Divide a budget, `share` of epsilon for the choice; ValueError where a part is too small."""
         number = check_positive("choice_share", share, "a share of epsilon, for example 0.2")
         if number >= 1:
             raise ValueError(f"choice_share must be below 1, got {number:g}; 0.2 is usual")
@@ -84,7 +84,7 @@ class Split:
 
 
 def pure(epsilon: float) -> Promise:
-    """The promise of a choice."""
+    """The promise of a choice by the exponential mechanism: there is no delta in it."""
     return Promise(epsilon=epsilon, delta=0.0)
 
 

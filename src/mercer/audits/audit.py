@@ -52,7 +52,7 @@ _BLOCK = 1 << 20  # numbers drawn at once
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found."""
+    """A lower bound on epsilon, beside the epsilon that was claimed."""
 
     name: str
     epsilon: float  # claimed
@@ -74,7 +74,7 @@ class Audit:
 
     @property
     def verdict(self) -> str:
-        """In a word."""
+        """Whether the claim was broken, kept with something seen, or nothing was seen."""
         return "BROKEN" if not self.kept else "kept" if self.audited > 0 else "nothing seen"
 
     def __str__(self) -> str:
@@ -276,7 +276,7 @@ class _WorstPair:
 
     @property
     def size(self) -> int:
-        """Number of coordinates."""
+        """The number of coordinates that get noise."""
         return len(self.one)
 
 

@@ -49,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found."""
+    """What two runs on neighbouring data with the same noise had in common, and what not."""
 
     changes: tuple[Change, ...]
     same_noise: bool  # both runs asked for the same draws

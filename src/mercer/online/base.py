@@ -64,7 +64,7 @@ class LiveRelease(ABC):
     @classmethod
     @abstractmethod
     def resume(cls, store: LiveStore, record: Record) -> LiveRelease:
-        """Go on with what a store holds."""
+        """The live release that a record of the store describes, to go on with it."""
 
     @property
     def store(self) -> str:
@@ -84,7 +84,7 @@ class LiveRelease(ABC):
     @property
     @abstractmethod
     def accuracy(self) -> BasisAccuracy | MachineAccuracy:
-        """Expected error due to privacy."""
+        """Expected error due to the noise for privacy, as of a release made at once."""
 
     @abstractmethod
     def standard_error(self, points: object) -> Floats:
@@ -153,7 +153,7 @@ def _distinct(rows: Floats) -> tuple[Floats, Ints]:
 
 
 def reopened(store: LiveStore, name: str) -> LiveRelease:
-    """The live release of this name."""
+    """The live release of this name, by whichever route it was made to answer."""
     record = store.load(name)
     if record.route not in ROUTES:
         raise LiveError(

@@ -210,7 +210,7 @@ class _Knots:
         return self._noisy[: len(self)]
 
     def solve(self, right: Floats) -> Floats:
-        """L^-1 right."""
+        """The solution x of L x = right, L the factor of the covariance at the knots."""
         count = len(self)
         if not count:
             return right
@@ -218,11 +218,11 @@ class _Knots:
         return np.asarray(dtpsv(count, rows, right, lower=0, trans=1))  # packed U = L'
 
     def cut(self, count: int) -> None:
-        """Forget all but the first."""
+        """Forget the knots after the first `count`."""
         del self.exact[count:]
 
     def ends_with(self, factor: Factor) -> bool:
-        """Whether this is the last one."""
+        """Whether this is the last knot, so that no other process added one since."""
         last, d = len(self) - 1, self._points.shape[1]
         return (
             self._noisy[last] == factor.noisy

@@ -169,7 +169,7 @@ class _Normals:
         return self._sigma * self._rng.standard_normal((count, self._states))
 
     def one(self) -> list[float]:
-        """For one point."""
+        """Normal numbers for the states at one point."""
         if not self._ahead or os.getpid() != self._process:
             self._ahead = self(self._AHEAD).tolist()
         return self._ahead.pop()

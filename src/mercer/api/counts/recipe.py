@@ -112,7 +112,7 @@ class CountRequest:
         return self.some(tally.complete if self.missing == "drop" else tally.rows)
 
     def some(self, n: int) -> int:
-        """At least one."""
+        """The number n, which must be at least one."""
         if n < 1:
             what = "rows" if self.unit is None else f"different {self.unit!r}"
             raise ValueError(f"data: there are no {what}, so there is nothing to count")

@@ -255,7 +255,7 @@ def table(
 def released(
     ask: CountRequest, data: object, purse: Purse, sparse: object, occupied: object, what: str
 ) -> HistogramRelease:
-    """Read, charge, add noise."""
+    """Count the cells, charge, and release the counts with noise: all cells, or the large ones."""
     if not isinstance(sparse, bool) and sparse != "auto":
         raise ValueError(f"sparse must be True, False or 'auto'; got {sparse!r}")
     cells, mechanism = ask.axes.cells, count_mechanism(ask.promise["delta"])

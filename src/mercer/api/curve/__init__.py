@@ -1,1 +1,1 @@
-"""`mercer.mean_curve`: arguments, the public choices, bounds."""
+"""`mercer.mean_curve`, `mercer.mean_curves`, and a private bound for them."""

@@ -56,7 +56,7 @@ class Gathered:
 
     @property
     def unit(self) -> str:
-        """Whose presence is hidden."""
+        """Whose presence is hidden: one row's, or that of a person named by this column."""
         return self.curves.unit or "row"
 
     def alone(self, promise: Promise) -> Promise:
@@ -185,7 +185,7 @@ class CurveRequest:
         return self.recipe.mechanism.calibrate(sensitivity, summary.size, **promise).event
 
     def release(self, read: Gathered, payer: Purse | Paid) -> CurveRelease:
-        """Charge, add noise, smooth."""
+        """Charge for the noise, add it to the mean's coordinates, and smooth what comes out."""
         if isinstance(payer, Paid):
             payer = payer.apart(n=read.n, note=read.note)
         recipe, promise = self.recipe, read.alone(self.promise)

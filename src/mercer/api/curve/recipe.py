@@ -32,7 +32,7 @@ _CANDIDATES = (0.05, 0.1, 0.2, 0.4), (1.0, 2.0), np.logspace(-6, 0, 7)
 
 @dataclass(frozen=True)
 class CurveRecipe:
-    """Public choices."""
+    """The public choices of a mean curve: its kernel, its smoothing, its noise."""
 
     kernel: str
     noise_kernel: str
@@ -81,7 +81,7 @@ class CurveRecipe:
 
     @property
     def choice(self) -> str:
-        """How the smoothing comes about."""
+        """How the smoothing is chosen, as the file of the release says it."""
         if isinstance(self.penalty, str) and self.penalty != "auto":
             return self.penalty
         several = any(isinstance(v, str) for v in (self.scale, self.eta, self.penalty))
@@ -120,11 +120,11 @@ class CurveRecipe:
         return None if isinstance(self.scale, str) else unit_scales(self.scale, domain)
 
     def etas(self) -> tuple[float, ...]:
-        """Powers to choose from."""
+        """Powers eta of the eigenvalues to choose from: one, if it is given."""
         return ETAS if isinstance(self.eta, str) else (check_eta(self.eta),)
 
     def candidates(self, domain: Domain, polynomials: Polynomials) -> list[SpectralFilter]:
-        """For a private choice."""
+        """The filters among which a private choice is made."""
         lengths, etas, shares = _CANDIDATES
         scales = self.scales(domain)
         every = [(h,) * domain.dimension for h in lengths] if scales is None else [scales]

@@ -1,1 +1,1 @@
-"""`mercer.density`: arguments, the public choices, the plan."""
+"""`mercer.density`, its public choices and `mercer.density_plan`."""

@@ -250,7 +250,7 @@ class DensityPlan:
 
     @property
     def share(self) -> float:
-        """Privacy's share of the variance."""
+        """The noise's share of the variance of the estimate."""
         return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
 
 

@@ -1,1 +1,1 @@
-"""`mercer.classifier` and `mercer.regression`."""
+"""`mercer.classifier` and `mercer.regression`: kernel machines."""

@@ -107,7 +107,7 @@ class MachineRecipe:
         return L2() if self.pure else Gaussian()
 
     def map(self, domain: Domain, *, n: int, epsilon: float) -> FeatureMap:
-        """The features: public."""
+        """The features phi(x), chosen by public rules or as given."""
         d = domain.dimension
         if self.kernel == "linear":
             return self._fitting(Linear(self._constant(0.316), d))
@@ -178,7 +178,7 @@ class MachineRecipe:
 
     @property
     def losses(self) -> tuple[Loss, ...]:
-        """One a function."""
+        """The loss of each function that is learnt."""
         return tuple(loss for loss, _ in self.functions)
 
     def candidates(self, features: FeatureMap, *, n: int, promise: Promise) -> tuple[float, ...]:

@@ -1,1 +1,1 @@
-"""`mercer.synthetic`."""
+"""`mercer.synthetic`: weighted tables that stand for a noisy mean embedding."""
