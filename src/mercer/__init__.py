@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from mercer.releases.counts.histogram import HistogramRelease
     from mercer.releases.counts.margins import MarginsRelease
     from mercer.releases.counts.number import CountRelease, StatisticRelease
+    from mercer.releases.curve.figure import plot_curves
     from mercer.releases.curve.release import CurveRelease
     from mercer.releases.density.release import DensityRelease
-    from mercer.releases.figure import plot_curves
     from mercer.releases.file import load
     from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
     from mercer.releases.synthetic.release import TableRelease
@@ -148,9 +148,9 @@ _NAMES = {  # module: the public names it holds
     "releases.counts.histogram": ("HistogramRelease",),
     "releases.counts.margins": ("MarginsRelease",),
     "releases.counts.number": ("CountRelease", "StatisticRelease"),
+    "releases.curve.figure": ("plot_curves",),
     "releases.curve.release": ("CurveRelease",),
     "releases.density.release": ("DensityRelease",),
-    "releases.figure": ("plot_curves",),
     "releases.file": ("load",),
     "releases.machine.kinds": ("ClassifierRelease", "RegressionRelease"),
     "releases.synthetic.release": ("TableRelease",),

@@ -198,7 +198,7 @@ MODULES += [
     "mercer.api.ranks",
 ]
 MODULES += ["mercer.api.counts.recipe"]
-MODULES += ["mercer.api.curve.call", "mercer.api.curve.bound", "mercer.releases.figure"]
+MODULES += ["mercer.api.curve.call", "mercer.api.curve.bound", "mercer.releases.curve.figure"]
 MODULES += [
     "mercer.promise.weaker",
     "mercer.spaces.record_kernels",

@@ -187,7 +187,7 @@ def _bar(share: float) -> str:
 def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
     from mercer.promise.accountants import power
     from mercer.promise.events import ApproximateEvent
-    from mercer.releases.figure import draw_attack
+    from mercer.show.figure import draw_attack
 
     one = ledger.dataset(names[0])
     total = (ApproximateEvent(one.epsilon, one.delta),)
@@ -201,7 +201,7 @@ def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
 
 def _draw(ledger: Any, names: list[str], output: Path) -> None:
     from mercer.promise.filter import PrivacyFilter
-    from mercer.releases.figure import draw_spending
+    from mercer.show.figure import draw_spending
 
     if not names:
         raise ValueError("output: there is no dataset to draw; mercer ledger register")

@@ -232,7 +232,7 @@ def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) ->
     """A picture of what privacy costs, where one is asked for."""
     if output is None:
         return
-    from mercer.releases.figure import draw_plan
+    from mercer.show.figure import draw_plan
 
     promise = f"delta = {plans[0].delta:g}" if plans[0].delta else "pure"
     draw_plan(

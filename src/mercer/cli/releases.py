@@ -199,7 +199,7 @@ def inspect_command(
     """
     loaded = load_release(release, None)
     if output is not None:
-        from mercer.releases.figure import draw_attack
+        from mercer.show.figure import draw_attack
 
         curves = {"with the release": loaded.privacy.power}
         draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)

@@ -16,6 +16,8 @@ from mercer.common.disk import replace_text
 from mercer.common.fields import Fields
 from mercer.promise.statement import Statement
 from mercer.releases.findings import Finding
+from mercer.releases.kinds import KINDS, found
+from mercer.show.figure import picture
 
 __all__ = ["FORMAT", "VERSION", "Release", "released", "text_of", "write"]
 
@@ -52,9 +54,7 @@ class Release(ABC):
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the release with its band; returns the Matplotlib figure."""
-        from mercer.releases.figure import draw
-
-        return draw(self, None if path is None else Path(path), **options)
+        return picture(found(KINDS[self.kind].figure), self, path, **options)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"

@@ -16,19 +16,20 @@ class Kind(NamedTuple):
     """Where the parts of a kind are: "module:name", below `mercer.releases`."""
 
     release: str  # the subclass of Release
+    figure: str  # what draws it: a function of the release, its level, a title and options
 
 
 KINDS = {  # the word that a file says
-    "density": Kind("density.release:DensityRelease"),
-    "classifier": Kind("machine.kinds:ClassifierRelease"),
-    "regression": Kind("machine.kinds:RegressionRelease"),
-    "mean-curve": Kind("curve.release:CurveRelease"),
-    "synthetic-table": Kind("synthetic.release:TableRelease"),
-    "synthetic-records": Kind("synthetic.records:RecordsRelease"),
-    "histogram": Kind("counts.histogram:HistogramRelease"),
-    "count": Kind("counts.number:CountRelease"),
-    "margins": Kind("counts.margins:MarginsRelease"),
-    "statistic": Kind("counts.number:StatisticRelease"),
+    "density": Kind("density.release:DensityRelease", "density.figure:draw"),
+    "classifier": Kind("machine.kinds:ClassifierRelease", "machine.figure:draw"),
+    "regression": Kind("machine.kinds:RegressionRelease", "machine.figure:draw"),
+    "mean-curve": Kind("curve.release:CurveRelease", "curve.figure:draw"),
+    "synthetic-table": Kind("synthetic.release:TableRelease", "synthetic.figure:draw"),
+    "synthetic-records": Kind("synthetic.records:RecordsRelease", "synthetic.figure:no_picture"),
+    "histogram": Kind("counts.histogram:HistogramRelease", "counts.figure:draw_cells"),
+    "count": Kind("counts.number:CountRelease", "counts.figure:draw_number"),
+    "margins": Kind("counts.margins:MarginsRelease", "counts.figure:draw_cells"),
+    "statistic": Kind("counts.number:StatisticRelease", "counts.figure:draw_number"),
 }
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.common.checks import Floats, Ints
-from mercer.releases.counts.bars import in_words, names
 from mercer.releases.counts.histogram import HistogramRelease, Margin
 from mercer.show import terminal
+from mercer.show.bars import in_words, names
 
 __all__ = ["Line", "cells_of", "counted", "lines_of", "number", "show_lines", "told"]
 

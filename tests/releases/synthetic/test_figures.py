@@ -7,8 +7,8 @@ import pytest
 from matplotlib.image import imread
 
 import mercer
+from mercer.releases.synthetic.figure import Sheet
 from mercer.releases.synthetic.marginals import correlation, estimate, marginal
-from mercer.releases.synthetic.sheets import Sheet
 
 PROMISE = {"epsilon": 5.0, "delta": 1e-6}
 LONG = "general surgery and traumatology, second floor"

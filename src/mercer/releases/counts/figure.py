@@ -17,12 +17,13 @@ from mercer.columns.cells import MOST_LISTED, Axes, Axis
 from mercer.columns.kinds import labels_of
 from mercer.common.checks import Bools, Floats, check_level
 from mercer.promise.weaker import RandomStatement
-from mercer.releases.counts.bars import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
 from mercer.releases.counts.histogram import HistogramRelease, Margin
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease, StatisticRelease
+from mercer.show.bars import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
+from mercer.show.figure import INK, SMALL, figure_of, no_more, promised
 
-__all__ = ["CountPage", "draw_counts"]
+__all__ = ["CountPage", "draw_cells", "draw_number"]
 
 AnyNumber = CountRelease | StatisticRelease
 AnyTable = HistogramRelease | MarginsRelease
@@ -32,24 +33,19 @@ MOST_MAP = 4096  # cells of a heat map
 MOST_PANELS = 12
 MOST_STAIRS = 240  # bins in a picture; more are put together
 _TOP, _BOTTOM = 0.74, 0.44  # inches
-_INK, _GREY = "#1b3a5c", "#555555"
 
 
 @dataclass(frozen=True)
 class CountPage:
     """What a picture shows, and its size in inches."""
 
-    form: str  # point, one, map, panels or list
+    form: str  # one, map, panels or list
     columns: tuple[str, ...]
     size: tuple[float, float]
 
     @classmethod
-    def of(cls, release: AnyCounts, columns: Sequence[str] | str | None) -> CountPage:
+    def of(cls, release: AnyTable, columns: Sequence[str] | str | None) -> CountPage:
         """The picture of a release, or of some of its columns."""
-        if isinstance(release, AnyNumber):
-            if columns is not None:
-                raise ValueError(f"columns: a {release.kind} has none to choose from")
-            return cls("point", (), (7, 2.3))
         chosen = [columns] if isinstance(columns, str) else columns
         if chosen is not None and not chosen:
             raise ValueError("columns must be one or more columns of the table")
@@ -82,19 +78,31 @@ class CountPage:
         return cls("panels", wanted, (4.0 * across, 1.2 + 2.7 * math.ceil(shown / across)))
 
 
-def draw_counts(
-    release: AnyCounts, page: CountPage, figure: Any, *, level: float | None, title: str | None
-) -> None:
-    """Bars, maps and lists with the promise under the title, and what they mean below."""
-    if level is not None:
-        check_level(level)
-    wide, high = page.size
-    figure.set_layout_engine(
-        "constrained", rect=(0.01, _BOTTOM / high, 0.98, 1 - (_TOP + _BOTTOM) / high), h_pad=0.06, w_pad=0.08
-    )
-    if isinstance(release, AnyNumber):
-        caption = _point(release, figure.add_subplot(), level)
-    elif page.form == "one":
+def draw_number(
+    release: AnyNumber, *, level: float | None, title: str | None, columns: object = None, **others: Any
+) -> Any:
+    """A number as a point with its interval, and as much of the scale as shows it."""
+    no_more("counts", others)
+    if columns is not None:
+        raise ValueError(f"columns: a {release.kind} has none to choose from")
+    figure = _empty((7, 2.3), level)
+    _name(figure, release, title or _heading(release), _point(release, figure.add_subplot(), level))
+    return figure
+
+
+def draw_cells(
+    release: AnyTable,
+    *,
+    level: float | None,
+    title: str | None,
+    columns: Sequence[str] | str | None = None,
+    **others: Any,
+) -> Any:
+    """Bars, maps and lists of cells, of all columns or of some."""
+    no_more("counts", others)
+    page = CountPage.of(release, columns)
+    figure = _empty(page.size, level)
+    if page.form == "one":
         caption = _one(release, page, figure.add_subplot(), level)
     elif page.form == "map":
         caption = _map(release, page, figure, level)
@@ -102,13 +110,33 @@ def draw_counts(
         caption = _list(release, figure.add_subplot(), level)
     else:
         caption = _panels(release, page, figure, level)
-    head = textwrap.shorten(title or _heading(release, page), int(10.5 * wide), placeholder=" …")
+    listed = " and ".join(filter(None, [", ".join(page.columns[:-1]), page.columns[-1]]))
+    what = "histogram" if release.domain.dimension == 1 else "table"
+    what = "margins" if isinstance(release, MarginsRelease) else what
+    _name(figure, release, title or f"{_kind(release)} {what} of {listed}", caption)
+    return figure
+
+
+def _empty(size: tuple[float, float], level: float | None) -> Any:
+    """A figure with room for the words around the picture."""
+    figure, (_, high) = figure_of(size), size
+    if level is not None:
+        check_level(level)
+    figure.set_layout_engine(
+        "constrained", rect=(0.01, _BOTTOM / high, 0.98, 1 - (_TOP + _BOTTOM) / high), h_pad=0.06, w_pad=0.08
+    )
+    return figure
+
+
+def _name(figure: Any, release: AnyCounts, title: str, caption: str) -> None:
+    """The title, the promise under it, and below the picture what it means."""
+    wide, high = figure.get_size_inches()
+    head = textwrap.shorten(title, int(10.5 * wide), placeholder=" …")
     figure.text(0.16 / wide, 1 - 0.36 / high, head, fontsize=13)
-    who = "records" if release.privacy.unit == "row" else "persons"
-    promise = f"{release.privacy.short}; {release.privacy.n} {who}"
-    figure.text(0.16 / wide, 1 - 0.60 / high, promise, fontsize=8, color=_GREY)
+    promise = promised(release.privacy, "records" if release.privacy.unit == "row" else "persons")
+    figure.text(0.16 / wide, 1 - 0.60 / high, promise, fontsize=8, color=SMALL)
     words = textwrap.fill(caption, int(15.5 * wide))
-    figure.text(0.16 / wide, 0.12 / high, words, fontsize=7.5, color=_GREY)
+    figure.text(0.16 / wide, 0.12 / high, words, fontsize=7.5, color=SMALL)
 
 
 def _point(release: AnyNumber, axes: Any, level: float | None) -> str:
@@ -128,8 +156,8 @@ def _point(release: AnyNumber, axes: Any, level: float | None) -> str:
     around = 4 * max(high - value, value - low, step, 1e-9)
     axes.set(xlim=(max(value - around, least), min(value + around, most)), ylim=(-1, 1), yticks=[])
     if level is not None:
-        axes.plot([low, high], [0, 0], color=_INK, linewidth=3, solid_capstyle="butt")
-    axes.plot([value], [0], "o", color=_INK, markersize=7, clip_on=False)
+        axes.plot([low, high], [0, 0], color=INK, linewidth=3, solid_capstyle="butt")
+    axes.plot([value], [0], "o", color=INK, markersize=7, clip_on=False)
     axes.annotate(words, (value, 0), (0, 10), textcoords="offset points", fontsize=12, ha="center")
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(labelsize=8)
@@ -141,7 +169,7 @@ def _one(release: AnyTable, page: CountPage, axes: Any, level: float | None) -> 
     """One column: bins to scale, or a bar for each value."""
     margin, held = _margin(release, page.columns, level)
     axis, words = margin.axes.columns[0], names(margin.axes.columns[0])
-    cells, more = Cells.of(margin, level=level, held=held), ""
+    cells, more = _cells(margin, level, held), ""
     if axis.edges is not None or not labels_of(axis.column):
         bins(axes, axis, cells)
     else:
@@ -154,13 +182,13 @@ def _one(release: AnyTable, page: CountPage, axes: Any, level: float | None) -> 
     threshold = release.threshold if isinstance(release, HistogramRelease) else None
     if threshold is not None and (axis.edges is None or axis.equal):
         line = axes.axhline if upright(axis) else axes.axvline
-        line(threshold, color=_GREY, linestyle=":", linewidth=1)
+        line(threshold, color=SMALL, linestyle=":", linewidth=1)
     return _caption(release, level) + more
 
 
 def _map(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
     margin, held = _margin(release, page.columns, level)
-    heat(figure.add_subplot(), figure, margin, held)
+    heat(figure.add_subplot(), figure, margin.axes, margin.counts, held)
     if level is None:
         return _caption(release, level)
     widths, left = (margin.upper - margin.lower) / 2, ""
@@ -199,7 +227,7 @@ def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None
     for place, name in enumerate(shown):
         axes = figure.add_subplot(math.ceil(len(shown) / across), across, place + 1)
         margin, _ = _margin(release, (name,), level)
-        axis, cells = margin.axes.columns[0], Cells.of(margin, level=level)
+        axis, cells = margin.axes.columns[0], _cells(margin, level)
         if axis.edges is not None or not labels_of(axis.column):
             bins(axes, axis, cells, small=True)
         else:
@@ -228,6 +256,11 @@ def _margin(release: AnyTable, columns: Sequence[str], level: float | None) -> t
     return Margin(release.domain.only(order), counts, lower, upper, sure), shown
 
 
+def _cells(margin: Margin, level: float | None, held: Bools | None = None) -> Cells:
+    """Bars of a margin of one column."""
+    return Cells(margin.counts, None if level is None else (margin.lower, margin.upper), held)
+
+
 def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     """Neighbouring bins together, where there are more than a picture can show."""
     axis = margin.axes.columns[0]
@@ -253,17 +286,10 @@ def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     return Margin(coarse, counts, low, high, level)
 
 
-def _heading(release: AnyCounts, page: CountPage) -> str:
+def _heading(release: AnyNumber) -> str:
     if isinstance(release, StatisticRelease):
         return release.domain.words
-    if isinstance(release, CountRelease):
-        what = "proportion" if release.share else "count"
-        return f"{_kind(release)} {what} of {release.domain.words}"
-    listed = " and ".join(filter(None, [", ".join(page.columns[:-1]), page.columns[-1]]))
-    what = "histogram" if release.domain.dimension == 1 else "table"
-    if isinstance(release, MarginsRelease):
-        what = "margins"
-    return f"{_kind(release)} {what} of {listed}"
+    return f"{_kind(release)} {'proportion' if release.share else 'count'} of {release.domain.words}"
 
 
 def _kind(release: AnyCounts) -> str:

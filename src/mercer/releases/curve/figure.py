@@ -6,16 +6,17 @@ A picture sees only releases: never a curve of anybody.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.releases.curve.noisy import Difference, NoisyCurve
 from mercer.releases.curve.release import CurveRelease
+from mercer.show.figure import BAND, GREY, INK, MAP, entitle, figure_of, no_more, picture
 
-__all__ = ["check_overlay", "curve_heading", "curve_promise", "draw_curve", "draw_overlay"]
+__all__ = ["draw", "plot_curves"]
 
-_INK, _BAND, _GREY, _MAP = "#1b3a5c", "#b9cde0", "#8a8a8a", "cividis"
 _POINTS, _SIDE, _MOST = 601, 81, 8
 # dark, then light enough to be told apart in grey; every curve has a pattern of its own too
 _LINES = (
@@ -28,15 +29,57 @@ _LINES = (
 Order = int | tuple[int, ...]
 
 
-def draw_curve(curve: NoisyCurve, figure: Any, *, level: float | None, order: Order) -> None:
-    """A curve with its band, or a surface beside the size of its noise."""
-    if curve.domain.dimension == 1:
-        _line(curve, figure.add_subplot(), level, order)
+def draw(
+    curve: NoisyCurve, *, level: float | None, title: str | None, derivative: Order = 0, **others: Any
+) -> Any:
+    """A curve with its band, or a surface beside the size of its noise; or a derivative of it."""
+    no_more("a mean curve", others)
+    one = curve.domain.dimension == 1
+    figure = figure_of((7, 4.2) if one else (11.5, 4.8))
+    if one:
+        _line(curve, figure.add_subplot(), level, derivative)
     else:
-        _surface(curve, figure, level, order)
+        _surface(curve, figure, level, derivative)
+    entitle(figure, title or _heading(curve, derivative), _promise([curve]), flat=one)
+    return figure
 
 
-def draw_overlay(curves: Mapping[str, NoisyCurve], figure: Any, *, level: float | None, order: Order) -> None:
+def plot_curves(
+    releases: Mapping[str, NoisyCurve],
+    path: str | Path | None = None,
+    *,
+    level: float = 0.95,
+    title: str | None = None,
+    band: bool = True,
+    derivative: int = 0,
+) -> Any:
+    """Several mean curves in one picture, by name, each with its band.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> import numpy as np
+    >>> t = np.linspace(0, 1, 20)
+    >>> two = {"low": np.ones((300, 20)), "high": 2 * np.ones((200, 20))}
+    >>> means = mercer.mean_curves(two, disjoint=True, grid=t, bound=3, epsilon=1, delta=1e-6)
+    >>> figure = mercer.plot_curves(means, level=0.9)
+
+    """
+    curves = _together(releases)
+    return picture(_overlay, curves, path, level=level, title=title, band=band, derivative=derivative)
+
+
+def _overlay(
+    curves: Mapping[str, NoisyCurve], *, level: float | None, title: str | None, derivative: Order
+) -> Any:
+    figure = figure_of((7, 4.2))
+    _lines(curves, figure, level, derivative)
+    several = "Private mean curves" if len(curves) > 1 else "Private mean curve"
+    entitle(figure, title or several, _promise(list(curves.values())), flat=True)
+    return figure
+
+
+def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, order: Order) -> None:
     """Several curves on one argument, each with its band."""
     axes = figure.add_subplot()
     first = next(iter(curves.values()))
@@ -51,13 +94,13 @@ def draw_overlay(curves: Mapping[str, NoisyCurve], figure: Any, *, level: float 
                 axes.plot(x, end, style, color=ink, linewidth=0.5)
         axes.plot(x, curve.derivative(x, order), style, color=ink, linewidth=width, label=name, zorder=3)
     if np.any(order) or any(isinstance(curve, Difference) for curve in curves.values()):
-        axes.axhline(0.0, color=_GREY, linewidth=0.8, zorder=1)
+        axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     _frame(axes, first, order)
     words = "" if level is None else f"shaded: {level:.0%} band for the noise alone, whole curve"
     axes.legend(frameon=False, fontsize=9, title=words, title_fontsize=8, alignment="left")
 
 
-def curve_heading(curve: NoisyCurve, order: Order) -> str:
+def _heading(curve: NoisyCurve, order: Order) -> str:
     """A title."""
     parts = _parts(curve)
     what = "" if parts[0].value == "value" else f" of {parts[0].value}"
@@ -68,10 +111,9 @@ def curve_heading(curve: NoisyCurve, order: Order) -> str:
     return f"{title}: {_ordinal(order)}derivative" if np.any(order) else title
 
 
-def curve_promise(curve: NoisyCurve | Mapping[str, NoisyCurve]) -> str:
+def _promise(curves: list[NoisyCurve]) -> str:
     """What was promised of all releases in a picture."""
-    several = curve.values() if isinstance(curve, Mapping) else [curve]
-    parts = list(dict.fromkeys(part for one in several for part in _parts(one)))
+    parts = list(dict.fromkeys(part for one in curves for part in _parts(one)))
     counts: dict[str, list[int]] = {}
     for part in parts:
         counts.setdefault(part.privacy.short, []).append(part.privacy.n)
@@ -82,7 +124,7 @@ def curve_promise(curve: NoisyCurve | Mapping[str, NoisyCurve]) -> str:
     return " | ".join(lines[:2]) + (f" | and {len(lines) - 2} more" if len(lines) > 2 else "")
 
 
-def check_overlay(curves: object) -> Mapping[str, NoisyCurve]:
+def _together(curves: object) -> Mapping[str, NoisyCurve]:
     """Curves by name that can stand in one picture."""
     if not isinstance(curves, Mapping) or not 1 <= len(curves) <= _MOST:
         raise ValueError(
@@ -110,7 +152,7 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
             x,
             band.lower,
             band.upper,
-            color=_BAND,
+            color=BAND,
             linewidth=0,
             label=f"{level:.0%} band for the noise alone, whole curve",
         )
@@ -121,7 +163,7 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
                 0.0,
                 0.018,
                 where=sure,
-                color=_INK,
+                color=INK,
                 linewidth=0,
                 zorder=4,
                 transform=axes.get_xaxis_transform(),
@@ -130,9 +172,9 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
     what = "released difference" if isinstance(curve, Difference) else "released mean"
     if np.any(order):
         what = f"released {_ordinal(order)}derivative"
-    axes.plot(x, curve.derivative(x, order), color=_INK, linewidth=1.8, label=what)
+    axes.plot(x, curve.derivative(x, order), color=INK, linewidth=1.8, label=what)
     if signed:
-        axes.axhline(0.0, color=_GREY, linewidth=0.9, linestyle="--", zorder=1)
+        axes.axhline(0.0, color=GREY, linewidth=0.9, linestyle="--", zorder=1)
     _frame(axes, curve, order)
     axes.legend(frameon=False, fontsize=9)
 
@@ -161,7 +203,7 @@ def _surface(curve: NoisyCurve, figure: Any, level: float | None, order: Order) 
         (right, spread, "standard deviation of the noise", {"vmin": 0.0}),
     ):
         image = axes.imshow(
-            shown, origin="lower", aspect="auto", cmap=_MAP, extent=extent, interpolation="bilinear", **limits
+            shown, origin="lower", aspect="auto", cmap=MAP, extent=extent, interpolation="bilinear", **limits
         )
         figure.colorbar(image, ax=axes, label=label, fraction=0.05)
         axes.set(xlabel=domain.names[0], ylabel=domain.names[1])

@@ -16,6 +16,8 @@ from mercer.releases.curve.functionals import Plain, PolynomialCurve
 from mercer.releases.curve.redraw import Mesh, suprema
 from mercer.releases.field import Field, order_statistic
 from mercer.releases.function import NoisyFunction, Orders
+from mercer.releases.kinds import KINDS, found
+from mercer.show.figure import picture
 
 __all__ = ["CurveNoise", "Difference", "NoisyCurve"]
 
@@ -203,9 +205,7 @@ class Difference(NoisyCurve):
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the difference with its band; returns the Matplotlib figure."""
-        from mercer.releases.figure import draw
-
-        return draw(self, None if path is None else Path(path), **options)
+        return picture(found(KINDS["mean-curve"].figure), self, path, **options)
 
     def __repr__(self) -> str:
         return f"<Difference of two curves on {self.domain.describe()}>"

@@ -13,22 +13,29 @@ import numpy as np
 from mercer.common.checks import Floats
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.releases.machine.release import MachineRelease
+from mercer.show.figure import BAND, GREY, INK, MAP, SMALL, entitle, figure_of, no_more, promised
 
-__all__ = ["draw_machine", "heading"]
+__all__ = ["draw"]
 
-_INK, _BAND = "#1b3a5c", "#b9cde0"
 _SIDE = 161
 
 
-def draw_machine(
+def draw(
     release: MachineRelease,
-    figure: Any,
     *,
     level: float | None,
-    columns: Sequence[str] | str | None,
-    at: Mapping[str, float] | None,
-) -> None:
-    """The function over one or two columns, with its band or the places where its sign is sure."""
+    title: str | None,
+    columns: Sequence[str] | str | None = None,
+    at: Mapping[str, float] | None = None,
+    **others: Any,
+) -> Any:
+    """The function over one or two `columns`, with its band or the places where its sign is sure.
+
+    `at` says where the other columns stand.
+    """
+    no_more(f"a {release.kind}", others)
+    one = release.domain.dimension == 1 or isinstance(columns, str)
+    figure = figure_of((7, 4.2) if one else (6.8, 5.4))
     names = list(release.domain.names)
     shown = _shown(names, columns)
     centre = _centre(release, at)
@@ -37,15 +44,16 @@ def draw_machine(
         _line(release, axes, names.index(shown[0]), centre, level)
     else:
         _plane(release, figure, axes, [names.index(name) for name in shown], centre, level)
-    others = [name for name in names if name not in shown]
-    if others:
-        words = ", ".join(f"{name} = {centre[names.index(name)]:.4g}" for name in others[:4])
-        more = f" and {len(others) - 4} more at their middles" if len(others) > 4 else ""
-        figure.text(0.98, 0.01, f"cut at {words}{more}", ha="right", fontsize=7, color="#555555")
+    cut = [name for name in names if name not in shown]
+    if cut:
+        words = ", ".join(f"{name} = {centre[names.index(name)]:.4g}" for name in cut[:4])
+        more = f" and {len(cut) - 4} more at their middles" if len(cut) > 4 else ""
+        figure.text(0.98, 0.01, f"cut at {words}{more}", ha="right", fontsize=7, color=SMALL)
+    entitle(figure, title or _heading(release), promised(release.privacy), flat=one)
+    return figure
 
 
-def heading(release: MachineRelease) -> str:
-    """A title."""
+def _heading(release: MachineRelease) -> str:
     if isinstance(release, ClassifierRelease):
         return f"Private classifier of {release.label}"
     assert isinstance(release, RegressionRelease)
@@ -87,12 +95,12 @@ def _line(release: MachineRelease, axes: Any, axis: int, centre: Floats, level: 
         lower, upper = (np.asarray(end).reshape(len(x), -1) for end in (band.lower, band.upper))
         for k in range(value.shape[1]):
             words = f"{level:.0%} band for the noise, whole curve" if k == 0 else None
-            axes.fill_between(x, lower[:, k], upper[:, k], color=_BAND, alpha=0.6, linewidth=0, label=words)
+            axes.fill_between(x, lower[:, k], upper[:, k], color=BAND, alpha=0.6, linewidth=0, label=words)
     styles = ("-", "--", "-.", ":")
     for k in range(value.shape[1]):
-        axes.plot(x, value[:, k], styles[k % 4], color=_INK, linewidth=1.6, label=labels[k])
+        axes.plot(x, value[:, k], styles[k % 4], color=INK, linewidth=1.6, label=labels[k])
     if isinstance(release, ClassifierRelease):
-        axes.axhline(0.0, color="#8a8a8a", linewidth=0.8)
+        axes.axhline(0.0, color=GREY, linewidth=0.8)
         _strip(release, axes, x, rows)
         axes.set_ylabel("decision function")
     else:
@@ -141,7 +149,7 @@ def _plane(
         if isinstance(release, ClassifierRelease):
             _decision(release, figure, axes, middle, rows, extent, level)
         else:
-            image = axes.imshow(middle, origin="lower", aspect="auto", cmap="cividis", extent=extent)
+            image = axes.imshow(middle, origin="lower", aspect="auto", cmap=MAP, extent=extent)
             figure.colorbar(image, ax=axes, label=_labels(release)[value.shape[1] // 2])
             lines = axes.contour(middle, colors="white", linewidths=0.7, extent=extent)
             axes.clabel(lines, fontsize=7)
@@ -159,9 +167,7 @@ def _decision(
 ) -> None:
     """M8; Hall 2013, Figure 3: the function's height, its zero line, and where noise may change it."""
     most = float(np.abs(value).max()) or 1.0
-    image = axes.imshow(
-        value, origin="lower", aspect="auto", cmap="cividis", extent=extent, vmin=-most, vmax=most
-    )
+    image = axes.imshow(value, origin="lower", aspect="auto", cmap=MAP, extent=extent, vmin=-most, vmax=most)
     figure.colorbar(
         image,
         ax=axes,
@@ -221,7 +227,7 @@ def _colours(release: ClassifierRelease) -> Any:
     from matplotlib import colormaps
     from matplotlib.colors import ListedColormap
 
-    return ListedColormap(colormaps["cividis"](np.linspace(0.25, 1.0, len(release.classes))))
+    return ListedColormap(colormaps[MAP](np.linspace(0.25, 1.0, len(release.classes))))
 
 
 def _labels(release: MachineRelease) -> list[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -16,26 +17,46 @@ from mercer.columns.kinds import Column, Date, labels_of
 from mercer.common.checks import Floats, check_level
 from mercer.releases.synthetic.marginals import correlation, distribution, marginal, share_of_true
 from mercer.releases.synthetic.release import TableRelease
-from mercer.releases.synthetic.sheets import BOTTOM, MOST_BARS, SIDES, TOP, WIDE, Panel, Sheet
+from mercer.show.figure import BAND, INK, SMALL, figure_of, no_more, promised
 
-__all__ = ["draw_table"]
+__all__ = ["draw", "no_picture"]
 
-_INK, _FILL, _GREY = "#1b3a5c", "#b9cde0", "#777777"
+_SIDES = {0: 0.0, 1: 3.3, 2: 2.7, 3: 2.25, 4: 2.0, 5: 1.8}  # inches of a cell of the pairs
+_WIDE, _TOP, _BOTTOM = 3.7, 0.72, 0.46  # inches of the other panels, and of the words
+_MOST_BARS = 14
+_CORNER, _MOST_CORNER = 4, 5  # columns in the matrix of pairs: unless chosen, and at most
+_ROW, _HEAD, _HISTOGRAM, _STACK = 0.235, 0.78, 2.0, 4.2  # inches
+_MOST_PANELS, _MOST_PAIRS = 24, 20
+_GREY = "#777777"
 _MOST_LONG = 24  # letters of a name
 
 
-def draw_table(
-    release: TableRelease, sheet: Sheet, figure: Any, *, level: float | None, title: str | None
-) -> None:
+def no_picture(release: object, **_options: Any) -> NoReturn:
+    """Refuse: there is no picture of records of any kind."""
+    del release
+    raise TypeError("records of any kind have no picture; use release.points and weights")
+
+
+def draw(
+    release: TableRelease,
+    *,
+    level: float | None,
+    title: str | None,
+    columns: Sequence[str] | str | None = None,
+    **others: Any,
+) -> Any:
     """Histograms and bars with error bars, circles whose area is the weight; words around them."""
+    no_more("a synthetic table", others)
+    sheet = Sheet.of(release, columns)
+    figure = figure_of(sheet.size)
     if level is not None:
         check_level(level)
     wide, high = sheet.size
     figure.set_layout_engine(
-        "constrained", rect=(0, BOTTOM / high, 1, 1 - (TOP + BOTTOM) / high), h_pad=0.05, w_pad=0.1
+        "constrained", rect=(0, _BOTTOM / high, 1, 1 - (_TOP + _BOTTOM) / high), h_pad=0.05, w_pad=0.1
     )
     parts = int(bool(sheet.corner)) + len(sheet.stacks)
-    beside = [WIDE] * len(sheet.stacks)
+    beside = [_WIDE] * len(sheet.stacks)
     first = [wide - sum(beside)] if sheet.corner else []
     boxes = np.atleast_1d(figure.subfigures(1, parts, width_ratios=[*first, *beside]))
     bar = None if release.embedding is None else level
@@ -48,10 +69,82 @@ def draw_table(
         for place, panel in enumerate(stack):
             _panel(release, panel, box.add_subplot(grid[place, 0]), bar)
     figure.text(0.16 / wide, 1 - 0.34 / high, title or _heading(release, wide), fontsize=13)
-    promise = f"{release.privacy.short}; {release.privacy.n} records"
-    figure.text(0.16 / wide, 1 - 0.58 / high, promise, fontsize=8, color="#555555")
+    figure.text(0.16 / wide, 1 - 0.58 / high, promised(release.privacy), fontsize=8, color=SMALL)
     caption = textwrap.fill(_caption(release, sheet, bar), int(15.5 * wide))
-    figure.text(0.16 / wide, 0.12 / high, caption, fontsize=7.5, color="#555555")
+    figure.text(0.16 / wide, 0.12 / high, caption, fontsize=7.5, color=SMALL)
+    return figure
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One column, or several of two levels each."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def inches(self) -> float:
+        """Height."""
+        if len(self.columns) > 1:
+            return _HEAD + _ROW * len(self.columns)
+        levels = len(labels_of(self.columns[0]))
+        return _HEAD + _ROW * min(levels, _MOST_BARS) if levels else _HISTOGRAM
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Which columns stand where."""
+
+    corner: tuple[Column, ...]  # the matrix of pairs
+    stacks: tuple[tuple[Panel, ...], ...]  # beside it, from left to right
+    left_out: int
+
+    @classmethod
+    def of(cls, release: TableRelease, chosen: Sequence[str] | str | None) -> Sheet:
+        """All columns, or those that were chosen, in their order."""
+        names = release.domain.names if chosen is None else [chosen] if isinstance(chosen, str) else chosen
+        columns = [release.domain.column(name) for name in dict.fromkeys(names)]
+        if not columns:
+            raise ValueError("columns must name one or more columns of the table")
+        lines = [c for c in columns if not labels_of(c)]
+        corner = lines[: _CORNER if chosen is None else _MOST_CORNER]
+        beside = [c for c in columns if c not in corner]
+        pairs = [c for c in beside if len(labels_of(c)) == 2]
+        if len(pairs) < 3:  # each has a panel of its own
+            pairs = []
+        panels = [Panel(tuple(pairs[i : i + _MOST_PAIRS])) for i in range(0, len(pairs), _MOST_PAIRS)]
+        panels += [Panel((c,)) for c in beside if c not in pairs]
+        shown, left = panels[:_MOST_PANELS], panels[_MOST_PANELS:]
+        side = _SIDES[len(corner)] * len(corner)
+        return cls(tuple(corner), _stacked(shown, side), sum(len(p.columns) for p in left))
+
+    @property
+    def side(self) -> float:
+        """Inches of the matrix of pairs."""
+        return _SIDES[len(self.corner)] * len(self.corner)
+
+    @property
+    def height(self) -> float:
+        """Inches of what is drawn, without the words."""
+        return max([self.side, *(sum(p.inches for p in stack) for stack in self.stacks)])
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Inches of the figure."""
+        beside = _WIDE * len(self.stacks)
+        across = (self.side * (1.5 if len(self.corner) == 1 else 1.12)) + beside
+        return max(across, 6.4), self.height + _TOP + _BOTTOM
+
+
+def _stacked(panels: Sequence[Panel], side: float) -> tuple[tuple[Panel, ...], ...]:
+    """Panels in stacks that are about as high as the matrix of pairs."""
+    total, tallest = sum(p.inches for p in panels), max((p.inches for p in panels), default=0.0)
+    most = max(side, tallest, min(total, _STACK), (total / 4) if total > 24 else 0.0)
+    stacks: list[list[Panel]] = []
+    for panel in panels:
+        if not stacks or sum(p.inches for p in stacks[-1]) + panel.inches > most + 1e-9:
+            stacks.append([])
+        stacks[-1].append(panel)
+    return tuple(map(tuple, stacks))
 
 
 def _corner(release: TableRelease, columns: Sequence[Column], box: Any, level: float | None) -> None:
@@ -64,7 +157,7 @@ def _corner(release: TableRelease, columns: Sequence[Column], box: Any, level: f
             if row == place:
                 _histogram(release, one, axes, level, small=many > 1)
             else:
-                _circles(release, other, one, axes, SIDES[many])
+                _circles(release, other, one, axes, _SIDES[many])
             _limits(axes, other, "x")
             if row == many - 1:
                 axes.set_xlabel(other.name)
@@ -88,8 +181,8 @@ def _correlation(release: TableRelease, one: Column, two: Column, axes: Any, lev
     axes.spines[:].set_color("#d5dde5")
     if value != value:
         return
-    axes.patch.set(facecolor=_FILL, alpha=min(abs(value), 1.0) * 0.8)
-    words = {"ha": "center", "va": "center", "color": _INK}
+    axes.patch.set(facecolor=BAND, alpha=min(abs(value), 1.0) * 0.8)
+    words = {"ha": "center", "va": "center", "color": INK}
     axes.text(0.5, 0.55, f"{round(value, 2) + 0.0:.2f}", fontsize=11 + 5 * abs(value), **words)
     if level is not None:
         axes.text(0.5, 0.38, f"± {bar:.1g}", fontsize=7.5, **words)
@@ -103,18 +196,18 @@ def _histogram(release: TableRelease, column: Column, axes: Any, level: float | 
         found.shares,
         np.diff(found.edges),
         align="edge",
-        color=_FILL,
-        edgecolor=_INK,
+        color=BAND,
+        edgecolor=INK,
         linewidth=0.6,
     )
     if level is not None:
         middle = (found.edges[:-1] + found.edges[1:]) / 2
-        axes.errorbar(middle, found.shares, found.bars, fmt="none", ecolor=_INK, elinewidth=1.0)
+        axes.errorbar(middle, found.shares, found.bars, fmt="none", ecolor=INK, elinewidth=1.0)
     if np.all(found.shares >= 0):
         axes.set_ylim(bottom=0)
     _clean(axes)
     _percent(axes.yaxis, "right" if small else "left")
-    axes.axhline(0, color=_INK, linewidth=0.8)
+    axes.axhline(0, color=INK, linewidth=0.8)
     if small:
         axes.spines["left"].set_visible(False)
     else:
@@ -129,13 +222,13 @@ def _circles(release: TableRelease, x: Column, y: Column, axes: Any, inches: flo
     weights = np.bincount(back.reshape(-1), release.weights, len(spots))
     area = 0.35 * (72 * inches) ** 2 / max(float(np.abs(weights).sum()), 1e-300)
     plus = weights >= 0
-    for which, face in ((plus, _INK), (~plus, "none")):
+    for which, face in ((plus, INK), (~plus, "none")):
         axes.scatter(
             spots[which, 0],
             spots[which, 1],
             np.minimum(np.abs(weights[which]) * area, 900.0),
             facecolor=face,
-            edgecolor="white" if face == _INK else _INK,
+            edgecolor="white" if face == INK else INK,
             linewidth=0.3,
             alpha=0.6,
             clip_on=False,
@@ -164,8 +257,8 @@ def _panel(release: TableRelease, panel: Panel, axes: Any, level: float | None) 
         return
     one = marginal(release, column.name, level=level or 0.95)
     words, shares, bars = one.labels, one.shares, one.bars
-    if len(words) > MOST_BARS:  # the heaviest, in their order; the bars of sums are not known
-        kept = np.sort(np.argsort(-shares, kind="stable")[: MOST_BARS - 1])
+    if len(words) > _MOST_BARS:  # the heaviest, in their order; the bars of sums are not known
+        kept = np.sort(np.argsort(-shares, kind="stable")[: _MOST_BARS - 1])
         rest = 1 - float(shares[kept].sum())
         words = [*(words[k] for k in kept), f"{len(words) - len(kept)} others"]
         shares, bars = np.append(shares[kept], rest), np.append(bars[kept], np.nan)
@@ -175,15 +268,15 @@ def _panel(release: TableRelease, panel: Panel, axes: Any, level: float | None) 
 
 def _bars(axes: Any, words: Sequence[str], shares: Floats, bars: Floats, level: float | None) -> None:
     places = np.arange(len(words))[::-1]
-    axes.barh(places, shares, 0.72, color=_FILL, edgecolor=_INK, linewidth=0.6)
+    axes.barh(places, shares, 0.72, color=BAND, edgecolor=INK, linewidth=0.6)
     if level is not None:
-        axes.errorbar(shares, places, xerr=bars, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=2)
+        axes.errorbar(shares, places, xerr=bars, fmt="none", ecolor=INK, elinewidth=1.2, capsize=2)
     axes.set_yticks(places, [_short(word) for word in words], fontsize=8)
     axes.set_ylim(-0.7, len(words) - 0.3)
     axes.tick_params(axis="y", length=0)
     _clean(axes)
     _percent(axes.xaxis, "bottom")
-    axes.axvline(0, color=_INK, linewidth=0.8)
+    axes.axvline(0, color=INK, linewidth=0.8)
     axes.spines["left"].set_visible(False)
 
 

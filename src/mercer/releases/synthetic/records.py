@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -172,11 +172,6 @@ class RecordsRelease(Weighted, Release):
                 "your own means, with release.weights"
             ) from None
         return super().save(path)
-
-    def plot(self, path: str | Path | None = None, **options: Any) -> NoReturn:
-        """Refuse: there is no picture of records of any kind."""
-        del path, options
-        raise TypeError("records of any kind have no picture; use release.points and weights")
 
     def findings(self) -> tuple[Finding, ...]:
         return record_findings(self)

@@ -1,4 +1,4 @@
-"""Parts of pictures of counts: bars, bins to scale, maps, lists of cells.
+"""Counts of cells in a picture: bars, bins to scale, maps; and what cells are called.
 
 Everything drawn is public: counts of public cells and the ends of their intervals.
 """
@@ -15,14 +15,13 @@ import numpy as np
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.kinds import labels_of
 from mercer.common.checks import Bools, Floats
-from mercer.releases.counts.histogram import Margin
+from mercer.show.figure import BAND, INK, MAP
 
 __all__ = ["MOST_BARS", "Cells", "bars", "bins", "heat", "in_words", "names", "upright"]
 
 MOST_BARS = 30  # in a list of cells
 MOST_STEPS = 60  # bins that have a bar each
 MOST_WRITTEN = 150  # cells of a map with their counts in them
-_INK, _FILL, _GREY, _MAP = "#1b3a5c", "#b9cde0", "#555555", "cividis"
 _MOST_LONG = 44  # letters of a label
 
 
@@ -33,12 +32,6 @@ class Cells:
     counts: Floats
     ends: tuple[Floats, Floats] | None
     held: Bools | None = None  # of a sparse release: cells that are not left out
-
-    @classmethod
-    def of(cls, margin: Margin, *, level: float | None, held: Bools | None = None) -> Cells:
-        """From a margin of one column."""
-        ends = (margin.lower, margin.upper) if level is not None else None
-        return cls(margin.counts, ends, held)
 
     def largest(self, most: int) -> tuple[Cells, Any]:
         """The largest ones in their order, and their places."""
@@ -97,28 +90,28 @@ def bins(axes: Any, axis: Axis, cells: Cells, *, small: bool = False) -> None:
     heights, reach = cells.counts / scale, cells.reach(scale)
     middle = (edges[:-1] + edges[1:]) / 2
     if len(heights) <= MOST_STEPS:
-        axes.bar(edges[:-1], heights, widths, align="edge", color=_FILL, edgecolor=_INK, linewidth=0.7)
+        axes.bar(edges[:-1], heights, widths, align="edge", color=BAND, edgecolor=INK, linewidth=0.7)
         if reach is not None:
             axes.errorbar(
                 middle,
                 heights,
                 reach,
                 fmt="none",
-                ecolor=_INK,
+                ecolor=INK,
                 elinewidth=1.1,
                 capsize=0 if len(heights) > 30 else 2,
             )
     elif cells.held is not None:  # few of many
         some = np.flatnonzero(cells.held)
-        axes.vlines(middle[some], 0, heights[some], color=_FILL, linewidth=1.2)
-        axes.plot(middle[some], heights[some], "o", color=_INK, markersize=2)
+        axes.vlines(middle[some], 0, heights[some], color=BAND, linewidth=1.2)
+        axes.plot(middle[some], heights[some], "o", color=INK, markersize=2)
         if reach is not None:
-            axes.errorbar(middle[some], heights[some], reach[:, some], fmt="none", ecolor=_INK, elinewidth=1)
+            axes.errorbar(middle[some], heights[some], reach[:, some], fmt="none", ecolor=INK, elinewidth=1)
     else:
         if reach is not None:
             low, high = heights - reach[0], heights + reach[1]
-            axes.stairs(high, edges, baseline=low, fill=True, color=_FILL, linewidth=0)
-        axes.stairs(heights, edges, color=_INK, linewidth=0.9)
+            axes.stairs(high, edges, baseline=low, fill=True, color=BAND, linewidth=0)
+        axes.stairs(heights, edges, color=INK, linewidth=0.9)
     axes.set_xlim(edges[0], edges[-1])
     axes.set_ylim(bottom=0)
     _clean(axes)
@@ -135,8 +128,8 @@ def bars(axes: Any, words: list[str], cells: Cells, *, standing: bool) -> None:
     """A bar for each level; lying ones from the top downwards."""
     places = np.arange(len(words), dtype=float)
     reach = cells.reach()
-    style = {"color": _FILL, "edgecolor": _INK, "linewidth": 0.7}
-    line = {"fmt": "none", "ecolor": _INK, "elinewidth": 1.2, "capsize": 2}
+    style = {"color": BAND, "edgecolor": INK, "linewidth": 0.7}
+    line = {"fmt": "none", "ecolor": INK, "elinewidth": 1.2, "capsize": 2}
     short = [word if len(word) <= _MOST_LONG else f"{word[:28]}…{word[-14:]}" for word in words]
     if standing:
         axes.bar(places, cells.counts, 0.72, **style)
@@ -159,17 +152,17 @@ def bars(axes: Any, words: list[str], cells: Cells, *, standing: bool) -> None:
         axes.spines["left"].set_visible(False)
 
 
-def heat(axes: Any, figure: Any, margin: Margin, held: Bools | None) -> None:
+def heat(axes: Any, figure: Any, cells: Axes, counts: Floats, held: Bools | None) -> None:
     """Counts of two columns as a map, the first one across; written in where they are few."""
-    across, up = margin.axes.columns
-    counts = margin.counts.T
+    across, up = cells.columns
+    counts = counts.T
     shown = counts if held is None else np.ma.masked_where(~held.T, counts)
     axes.set_facecolor("#ececec")  # cells that were left out
     image = axes.pcolormesh(
         np.arange(across.size + 1),
         np.arange(up.size + 1),
         shown,
-        cmap=_MAP,
+        cmap=MAP,
         vmin=0,
         vmax=max(float(counts.max()), 1.0),
         edgecolors="white",

@@ -1,0 +1,69 @@
+"""Pictures of densities: a curve with its band, or maps of pairs of columns.  M15."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mercer.releases.density.release import DensityRelease
+from mercer.show.figure import BAND, INK, MAP, entitle, figure_of, no_more, promised
+
+__all__ = ["draw"]
+
+
+def draw(release: DensityRelease, *, level: float | None, title: str | None, **others: Any) -> Any:
+    """A density of one column with its band; of more, every pair of columns as a map."""
+    no_more("a density", others)
+    d = release.domain.dimension
+    figure = figure_of({1: (7, 4.2), 2: (6.4, 5.4), 3: (11.5, 4.6)}[d])
+    if d == 1:
+        _curve(release, figure.add_subplot(), level)
+    for place, pair in enumerate(combinations(range(d), 2)):
+        _map(release, figure, figure.add_subplot(1, 3 if d == 3 else 1, place + 1), pair)
+    heading = title or f"Private density of {' and '.join(release.domain.names)}"
+    entitle(figure, heading, promised(release.privacy), flat=d == 1)
+    return figure
+
+
+def _curve(release: DensityRelease, axes: Any, level: float | None) -> None:
+    (low, high), name = release.domain.bounds[0], release.domain.names[0]
+    x = np.linspace(low, high, 801)
+    if level is not None:
+        band = release.band(x, level)
+        axes.fill_between(
+            x,
+            band.lower,
+            band.upper,
+            color=BAND,
+            linewidth=0,
+            label=f"{level:.0%} band for the noise, whole curve",
+        )
+    axes.plot(x, release(x), color=INK, linewidth=1.8, label="released density")
+    dated = name in release.domain.dates
+    axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}", xlim=(low, high))
+    if dated:
+        axes.xaxis_date()  # whose numbers are days since 1970-01-01 too
+    axes.set_ylim(bottom=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=9)
+
+
+def _map(release: DensityRelease, figure: Any, axes: Any, pair: tuple[int, int]) -> None:
+    names, bounds = release.domain.names, release.domain.bounds
+    values = release.cell_values()
+    for axis in reversed(range(values.ndim)):
+        if axis not in pair:
+            low, high = bounds[axis]
+            values = values.mean(axis=axis) * (high - low)
+    i, j = pair
+    image = axes.imshow(
+        values.T, origin="lower", aspect="auto", cmap=MAP, vmin=0, extent=(*bounds[i], *bounds[j])
+    )
+    axes.set(xlabel=names[i], ylabel=names[j])
+    if names[i] in release.domain.dates:
+        axes.xaxis_date()
+    if names[j] in release.domain.dates:
+        axes.yaxis_date()
+    figure.colorbar(image, ax=axes, label="density", fraction=0.05)

@@ -1,0 +1,166 @@
+"""What all pictures share: options, paths, sizes, titles, colours; and pictures of plans and promises.
+
+No record is ever drawn.  Colours work in grey.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+__all__ = [
+    "BAND",
+    "GREY",
+    "INK",
+    "MAP",
+    "SMALL",
+    "draw_attack",
+    "draw_plan",
+    "draw_spending",
+    "entitle",
+    "figure_of",
+    "no_more",
+    "picture",
+    "promised",
+]
+
+INK, BAND, MAP = "#1b3a5c", "#b9cde0", "cividis"
+GREY, SMALL = "#8a8a8a", "#555555"  # lines beside what is shown, and small type
+_ENDINGS = (".png", ".svg", ".pdf")
+
+
+class Promise(Protocol):
+    """A statement, as pictures quote it."""
+
+    @property
+    def short(self) -> str:
+        """In one line."""
+
+    @property
+    def n(self) -> int:
+        """Number of records or persons."""
+
+
+def picture(
+    draw: Callable[..., Any],
+    thing: object,
+    path: str | Path | None,
+    *,
+    level: float = 0.95,
+    title: str | None = None,
+    band: bool = True,
+    **options: Any,
+) -> Any:
+    """The figure that `draw` makes of a thing; written to `path` if one is given."""
+    place = _checked(path)
+    return _finished(draw(thing, level=level if band else None, title=title, **options), place)
+
+
+def no_more(what: str, options: Mapping[str, Any]) -> None:
+    """Refuse options that a picture does not have."""
+    if options:
+        raise TypeError(f"a picture of {what} has no option {next(iter(options))!r}")
+
+
+def figure_of(size: tuple[float, float]) -> Any:
+    """An empty figure of this size in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=130)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def entitle(figure: Any, title: str, promise: str, *, flat: bool) -> None:
+    """A title, and the promise in small type under it; `flat` figures are wider than high."""
+    figure.suptitle(title, fontsize=13, x=0.02, ha="left")
+    figure.text(0.02, 0.915 if flat else 0.925, promise, fontsize=8, color=SMALL)
+    figure.tight_layout(rect=(0, 0, 1, 0.985))
+
+
+def promised(privacy: Promise, who: str = "records") -> str:
+    """The promise, and about how many."""
+    return f"{privacy.short}; {privacy.n} {who}"
+
+
+def draw_plan(
+    epsilons: Sequence[float],
+    privacy: Sequence[float],
+    sampling: Sequence[float],
+    title: str,
+    path: Path | None,
+    quantity: str = "root integrated squared error",
+) -> Any:
+    """Expected error due to privacy against epsilon, beside the sampling error."""
+    place = _checked(path)
+    figure = figure_of((6.4, 4.2))
+    axes = figure.add_subplot()
+    axes.plot(epsilons, privacy, "o-", color=INK, label="noise for privacy")
+    axes.plot(epsilons, sampling, "s--", color=GREY, label="sampling error, for comparison")
+    axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=quantity)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    axes.set_title(title, loc="left")
+    figure.tight_layout()
+    return _finished(figure, place)
+
+
+def draw_spending(
+    shares: dict[str, Sequence[float]], totals: dict[str, str], title: str, path: Path | None
+) -> Any:
+    """The share of each dataset's total that was used after each of its releases."""
+    place = _checked(path)
+    figure = figure_of((7, 1.2 + 2.2 * len(shares)))
+    for row, (name, used) in enumerate(shares.items()):
+        axes = figure.add_subplot(len(shares), 1, row + 1)
+        axes.bar(range(1, len(used) + 1), used, width=0.7, color=BAND, edgecolor=INK)
+        axes.axhline(1.0, color=GREY, linestyle="--", linewidth=1)
+        axes.set(xlim=(0.4, max(6, len(used)) + 0.6), ylim=(0, 1.08), ylabel="share used")
+        axes.set_title(f"{name}: {totals[name]}", loc="left", fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.set_xlabel("after release")
+    figure.suptitle(title, fontsize=13, x=0.02, ha="left")
+    figure.tight_layout()
+    return _finished(figure, place)
+
+
+def draw_attack(
+    curves: dict[str, Callable[[float], float]], title: str, promise: str, path: Path | None
+) -> Any:
+    """The trade-off curve: how often a test finds the truth against how often it is wrong."""
+    place = _checked(path)
+    figure = figure_of((5.6, 5.2))
+    axes = figure.add_subplot()
+    alpha = np.concatenate([np.geomspace(1e-4, 0.05, 60), np.linspace(0.05, 1.0, 190)])
+    axes.plot([0, 1], [0, 1], color=GREY, linestyle=":", label="without the release")
+    for (label, power), style in zip(curves.items(), itertools.cycle(["-", "--", "-."])):
+        axes.plot(alpha, [power(float(a)) for a in alpha], style, color=INK, label=label)
+        axes.plot([0.05], [power(0.05)], "o", color=INK, markersize=4)
+        axes.annotate(f"{power(0.05):.1%}", (0.05, power(0.05)), (0.085, power(0.05)), fontsize=8)
+    axes.set(xlim=(0, 1), ylim=(0, 1.01), xlabel="wrongly says B when it is A")
+    axes.set_ylabel("rightly says B when it is B, at most")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="lower right", fontsize=9)
+    figure.suptitle(title, fontsize=12, x=0.02, ha="left")
+    figure.text(0.02, 0.925, promise, fontsize=8, color=SMALL)
+    figure.tight_layout(rect=(0, 0, 1, 0.985))
+    return _finished(figure, place)
+
+
+def _checked(path: str | Path | None) -> Path | None:
+    place = None if path is None else Path(path)
+    if place is not None and place.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"path must end in {', '.join(_ENDINGS)}, got {place.name!r}; name the picture so")
+    return place
+
+
+def _finished(figure: Any, path: Path | None) -> Any:
+    if path is not None:
+        figure.savefig(path)
+    return figure
