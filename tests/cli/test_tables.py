@@ -346,14 +346,14 @@ def test_records_of_any_kind_are_inspected(folder, capsys):
 
 def test_progress_shows_rows_and_the_search(folder, monkeypatch):
     """On a terminal only; the words say what is being done."""
-    from mercer.releases.synthetic.words import progress
+    from mercer.show.terminal import searching
 
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with progress(True) as (tick, search):
+    with searching(True) as (tick, search):
         tick(1000)
         tick(500)
         search(1)
-    with progress(False) as nothing:
+    with searching(False) as nothing:
         assert nothing == (None, None)
 
 

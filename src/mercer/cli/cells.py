@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -187,16 +186,15 @@ def promised(weaker: bool, gamma: float | None, delta: float | None, terms: Term
 
 def tell(release: Any, files: dict[str, Path], file: Path, terms: Terms) -> None:
     """Write the release first, then its picture; then say what was released."""
-    from mercer.releases.counts import words
+    from mercer.releases.words import words_of
 
+    words = words_of(release)
     written = write(release, files, terms, plot=release.plot)
     if terms.as_json:
-        terminal.print_json(words.summary(release) | written.told(), file)
+        terminal.print_json(words.summary() | written.told(), file)
         written.leave()
         return
-    if release.kind == "count":
-        words.show_number(release)
-    words.show(release, f"Released the {words.describe(release)}")
+    words.told(f"Released the {words.describe()}")
     if not file.name.endswith((".parquet", ".pq")):
         print(
             "Values of a CSV file that fit nowhere are not counted, and stay in n: check the names "
@@ -206,18 +204,8 @@ def tell(release: Any, files: dict[str, Path], file: Path, terms: Terms) -> None
     if any(axis.clips for axis in axes):
         print("Numbers and dates beyond the first and last cell were counted in it.")
     if written.files:
-        print(f"Written to {written.words()}." + _next(release, written.files))
+        hint = words.hint(written.files["file"]) if "file" in written.files else ""
+        print(f"Written to {written.words()}.{hint}")
     else:
         print(NOTHING_WRITTEN)
     written.leave()
-
-
-def _next(release: Any, places: dict[str, Path]) -> str:
-    if "file" not in places or release.kind == "count":
-        return ""
-    name, axis = places["file"], release.domain.columns[0]
-    first = axis.labels()[0]
-    if axis.edges is not None and axis.column.continuous:
-        first = "..".join(map(axis.end, axis.edges[:2]))
-    column = shlex.quote(f"{axis.name}={first}")
-    return f" Look at it: mercer plot {name}, or\nmercer eval {name} --where {column}"

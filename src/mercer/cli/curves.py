@@ -10,7 +10,7 @@ import typer
 
 from mercer.cli.options import FINER, Delta, Epsilon, File, NaValues, Output, Terms, Unit, grouped_options
 from mercer.cli.releasing import Written, ask, keep, target
-from mercer.cli.typed import na_of, number_or_word, one_of, pairs
+from mercer.cli.typed import na_of, number_or_word, numbers_of_file, one_of, pairs
 from mercer.show import terminal
 
 __all__ = ["curve_command"]
@@ -268,8 +268,6 @@ def _points(
     if from_names:
         return grid_in_names(names)
     if grid_file is not None:
-        from mercer.releases.curve.words import numbers_of_file
-
         return names, numbers_of_file(grid_file)
     assert grid is not None
     if len(grid) != 2 or not grid[0] < grid[1]:
@@ -292,18 +290,19 @@ def _level(center: float | None) -> Any:
 def _tell(
     releases: dict[str, Any], places: dict[str, Path], file: Path, by: str | None, as_json: bool
 ) -> None:
-    from mercer.releases.curve import words
+    from mercer.releases.curve.words import CurveWords
 
     if as_json:
         told = {
-            name: words.summary(release) | {"file": str(places[name])} for name, release in releases.items()
+            name: CurveWords(release).summary() | {"file": str(places[name])}
+            for name, release in releases.items()
         }
         terminal.print_json(told[""] if by is None else {"by": by, "groups": told}, file)
         return
     for name, release in releases.items():
         of = f", {by} = {name}" if by is not None else ""
-        heading = f"Released the {words.describe(release)}{of}"
-        words.show(release, heading, short=name != next(iter(releases)))
+        words = CurveWords(release)
+        words.show(f"Released the {words.describe()}{of}", short=name != next(iter(releases)))
     if not file.name.endswith((".parquet", ".pq")):
         print("Cells of a CSV file that are no numbers count as missing: check the columns.")
     listed = ", ".join(str(place) for place in places.values())

@@ -57,6 +57,7 @@ def density_command(
     add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.api.density.call import density as release_density
+    from mercer.releases.words import words_of
 
     files = places(output, terms)
     release = ask(
@@ -75,9 +76,9 @@ def density_command(
     )
     written = write(release, files, terms, plot=release.plot)
     if terms.as_json:
-        terminal.print_json(terminal.summary(release) | written.told(), file)
+        terminal.print_json(words_of(release).summary() | written.told(), file)
     else:
-        terminal.show(release, f"Released the density of {' and '.join(release.domain.names)}")
+        words_of(release).show(f"Released the density of {' and '.join(release.domain.names)}")
         first = written.files["file"]
         print(f"Written to {written.words()}. Look at it: mercer plot {first}")
     written.leave()
@@ -107,6 +108,7 @@ def quantiles_command(
     left out. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.api.ranks import quantiles as release_quantiles
+    from mercer.releases.words import notes
 
     files = places(output, terms, needed=False)
     release = ask(
@@ -127,6 +129,6 @@ def quantiles_command(
         for level, value in zip(release.levels, release.shown, strict=True):
             rows.add_row(f"{level:g}", str(value) if release.dates else f"{value:g}")
         terminal.console().print(rows)
-        terminal.facts("", [("promise", str(release.privacy)), *terminal.notes(release)])
+        terminal.facts("", [("promise", str(release.privacy)), *notes(release, release.privacy)])
         print(f"Written to {written.words()}." if written.files else NOTHING_WRITTEN)
     written.leave()

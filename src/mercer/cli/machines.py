@@ -221,15 +221,16 @@ def _classes(words: list[str]) -> list[Any]:
 def _release(
     make: Any, file: Path, label: str, chosen: dict[str, Any], files: dict[str, Path], terms: Terms
 ) -> None:
-    from mercer.releases.machine import words
+    from mercer.releases.words import words_of
 
     release = ask(make, file, label, terms=terms, **chosen)
+    words = words_of(release)
     written = write(release, files, terms, plot=release.plot)
     if terms.as_json:
-        terminal.print_json(words.summary(release) | written.told(), file)
+        terminal.print_json(words.summary() | written.told(), file)
         written.leave()
         return
-    words.show(release, f"Released the {words.describe(release)}")
+    words.show(f"Released the {words.describe()}")
     if not file.name.endswith((".parquet", ".pq")):
         print(
             "Cells of a CSV file that are no numbers, and labels that are no class, count as "

@@ -121,7 +121,7 @@ def ask_command(
     import numpy as np
 
     from mercer.api.live import open_live
-    from mercer.online.base import MachineLive
+    from mercer.releases.kinds import KINDS
 
     with open_live(store, name) as opened:
         if not at:
@@ -130,7 +130,7 @@ def ask_command(
         if len(at) % d:
             raise ValueError(f"--at needs {d} numbers a point ({', '.join(opened.domain.names)})")
         points = np.array(at).reshape(-1, d)
-        if isinstance(opened, MachineLive):
+        if KINDS[opened.kind].predicts:
             _predicted(opened, points, level, as_json)
             return
         band, value = opened.band(points, level), opened.ask(points)
@@ -158,10 +158,10 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
     from mercer.api import calls
     from mercer.api.live import live
     from mercer.releases.file import load
-    from mercer.releases.machine.release import MachineRelease
+    from mercer.releases.kinds import KINDS
 
     release = load(file)
-    if not isinstance(release, MachineRelease):
+    if not KINDS[release.kind].predicts:
         raise ValueError(
             f"{file.name} is a {release.kind}: mercer eval answers from it; a live density is made "
             "from records"
@@ -179,7 +179,7 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
 
 def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     """Predictions of a live machine, with its function and the interval for the noise."""
-    from mercer.releases.machine.words import functions
+    from mercer.releases.words import words_of
 
     band, value, answers = live.band(points, level), live.ask(points), live.predict(points)
     rows = [
@@ -197,7 +197,8 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     if as_json:
         terminal.print_json({"name": live.name, "kind": live.kind, "level": level, "values": rows})
         return
-    several, names = len(live.release.losses) > 1, functions(live.release)
+    words: Any = words_of(live.release)
+    several, names = len(words.functions) > 1, words.functions
     head = f"{level:.0%} interval for the noise, at each point"
     which = ["of"] if several else []
     table = terminal.table(*live.domain.names, "prediction", *which, "function", head)

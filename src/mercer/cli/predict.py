@@ -19,7 +19,6 @@ import typer
 
 from mercer.cli.options import Json, Level, Overwrite
 from mercer.cli.releasing import place
-from mercer.cli.typed import load_release, points_of
 from mercer.columns.rules import listed
 from mercer.common.checks import Floats
 from mercer.show import terminal
@@ -66,10 +65,12 @@ def predict_command(
     Or at points: mercer predict ill.json --at 42 27. Values outside the bounds are moved to them;
     a row that lacks a number gets no prediction.
     """
-    from mercer.releases.machine.words import is_machine, name_of
+    from mercer.releases.file import load
+    from mercer.releases.kinds import KINDS
+    from mercer.releases.words import Question, words_of
 
-    machine = load_release(release, None)
-    if not is_machine(machine):
+    machine = load(release)
+    if not KINDS[machine.kind].predicts:
         raise ValueError(
             f"{release.name} is a {machine.kind}: only classifiers and regressions predict; see "
             "mercer eval --help"
@@ -82,7 +83,8 @@ def predict_command(
         if file is not None and output.resolve() == file.resolve():
             raise ValueError("output is the file of new rows itself; choose another name")
         place("output", output, _ENDINGS, overwrite)
-    seen = _Seen(machine, probability, level if band else None)
+    words: Any = words_of(machine)
+    seen = _Seen(words, probability, level if band else None)
     parts: Iterator[list[dict[str, Any]]]
     others: list[str] = []
     shown: list[dict[str, Any]] = []
@@ -92,21 +94,21 @@ def predict_command(
             table, others = _read(file, machine.domain, wanted, tick)
             parts = (seen.rows(rows, wanted, kept) for rows, kept in table)
         else:
-            parts = iter([seen.points(points_of(at or [], machine.domain))])
+            parts = iter([seen.points(Question(at=at).points(machine.domain))])
         if output is not None:
             _save(parts, output)
         else:
             for part in parts:
                 shown += part if as_json else part[: _SHOWN - len(shown)]
     if as_json:
-        about: dict[str, Any] = {"kind": machine.kind, "label": name_of(machine), "rows": seen.count}
+        about: dict[str, Any] = {"kind": machine.kind, "label": words.label, "rows": seen.count}
         about |= {"missing": seen.missing, "outside": seen.outside}
         about |= {"level": level} if band else {}
         about |= {"predictions": shown} if output is None else {"file": str(output)}
         terminal.print_json(about, file)
         return
     if shown:
-        _print(shown, release, several=band and len(machine.losses) > 1)
+        _print(shown, release, several=band and len(words.functions) > 1)
     elif output is None:
         print("There are no rows to predict.")
     if seen.count > len(shown) > 0:
@@ -114,7 +116,7 @@ def predict_command(
     for note in seen.notes():
         print(note)
     if output is not None:
-        print(f"{seen.count} predictions of {name_of(machine)} written to {output}")
+        print(f"{seen.count} predictions of {words.label} written to {output}")
     if others and not keep:
         listed = ", ".join(others[:6]) + (" …" if len(others) > 6 else "")
         print(
@@ -127,7 +129,7 @@ def predict_command(
 class _Seen:
     """Predictions as they are made, and how many rows were not as they should be."""
 
-    machine: Any
+    words: Any  # of a classifier or a regression
     probability: bool
     level: float | None
     count: int = field(default=0)
@@ -148,7 +150,7 @@ class _Seen:
 
     def points(self, rows: Floats) -> list[dict[str, Any]]:
         """Of points from the command line."""
-        names = self.machine.domain.names
+        names = self.words.release.domain.names
         return [
             dict(zip(names, point, strict=True)) | answer
             for point, answer in zip(rows.tolist(), self._found(rows), strict=True)
@@ -157,15 +159,13 @@ class _Seen:
     def _found(self, rows: Floats) -> list[dict[str, Any]]:
         import numpy as np
 
-        from mercer.releases.machine.words import answers
-
-        domain = self.machine.domain
+        domain = self.words.release.domain
         whole = np.all(np.isfinite(rows), axis=1)
         inside = np.all((rows >= domain.lower) & (rows <= domain.upper), axis=1)
         self.count += len(rows)
         self.missing += int(np.sum(~whole))
         self.outside += int(np.sum(whole & ~inside))
-        named = answers(self.machine, rows, probability=self.probability, level=self.level)
+        named = self.words.predicted(rows, probability=self.probability, level=self.level)
         return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
 
     def notes(self) -> Iterator[str]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mercer.cli.options import Columns, Json, Level
-from mercer.cli.typed import load_release, named_numbers, number_at, order_of, points_of
+from mercer.cli.typed import named_numbers
 from mercer.show import terminal
 
-__all__ = ["eval_command", "inspect_command", "plot_command"]
+if TYPE_CHECKING:
+    from mercer.releases.base import Release
+    from mercer.releases.words import Words
 
-_COUNTS = ("count", "histogram", "margins", "statistic")
+__all__ = ["eval_command", "inspect_command", "plot_command"]
 
 ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")]
 Derivative = Annotated[list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")]
@@ -65,88 +67,10 @@ def eval_command(
 
     A histogram or table of counts: mercer eval ages.json --where age=20..40
     """
-    import numpy as np
+    from mercer.releases.words import Question
 
-    loaded = load_release(release, bandwidth)
-    if loaded.kind in _COUNTS:
-        if grid is not None or raw or derivative or expect:
-            raise ValueError(
-                f"a {loaded.kind} is asked with --where COLUMN=FROM..TO, --margin COLUMN… or --at "
-                "X…; it has no --grid, --raw, --derivative or --expect"
-            )
-        from mercer.releases.counts import words as terminal_counts
-
-        terminal_counts.show_values(
-            loaded,
-            at=list(map(number_at, at or [])),
-            where=where or [],
-            margin=margin or [],
-            level=level,
-            smooth=smooth,
-            as_json=as_json,
-        )
-        return
-    if margin or smooth:
-        option = "--margin" if margin else "--smooth"
-        raise ValueError(f"{option} is for histograms and tables of counts; this is a {loaded.kind}")
-    if loaded.kind.startswith("synthetic"):
-        if at or grid is not None or raw or derivative:
-            raise ValueError(
-                f"a {loaded.kind} has no points to evaluate at; ask with --expect COLUMN… and "
-                "--where COLUMN=VALUE…"
-            )
-        if not expect and not where:
-            raise ValueError("say what to ask: --expect COLUMN…, --where COLUMN=VALUE…, or both")
-        from mercer.releases.synthetic import words as terminal_tables
-
-        terminal_tables.show_values(loaded, expect or [], where or [], level, as_json=as_json)
-        return
-    if expect or where:
-        raise ValueError(f"--expect and --where are for synthetic tables and counts; this is a {loaded.kind}")
-    d, order = loaded.domain.dimension, order_of(loaded, derivative)
-    if (at is None) == (grid is None):
-        raise ValueError("give the points either with --at X… or with --grid N, not both or none")
-    if grid is not None:
-        if d != 1 or grid < 2:
-            raise ValueError("--grid needs a release of one column and at least 2 points")
-        low, high = loaded.domain.bounds[0]
-        points = np.linspace(low, high, grid)[:, None]
-    else:
-        points = points_of(at or [], loaded.domain)
-    if loaded.kind != "density":
-        if raw:
-            raise ValueError(f"--raw is for densities; a {loaded.kind} is shown as released")
-        from mercer.releases.curve import words as terminal_curves
-        from mercer.releases.machine import words as terminal_machines
-
-        if loaded.kind == "mean-curve":
-            terminal_curves.show_values(loaded, points, level, order, as_json=as_json)
-        else:
-            terminal_machines.show_values(loaded, points, level, as_json=as_json)
-        return
-    value, band = loaded(points, raw=raw), loaded.band(points, level, raw=raw)
-    rows: list[dict[str, Any]] = [
-        {
-            "at": [x if isinstance(x, float) else str(x) for x in loaded.domain.shown(point.tolist())],
-            "density": float(v),
-            "lower": float(low),
-            "upper": float(high),
-        }
-        for point, v, low, high in zip(points, value, band.lower, band.upper, strict=True)
-    ]
-    if as_json:
-        terminal.print_json({"level": level, "raw": raw, "values": rows})
-        return
-    rows_out = terminal.table(
-        *loaded.domain.names, "density", f"{level:.0%} band for the noise, everywhere at once"
-    )
-    for row in rows:
-        rows_out.add_row(
-            *(f"{x:g}" if isinstance(x, float) else x for x in row["at"]),
-            f"{row['density']:.6g}",
-            f"{row['lower']:.6g} to {row['upper']:.6g}",
-        )
-    terminal.console().print(rows_out)
+    asked = Question(at, grid, level, raw, derivative or (), expect or (), where or (), margin or (), smooth)
+    _words(release, bandwidth).answer(asked, as_json=as_json)
 
 
 def plot_command(
@@ -176,10 +100,10 @@ def plot_command(
     options: dict[str, Any] = {"columns": column} if column else {}
     if at:
         options["at"] = named_numbers(at)
-    loaded = load_release(release, bandwidth)
+    words = _words(release, bandwidth)
     if derivative:
-        options["derivative"] = order_of(loaded, derivative)
-    loaded.plot(target, level=level, title=title, **options)
+        options["derivative"] = words.order(derivative)
+    words.release.plot(target, level=level, title=title, **options)
     if as_json:
         terminal.print_json({"file": str(target)})
     else:
@@ -197,32 +121,25 @@ def inspect_command(
 
     [bold]Example:[/bold] mercer inspect ages.json -o attack.png
     """
-    loaded = load_release(release, None)
+    words = _words(release, None)
     if output is not None:
         from mercer.show.figure import draw_attack
 
-        curves = {"with the release": loaded.privacy.power}
-        draw_attack(curves, "What an attacker can do", loaded.privacy.short, output)
+        privacy = words.release.privacy
+        curves: dict[str, Callable[[float], float]] = {"with the release": privacy.power}
+        draw_attack(curves, "What an attacker can do", privacy.short, output)
         if not as_json:
             print(f"Picture written to {output}")
-    words = _words(loaded)
     if as_json:
-        terminal.print_json(words.summary(loaded) | {"file": str(release)})
+        terminal.print_json(words.summary() | {"file": str(release)})
     else:
-        words.show(loaded, f"{release.name}: a {words.describe(loaded)}")
+        words.show(f"{release.name}: a {words.describe()}")
 
 
-def _words(release: Any) -> ModuleType:
-    """What describes a kind of release."""
-    if release.kind == "density":
-        return terminal
-    from mercer.releases.counts import words as terminal_counts
-    from mercer.releases.curve import words as terminal_curves
-    from mercer.releases.machine import words as terminal_machines
-    from mercer.releases.synthetic import words as terminal_tables
+def _words(file: Path, bandwidth: list[float] | None) -> Words[Release]:
+    """What is said of a release file, smoothed more if a bandwidth is given."""
+    from mercer.releases.file import load
+    from mercer.releases.words import words_of
 
-    if release.kind in _COUNTS:
-        return terminal_counts
-    if release.kind.startswith("synthetic"):
-        return terminal_tables
-    return terminal_curves if release.kind == "mean-curve" else terminal_machines
+    words = words_of(load(file))
+    return words_of(words.smoothed(bandwidth)) if bandwidth else words

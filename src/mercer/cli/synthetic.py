@@ -134,7 +134,7 @@ def synthesize_command(
     from mercer.api.synthetic.call import synthetic
     from mercer.api.synthetic.recipe import plan_table
     from mercer.noise.mechanisms.base import no_delta
-    from mercer.releases.synthetic import words
+    from mercer.releases.words import words_of
     from mercer.sensitive.records import open_records
 
     source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
@@ -163,16 +163,17 @@ def synthesize_command(
     as_json = terms.as_json
     if not as_json:
         terminal.facts("To be released", plan.rows())
-    with words.progress(not as_json) as (tick, search), noted(as_json):
+    with terminal.searching(not as_json) as (tick, search), noted(as_json):
         found = synthetic(source, **chosen, progress=tick, searching=search)
     release = rehearsed(found, as_json, plan=plan.to_dict())
+    words = words_of(release)
     written = _write(release, files, sample, terms)
     if as_json:
-        told = words.summary(release) | {"plan": plan.to_dict()}
+        told = words.summary() | {"plan": plan.to_dict()}
         terminal.print_json(told | written.told(), file)
         written.leave()
         return
-    words.show(release, f"Released a {words.describe(release)}")
+    words.show(f"Released a {words.describe()}")
     if not source.name.endswith((".parquet", ".pq")):
         print(
             "Cells of a CSV file that do not fit their column count as missing: check the spelling "

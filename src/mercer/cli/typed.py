@@ -14,16 +14,13 @@ __all__ = [
     "columns_of",
     "end_of",
     "formats_of",
-    "load_release",
     "na_of",
     "named_numbers",
-    "number_at",
     "number_or_word",
+    "numbers_of_file",
     "one_epsilon",
     "one_of",
-    "order_of",
     "pairs",
-    "points_of",
     "required",
     "spread",
 ]
@@ -111,25 +108,6 @@ def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def points_of(at: list[str], domain: Any) -> Any:
-    """Numbers or dates from the command line as points of a domain."""
-    d = domain.dimension
-    if not at or len(at) % d:
-        raise ValueError(f"--at needs {d} numbers a point ({', '.join(domain.names)})")
-    dates = [word for word in at if re.fullmatch(r"\d{4}-\d{2}-\d{2}", word)]
-    if dates and not getattr(domain, "dates", ()):
-        raise ValueError(f"--at must be numbers: {', '.join(domain.names)} are no dates; got {dates[0]!r}")
-    numbers = [word if word in dates else number_at(word) for word in at]
-    return domain.points([numbers[i : i + d] for i in range(0, len(numbers), d)])
-
-
-def number_at(word: str) -> float:
-    """A coordinate of a point on the command line."""
-    if not is_number(word):
-        raise ValueError(f"--at must be numbers, or dates such as 2024-12-31; got {word!r}")
-    return float(word)
-
-
 def required(name: str, value: Any) -> Any:
     """The value, or an error that names the option."""
     if value is None:
@@ -137,29 +115,13 @@ def required(name: str, value: Any) -> Any:
     return value
 
 
-def load_release(path: Path, bandwidth: list[float] | None) -> Any:
-    """A release file, smoothed more if a bandwidth is given."""
-    from mercer.releases.file import load
-
-    release: Any = load(path)
-    if bandwidth and release.kind in ("margins", "count", "statistic"):
-        raise ValueError(f"bandwidth is for densities and histograms; this is a {release.kind}")
-    if bandwidth and release.kind == "histogram":
-        release = release.density()
-    if bandwidth and release.kind in ("mean-curve", "synthetic-table"):
-        raise ValueError(
-            f"bandwidth is for densities; a {release.kind} is smoothed again in Python, by "
-            "release.smooth(penalty=…)"
-        )
-    if bandwidth and release.kind != "density":
-        raise ValueError(
-            f"bandwidth: a {release.kind} cannot be smoothed afterwards; its bandwidth was chosen "
-            "when it was learnt"
-        )
-    if bandwidth:
-        words = [str(b) for b in bandwidth]
-        release = release.smooth(bandwidth_of(words, release.domain.dimension))
-    return release
+def numbers_of_file(path: Path) -> list[float]:
+    """Public numbers, one a line."""
+    words = path.read_text(encoding="utf-8", errors="replace").split()
+    for line, word in enumerate(words, 1):
+        if not is_number(word):
+            raise ValueError(f"grid-file must hold numbers, one a line; number {line} is {word!r}")
+    return [float(word) for word in words]
 
 
 def number_or_word(word: str) -> float | str:
@@ -172,15 +134,6 @@ def one_of(name: str, words: list[str] | None, unless: str) -> float | str:
     if words is not None and len(words) > 1:
         raise ValueError(f"{name} must be one word or number, got {len(words)}")
     return number_or_word(words[0]) if words else unless
-
-
-def order_of(release: Any, derivative: list[int] | None) -> int | tuple[int, ...]:
-    """`--derivative 1` of a mean curve, or one order for each argument of a surface."""
-    if derivative and release.kind != "mean-curve":
-        raise ValueError(f"--derivative is for mean curves; this is a {release.kind}")
-    if not derivative:
-        return 0
-    return derivative[0] if len(derivative) == 1 else tuple(derivative)
 
 
 def named_numbers(at: list[str]) -> dict[str, float]:

@@ -17,19 +17,42 @@ class Kind(NamedTuple):
 
     release: str  # the subclass of Release
     figure: str  # what draws it: a function of the release, its level, a title and options
+    words: str  # what is said of it: a subclass of Words
+    predicts: bool = False  # new rows, with `mercer predict`; its live release needs no budget
+    served: bool = False  # by the service
 
 
 KINDS = {  # the word that a file says
-    "density": Kind("density.release:DensityRelease", "density.figure:draw"),
-    "classifier": Kind("machine.kinds:ClassifierRelease", "machine.figure:draw"),
-    "regression": Kind("machine.kinds:RegressionRelease", "machine.figure:draw"),
-    "mean-curve": Kind("curve.release:CurveRelease", "curve.figure:draw"),
-    "synthetic-table": Kind("synthetic.release:TableRelease", "synthetic.figure:draw"),
-    "synthetic-records": Kind("synthetic.records:RecordsRelease", "synthetic.figure:no_picture"),
-    "histogram": Kind("counts.histogram:HistogramRelease", "counts.figure:draw_cells"),
-    "count": Kind("counts.number:CountRelease", "counts.figure:draw_number"),
-    "margins": Kind("counts.margins:MarginsRelease", "counts.figure:draw_cells"),
-    "statistic": Kind("counts.number:StatisticRelease", "counts.figure:draw_number"),
+    "density": Kind(
+        "density.release:DensityRelease", "density.figure:draw", "density.words:DensityWords", served=True
+    ),
+    "classifier": Kind(
+        "machine.kinds:ClassifierRelease",
+        "machine.figure:draw",
+        "machine.words:ClassifierWords",
+        predicts=True,
+    ),
+    "regression": Kind(
+        "machine.kinds:RegressionRelease",
+        "machine.figure:draw",
+        "machine.words:RegressionWords",
+        predicts=True,
+    ),
+    "mean-curve": Kind("curve.release:CurveRelease", "curve.figure:draw", "curve.words:CurveWords"),
+    "synthetic-table": Kind(
+        "synthetic.release:TableRelease", "synthetic.figure:draw", "synthetic.words:TableWords"
+    ),
+    "synthetic-records": Kind(
+        "synthetic.records:RecordsRelease", "synthetic.figure:no_picture", "synthetic.words:RecordsWords"
+    ),
+    "histogram": Kind(
+        "counts.histogram:HistogramRelease", "counts.figure:draw_cells", "counts.words:HistogramWords"
+    ),
+    "count": Kind("counts.number:CountRelease", "counts.figure:draw_number", "counts.words:CountWords"),
+    "margins": Kind("counts.margins:MarginsRelease", "counts.figure:draw_cells", "counts.words:MarginsWords"),
+    "statistic": Kind(
+        "counts.number:StatisticRelease", "counts.figure:draw_number", "counts.words:StatisticWords"
+    ),
 }
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import Any, final
+from typing import Any, cast, final
 
 from mercer.api.live import open_live
 from mercer.common.disk import replace_text, sync
@@ -22,6 +22,7 @@ from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, LiveUnavailable, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load
+from mercer.releases.kinds import KINDS
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.guard import Refusal
 from mercer.server.settings import Settings
@@ -151,12 +152,12 @@ class Catalogue:
             if mark[1] == 0:
                 raise ValueError(f"{path.name} is empty: a release is being made, or its making was cut off")
             release = load(path)
-            if not isinstance(release, DensityRelease):
+            if not KINDS[release.kind].served:
                 raise ValueError(
                     f"{path.name} is a {release.kind}: only densities are served; use it with "
                     "mercer.load, or the command line"
                 )
-            entry = stored_entry(name, release, path, mark)
+            entry = stored_entry(name, cast("DensityRelease", release), path, mark)
         except (ValueError, OSError, ArithmeticError, MemoryError) as error:
             _LOG.warning("left out: %s", error)
             self._reported[path.name] = mark
@@ -211,7 +212,7 @@ class Catalogue:
         for name in store.names():
             if is_name(name) and name not in retired and (place, name) not in self._unserved:
                 entry = known.get(name) or LiveEntry(name, open_live(store, name), place)
-                if entry.release.kind == "density":
+                if KINDS[entry.release.kind].served:
                     found.append(entry)
                 else:
                     _LOG.warning("left out: %r in a store: its kind is not served", name)

@@ -3,90 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from mercer.sources.folders import said_of
 
-__all__ = [
-    "console",
-    "describe",
-    "facts",
-    "notes",
-    "print_json",
-    "progress",
-    "say_files",
-    "show",
-    "summary",
-    "table",
-    "told",
-]
+__all__ = ["console", "facts", "print_json", "progress", "say_files", "searching", "table"]
 
-
-def describe(release: Any) -> str:
-    """What a density is of."""
-    return f"density of {release.domain.describe()}"
-
-
-def summary(release: Any) -> dict[str, Any]:
-    """What `--json` says of a release."""
-    accuracy = release.accuracy
-    return {
-        "kind": release.kind,
-        "domain": release.domain.to_dict(),
-        "boundary": release.boundary,
-        "bandwidth": release.bandwidth.tolist(),
-        "finest_bandwidth": release.finest_bandwidth.tolist(),
-        "bandwidth_choice": release.choice,
-        "smoother": release.smoother,
-        "basis": release.basis.name,
-        "privacy": release.privacy.to_dict(),
-        "findings": told(release),
-        "accuracy": {
-            "integrated": accuracy.integrated,
-            "pointwise": accuracy.pointwise,
-            "coordinates": accuracy.coordinates,
-            "truncation": accuracy.truncation if math.isfinite(accuracy.truncation) else None,
-            "resolution": accuracy.resolution,
-        },
-    }
-
-
-def show(release: Any, heading: str) -> None:
-    """Promise, domain, bandwidth and accuracy in words."""
-    width = ", ".join(f"{h:.4g}" for h in release.bandwidth)
-    how = {
-        "auto": "chosen from the noisy result, free",
-        "rule": "public rule",
-        "given": "given",
-        "private-scott": "Scott's rule from private quartiles, a part of the budget",
-        "private-cv": "private cross-validation, a part of the budget",
-    }
-    rows = [
-        ("promise", str(release.privacy)),
-        ("attack", release.privacy.attack),
-        ("domain", release.domain.describe() + f", boundary {release.boundary}"),
-        ("bandwidth", f"{width} ({how[release.choice]})"),
-        ("accuracy", str(release.accuracy)),
-    ]
-    facts(heading, rows + notes(release))
-
-
-def notes(release: Any) -> list[tuple[str, str]]:
-    """What the release itself tells of the records, and a promise that is too weak."""
-    rows = [("note", f"{found.words} (told by the release itself)") for found in release.findings()]
-    if release.privacy.delta > 1 / release.privacy.n:
-        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
-    return rows
-
-
-def told(release: Any) -> list[dict[str, str]]:
-    """The same for `--json`."""
-    return [found.to_dict() for found in release.findings()]
+Tick: TypeAlias = Callable[[int], None]
 
 
 def facts(heading: str, rows: list[tuple[str, str]]) -> None:
@@ -133,11 +60,25 @@ def say_files(wanted: bool, file: Path | None) -> None:
 
 
 @contextmanager
-def progress(wanted: bool, file: Path | None = None) -> Iterator[Callable[[int], None] | None]:
+def progress(wanted: bool, file: Path | None = None) -> Iterator[Tick | None]:
     """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted.
 
     Of a folder it is said first how many files are read.
     """
+    with _line(wanted, file) as say:
+        yield say and _counter(say, "{:,} rows")
+
+
+@contextmanager
+def searching(wanted: bool, file: Path | None = None) -> Iterator[tuple[Tick | None, Tick | None]]:
+    """Rows read, then the trials of a search, on a terminal only."""
+    with _line(wanted, file) as say:
+        yield say and _counter(say, "{:,} rows"), say and _counter(say, "searching records: {:,} trials")
+
+
+@contextmanager
+def _line(wanted: bool, file: Path | None) -> Iterator[Callable[[str], None] | None]:
+    """A line on a terminal that says what is done now, and since when."""
     say_files(wanted, file)
     if not (wanted and sys.stderr.isatty()):
         yield None
@@ -147,10 +88,17 @@ def progress(wanted: bool, file: Path | None = None) -> Iterator[Callable[[int],
 
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, seen = bar.add_task("reading", total=None), [0]
+        task = bar.add_task("reading", total=None)
+        yield lambda words: bar.update(task, description=words)
 
-        def tick(rows: int) -> None:
-            seen[0] += rows
-            bar.update(task, description=f"{seen[0]:,} rows")
 
-        yield tick
+def _counter(say: Callable[[str], None], words: str) -> Tick:
+    """What adds to a number and says it."""
+    seen = 0
+
+    def tick(more: int) -> None:
+        nonlocal seen
+        seen += more
+        say(words.format(seen))
+
+    return tick

@@ -1,172 +1,218 @@
-"""What the command line shows of classifiers and regressions."""
+"""What the command line shows of classifiers and regressions, and the rows that they predict."""
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.releases.machine.release import MachineRelease
+from mercer.releases.words import FunctionWords, Question
 from mercer.show import terminal
 
-__all__ = ["answers", "describe", "functions", "is_machine", "show", "show_values", "summary"]
+__all__ = ["ClassifierWords", "RegressionWords"]
 
 _HOW = {"rule": "public rule", "given": "given", "private": "chosen on held-out rows"}
+_MOST = 6  # columns in a heading
+
+M = TypeVar("M", ClassifierRelease, RegressionRelease)
 
 
-def is_machine(release: object) -> bool:
-    """Whether a release is a classifier or a regression."""
-    return isinstance(release, MachineRelease)
-
-
-def describe(release: MachineRelease) -> str:
+class MachineWords(FunctionWords[M]):
     """`classifier of outcome from age in [0, 100], bmi in [10, 60]`."""
-    return f"{release.kind} of {name_of(release)} from {release.domain.describe(6)}"
+
+    which: ClassVar[str]  # what there may be several functions for
+    decides: ClassVar[bool]  # whether a function decides between classes, or is the prediction itself
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What is predicted."""
+
+    @abstractmethod
+    def named(self) -> list[str]:
+        """A name for each of several functions."""
+
+    @abstractmethod
+    def facts(self) -> list[tuple[str, str]]:
+        """What is predicted, and by which loss."""
+
+    @abstractmethod
+    def shape(self) -> dict[str, Any]:
+        """Classes or bounds, for `--json`."""
+
+    @property
+    def functions(self) -> list[str]:
+        """A name for each function; an empty one where there is but one."""
+        return [""] if len(self.release.losses) == 1 else self.named()
+
+    def describe(self) -> str:
+        domain = self.release.domain
+        shown = Domain(domain.names[:_MOST], domain.bounds[:_MOST]).describe()
+        more = f" and {domain.dimension - _MOST} more columns" if domain.dimension > _MOST else ""
+        return f"{self.release.kind} of {self.label} from {shown}{more}"
+
+    def summary(self) -> dict[str, Any]:
+        release, accuracy = self.release, self.release.accuracy
+        return {
+            "kind": release.kind,
+            "domain": release.domain.to_dict(),
+            "label": self.label,
+            **self.shape(),
+            "losses": [loss.to_dict() for loss in release.losses],
+            "features": {
+                "name": release.features.name,
+                "size": release.features.size,
+                "words": release.features.words,
+            },
+            "penalty": release.penalty,
+            "penalty_choice": release.choice,
+            "method": release.method,
+            "privacy": release.privacy.to_dict(),
+            "findings": self.findings(),
+            "accuracy": {
+                "pointwise": accuracy.pointwise,
+                "coordinates": accuracy.coordinates,
+                "gap": accuracy.gap,
+            },
+        }
+
+    def show(self, heading: str) -> None:
+        release = self.release
+        rows = [
+            *self.promise(),
+            *self.facts(),
+            ("features", release.features.words),
+            ("penalty", f"{release.penalty:.4g} ({_HOW[release.choice]})"),
+            ("accuracy", str(release.accuracy)),
+        ]
+        terminal.facts(heading, rows + self.notes())
+
+    @abstractmethod
+    def answers(self, points: Floats, value: Floats, *, probability: bool) -> dict[str, Any]:
+        """Predictions at points by name; `value` are the functions there."""
+
+    def predicted(self, rows: Floats, *, probability: bool, level: float | None) -> dict[str, list[Any]]:
+        """Predictions by name, one for each row; None where a row lacks a number."""
+        release, whole = self.release, np.all(np.isfinite(rows), axis=1)
+        points = rows[whole]
+        value = np.reshape(release(points), (len(points), len(release.losses)))
+        named = self.answers(points, value, probability=probability)
+        if level is not None:
+            band = release.band(points, level)
+            lower, upper = (np.reshape(end, value.shape) for end in (band.lower, band.upper))
+            for k, name in enumerate(self.functions):
+                kept = f"_{name}" if name else ""
+                if self.decides:
+                    named[f"decision{kept}"] = value[:, k]
+                named[f"lower{kept}"] = lower[:, k]
+                named[f"upper{kept}"] = upper[:, k]
+        out = {}
+        for name, values in named.items():
+            found = iter(np.asarray(values).tolist())
+            out[name] = [next(found) if there else None for there in whole]
+        return out
+
+    def evaluate(self, points: Floats, asked: Question, *, as_json: bool) -> None:
+        level = asked.level
+        release, names = self.release, self.functions
+        shape = (len(points), len(names))
+        value, band = np.reshape(release(points), shape), release.band(points, level)
+        ends: list[Floats] = [np.reshape(end, shape) for end in (band.lower, band.upper)]
+        what = "decision function" if self.decides else self.label
+        if as_json:
+            single = len(names) == 1
+            each = [array.tolist() for array in (value, *ends)]
+            terminal.print_json(
+                {
+                    "level": level,
+                    "function": what,
+                    "functions": [] if single else names,
+                    "values": [
+                        {
+                            "at": point.tolist(),
+                            "value": v[0] if single else v,
+                            "lower": low[0] if single else low,
+                            "upper": high[0] if single else high,
+                        }
+                        for point, v, low, high in zip(points, *each, strict=True)
+                    ],
+                }
+            )
+            return
+        which = [] if len(names) == 1 else [self.which]
+        head = f"{level:.0%} band for the noise, everywhere at once"
+        table = terminal.table(*release.domain.names, *which, what, head)
+        for place, point in enumerate(points):
+            for k, name in enumerate(names):
+                cells = [f"{x:g}" for x in point] + ([name] if which else [])
+                low, high = ends[0][place, k], ends[1][place, k]
+                table.add_row(*cells, f"{value[place, k]:.6g}", f"{low:.6g} to {high:.6g}")
+        terminal.console().print(table)
 
 
-def name_of(release: MachineRelease) -> str:
-    """What is predicted."""
-    if isinstance(release, ClassifierRelease):
-        return release.label
-    assert isinstance(release, RegressionRelease)
-    return release.response
+class ClassifierWords(MachineWords[ClassifierRelease]):
+    """Its functions decide between classes."""
 
+    which, decides = "class", True
 
-def functions(release: MachineRelease) -> list[str]:
-    """A name for each function of the release, where it has several."""
-    if len(release.losses) == 1:
-        return [""]
-    if isinstance(release, ClassifierRelease):
-        return [str(name) for name in release.classes]
-    assert isinstance(release, RegressionRelease)
-    return [f"{level:g}" for level in release.levels]
+    @property
+    def label(self) -> str:
+        return self.release.label
 
+    def named(self) -> list[str]:
+        return [str(name) for name in self.release.classes]
 
-def summary(release: MachineRelease) -> dict[str, Any]:
-    """What `--json` says of a machine."""
-    accuracy = release.accuracy
-    out: dict[str, Any] = {
-        "kind": release.kind,
-        "domain": release.domain.to_dict(),
-        "label": name_of(release),
-    }
-    if isinstance(release, ClassifierRelease):
-        out["classes"] = list(release.classes)
-    elif isinstance(release, RegressionRelease):
-        out["y_bounds"] = list(release.y_bounds)
-    return out | {
-        "losses": [loss.to_dict() for loss in release.losses],
-        "features": {
-            "name": release.features.name,
-            "size": release.features.size,
-            "words": release.features.words,
-        },
-        "penalty": release.penalty,
-        "penalty_choice": release.choice,
-        "method": release.method,
-        "privacy": release.privacy.to_dict(),
-        "findings": terminal.told(release),
-        "accuracy": {
-            "pointwise": accuracy.pointwise,
-            "coordinates": accuracy.coordinates,
-            "gap": accuracy.gap,
-        },
-    }
+    def facts(self) -> list[tuple[str, str]]:
+        return [("classes", ", ".join(self.named())), ("loss", self.release.losses[0].name)]
 
+    def shape(self) -> dict[str, Any]:
+        return {"classes": list(self.release.classes)}
 
-def show(release: MachineRelease, heading: str) -> None:
-    """Promise, classes or bounds, features, penalty and accuracy in words."""
-    rows = [("promise", str(release.privacy)), ("attack", release.privacy.attack)]
-    if isinstance(release, ClassifierRelease):
-        rows.append(("classes", ", ".join(map(str, release.classes))))
-    elif isinstance(release, RegressionRelease):
-        low, high = release.y_bounds
-        rows.append(("response", f"{release.response} in [{low:g}, {high:g}]"))
-    loss = release.losses[0].name
-    if isinstance(release, RegressionRelease) and loss == "pinball":
-        loss += ": quantiles " + ", ".join(f"{level:g}" for level in release.levels)
-    rows += [
-        ("loss", loss),
-        ("features", release.features.words),
-        ("penalty", f"{release.penalty:.4g} ({_HOW[release.choice]})"),
-        ("accuracy", str(release.accuracy)),
-    ]
-    terminal.facts(heading, rows + terminal.notes(release))
-
-
-def answers(
-    release: MachineRelease, rows: Floats, *, probability: bool, level: float | None
-) -> dict[str, list[Any]]:
-    """Predictions by name, one for each row; None where a row lacks a number."""
-    whole = np.all(np.isfinite(rows), axis=1)
-    points, out = rows[whole], {}
-
-    def put(name: str, values: Any) -> None:
-        found = iter(np.asarray(values).tolist())
-        out[name] = [next(found) if there else None for there in whole]
-
-    value = np.reshape(release(points), (len(points), len(release.losses)))
-    kept = [f"_{name}" if name else "" for name in functions(release)]
-    if isinstance(release, ClassifierRelease):
-        put("prediction", release.predict(points))
+    def answers(self, points: Floats, value: Floats, *, probability: bool) -> dict[str, Any]:
+        del value
+        found = {"prediction": self.release.predict(points)}
         if probability:
-            each = release.probability(points)
-            for k, name in enumerate(release.classes):
-                put(f"probability_{name}", each[:, k])
-    else:
+            each = self.release.probability(points)
+            found |= {f"probability_{name}": each[:, k] for k, name in enumerate(self.release.classes)}
+        return found
+
+    def evaluate(self, points: Floats, asked: Question, *, as_json: bool) -> None:
+        super().evaluate(points, asked, as_json=as_json)
+        if len(self.release.classes) == 2 and not as_json:
+            below, above = self.release.classes
+            print(f"Above 0 is {above}, below {below}.")
+
+
+class RegressionWords(MachineWords[RegressionRelease]):
+    """Its functions are the mean, the median or quantiles of a response."""
+
+    which, decides = "quantile", False
+
+    @property
+    def label(self) -> str:
+        return self.release.response
+
+    def named(self) -> list[str]:
+        return [f"{level:g}" for level in self.release.levels]
+
+    def facts(self) -> list[tuple[str, str]]:
+        low, high = self.release.y_bounds
+        loss = self.release.losses[0].name
+        if loss == "pinball":
+            loss += f": quantiles {', '.join(self.named())}"
+        return [("response", f"{self.release.response} in [{low:g}, {high:g}]"), ("loss", loss)]
+
+    def shape(self) -> dict[str, Any]:
+        return {"y_bounds": list(self.release.y_bounds)}
+
+    def answers(self, points: Floats, value: Floats, *, probability: bool) -> dict[str, Any]:
+        del points
         if probability:
             raise ValueError("--probability is for classifiers; a regression has a --band")
-        for k, name in enumerate(kept):
-            put(f"quantile{name}" if name else "prediction", value[:, k])
-    if level is not None:
-        band = release.band(points, level)
-        lower, upper = (np.reshape(end, value.shape) for end in (band.lower, band.upper))
-        for k, name in enumerate(kept):
-            if isinstance(release, ClassifierRelease):
-                put(f"decision{name}", value[:, k])
-            put(f"lower{name}", lower[:, k])
-            put(f"upper{name}", upper[:, k])
-    return out
-
-
-def show_values(release: MachineRelease, points: Floats, level: float, *, as_json: bool) -> None:
-    """`mercer eval` of a machine: its function or functions with their band."""
-    shape = (len(points), len(release.losses))
-    value = np.reshape(release(points), shape)
-    band = release.band(points, level)
-    ends = [np.reshape(end, shape) for end in (band.lower, band.upper)]
-    what = "decision function" if isinstance(release, ClassifierRelease) else name_of(release)
-    names = functions(release)
-    if as_json:
-        each = [array.tolist() for array in (value, *ends)]
-        single = len(names) == 1
-        terminal.print_json(
-            {
-                "level": level,
-                "function": what,
-                "functions": [] if single else names,
-                "values": [
-                    {
-                        "at": point.tolist(),
-                        "value": v[0] if single else v,
-                        "lower": low[0] if single else low,
-                        "upper": high[0] if single else high,
-                    }
-                    for point, v, low, high in zip(points, *each, strict=True)
-                ],
-            }
-        )
-        return
-    which = [] if len(names) == 1 else ["class" if what == "decision function" else "quantile"]
-    head = f"{level:.0%} band for the noise, everywhere at once"
-    table = terminal.table(*release.domain.names, *which, what, head)
-    for place, point in enumerate(points):
-        for k, name in enumerate(names):
-            cells = [f"{x:g}" for x in point] + ([name] if which else [])
-            low, high = ends[0][place, k], ends[1][place, k]
-            table.add_row(*cells, f"{value[place, k]:.6g}", f"{low:.6g} to {high:.6g}")
-    terminal.console().print(table)
-    if isinstance(release, ClassifierRelease) and len(release.classes) == 2:
-        print(f"Above 0 is {release.classes[1]}, below {release.classes[0]}.")
+        return {
+            f"quantile_{name}" if name else "prediction": value[:, k] for k, name in enumerate(self.functions)
+        }

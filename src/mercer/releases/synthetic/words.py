@@ -1,17 +1,11 @@
-"""What the command line reads and shows of synthetic tables.
-
-All of it follows from the release: no record is behind these numbers.
-"""
+"""What the command line shows of synthetic tables and of records of any kind."""
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from abc import abstractmethod
 from datetime import date
-from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 from mercer.columns.conditions import conditions
 from mercer.columns.kinds import Categorical, Column, Date, labels_of
@@ -19,98 +13,163 @@ from mercer.releases.bands import Interval
 from mercer.releases.synthetic.marginals import estimate, marginal
 from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.release import TableRelease
+from mercer.releases.words import LEVEL, Question, Words
 from mercer.show import terminal
 
-__all__ = ["describe", "progress", "show", "show_values", "summary"]
+__all__ = ["RecordsWords", "TableWords"]
 
 _EPOCH = date(1970, 1, 1).toordinal()
 _SHOWN = 6  # columns, or levels, in a line
 
-Tick = Callable[[int], None]
+S = TypeVar("S", TableRelease, RecordsRelease)
 
 
-def describe(release: TableRelease | RecordsRelease) -> str:
+class SyntheticWords(Words[S]):
+    """Weighted records."""
+
+    def summary(self) -> dict[str, Any]:
+        release = self.release
+        return {
+            "kind": release.kind,
+            "records": release.points_count,
+            "weights": release.style,
+            "privacy": release.privacy.to_dict(),
+            "findings": self.findings(),
+        }
+
+    def show(self, heading: str) -> None:
+        release = self.release
+        weights = {
+            "positive": "weights of sum 1, none negative",
+            "uniform": "equal weights",
+            "free": "weights of any sign",
+            "l1": f"weights of any sign, absolute values of sum at most {release.bound:g}",
+        }[release.style]
+        records = ("records", f"{release.points_count} synthetic ones, {weights}")
+        terminal.facts(heading, [*self.promise(), records, *self.accuracy(), *self.notes()])
+
+    def accuracy(self) -> list[tuple[str, str]]:
+        """How near the records are to the data, in words."""
+        return []
+
+    def answer(self, asked: Question, *, as_json: bool) -> None:
+        self.check_no_cells(asked)
+        if asked.at or asked.grid is not None or asked.raw or asked.derivative:
+            raise ValueError(
+                f"a {self.release.kind} has no points to evaluate at; ask with --expect COLUMN… and "
+                "--where COLUMN=VALUE…"
+            )
+        if not asked.expect and not asked.where:
+            raise ValueError("say what to ask: --expect COLUMN…, --where COLUMN=VALUE…, or both")
+        self.expected(asked, as_json=as_json)
+
+    @abstractmethod
+    def expected(self, asked: Question, *, as_json: bool) -> None:
+        """Print means of columns, or the probability of a condition."""
+
+
+class RecordsWords(SyntheticWords[RecordsRelease]):
+    """`synthetic set of words`."""
+
+    def describe(self) -> str:
+        return f"synthetic set of {self.release.domain.describe()}"
+
+    def summary(self) -> dict[str, Any]:
+        return super().summary() | {"domain": {"words": self.release.domain.words}}
+
+    def expected(self, asked: Question, *, as_json: bool) -> NoReturn:
+        del asked, as_json
+        raise ValueError("records of any kind are asked in Python: release.expect(h)")
+
+
+class TableWords(SyntheticWords[TableRelease]):
     """`synthetic table of age in [0, 100], sex in {f, m}`."""
-    if isinstance(release, RecordsRelease):
-        return f"synthetic set of {release.domain.describe()}"
-    return f"synthetic table of {release.domain.describe(_SHOWN)}"
+
+    penalised = True
+
+    def describe(self) -> str:
+        return f"synthetic table of {self.release.domain.describe(_SHOWN)}"
+
+    def summary(self) -> dict[str, Any]:
+        release, accuracy = self.release, self.release.accuracy
+        parts = {
+            name: getattr(accuracy, name)
+            for name in ("sampling", "privacy", "noise", "reduced", "projection")
+        }
+        return super().summary() | {
+            "domain": release.domain.to_dict(),
+            "method": release.method,
+            "kernel": release.kernel.to_dict(),
+            "accuracy": {name: _known(value) for name, value in parts.items()}
+            | {"coordinates": accuracy.coordinates},
+            "level": LEVEL,
+            "columns": [_told(release, column) for column in release.domain.columns],
+        }
+
+    def show(self, heading: str) -> None:
+        """A line a column besides: its mean, or the shares of its levels."""
+        super().show(heading)
+        release = self.release
+        known = release.embedding is not None
+        head = f"± {LEVEL:.0%} for the noise of privacy" if known else ""
+        table = terminal.table("column", f"mean or shares {head}".rstrip())
+        for column in table.columns:
+            column.justify = "left"
+        for column in release.domain.columns:
+            table.add_row(column.name, _line(release, column))
+        terminal.console().print(table)
+        if known:
+            print("± is for the noise alone; what is finer than the kernel's scales is smoothed away.")
+
+    def accuracy(self) -> list[tuple[str, str]]:
+        release, parts = self.release, self.release.accuracy
+        rows = [("kernel", release.kernel.words)]
+        if release.embedding is None:
+            return [*rows, ("accuracy", "drawn whole, the likelier the nearer: no noise whose size is known")]
+        unseen = f"from a record to what {parts.coordinates} coordinates can tell"
+        return [
+            *rows,
+            ("accuracy", "distances in the kernel's space, where a record has length 1:"),
+            ("sampling", f"{parts.sampling:.2g} from other records of the same distribution"),
+            ("noise", f"{parts.privacy:.2g} for privacy ({parts.noise:.2g} before shrinking)"),
+            ("fit", f"{parts.reduced:.2g} between this table and what was released"),
+            ("unseen", f"{parts.projection:.2g} {unseen}"),
+        ]
+
+    def expected(self, asked: Question, *, as_json: bool) -> None:
+        release, level, where = self.release, asked.level, list(asked.where)
+        rules = conditions(where, release.domain.column)
+        names: list[str | None] = list(asked.expect) if asked.expect else [None]
+        found = [estimate(release, name, rules if where else None, level=level) for name in names]
+        columns = [None if name is None else release.domain.column(name) for name in names]
+        if as_json:
+            terminal.print_json(
+                {
+                    "level": level,
+                    "where": where,
+                    "values": [
+                        {"expect": name} | _ends(column, value)
+                        for name, column, value in zip(names, columns, found, strict=True)
+                    ],
+                }
+            )
+            return
+        condition = f" where {' and '.join(where)}" if where else ""
+        table = terminal.table("of", "value", f"{level:.0%} interval for the noise of privacy")
+        table.columns[0].justify = "left"
+        for name, column, value in zip(names, columns, found, strict=True):
+            what = f"mean of {name}{condition}" if name else f"probability{condition}"
+            ends = f"{_value(column, value.lower)} to {_value(column, value.upper)}"
+            known = ends if value.lower == value.lower else "not known"
+            table.add_row(what, _value(column, value.estimate), known)
+        terminal.console().print(table)
 
 
-def summary(release: TableRelease | RecordsRelease, level: float = 0.95) -> dict[str, Any]:
-    """What `--json` says of a synthetic table."""
-    about: dict[str, Any] = {
-        "kind": release.kind,
-        "records": release.points_count,
-        "weights": release.style,
-        "privacy": release.privacy.to_dict(),
-        "findings": terminal.told(release),
-    }
-    if isinstance(release, RecordsRelease):
-        return about | {"domain": {"words": release.domain.words}}
-    accuracy = release.accuracy
-    parts = {
-        name: getattr(accuracy, name) for name in ("sampling", "privacy", "noise", "reduced", "projection")
-    }
-    return about | {
-        "domain": release.domain.to_dict(),
-        "method": release.method,
-        "kernel": release.kernel.to_dict(),
-        "accuracy": {name: _known(value) for name, value in parts.items()}
-        | {"coordinates": accuracy.coordinates},
-        "level": level,
-        "columns": [_told(release, column, level) for column in release.domain.columns],
-    }
-
-
-def show(release: TableRelease | RecordsRelease, heading: str, level: float = 0.95) -> None:
-    """Promise, records, accuracy in words, and every column."""
-    rows = [("promise", str(release.privacy)), ("attack", release.privacy.attack)]
-    weights = {
-        "positive": "weights of sum 1, none negative",
-        "uniform": "equal weights",
-        "free": "weights of any sign",
-        "l1": f"weights of any sign, absolute values of sum at most {release.bound:g}",
-    }[release.style]
-    rows.append(("records", f"{release.points_count} synthetic ones, {weights}"))
-    if isinstance(release, TableRelease):
-        rows += [("kernel", release.kernel.words), *_accuracy(release)]
-    terminal.facts(heading, rows + terminal.notes(release))
-    if isinstance(release, TableRelease):
-        show_columns(release, level)
-
-
-def _accuracy(release: TableRelease) -> list[tuple[str, str]]:
-    parts = release.accuracy
-    if release.embedding is None:
-        return [("accuracy", "drawn whole, the likelier the nearer: no noise whose size is known")]
-    return [
-        ("accuracy", "distances in the kernel's space, where a record has length 1:"),
-        ("sampling", f"{parts.sampling:.2g} from other records of the same distribution"),
-        ("noise", f"{parts.privacy:.2g} for privacy ({parts.noise:.2g} before shrinking)"),
-        ("fit", f"{parts.reduced:.2g} between this table and what was released"),
-        ("unseen", f"{parts.projection:.2g} from a record to what {parts.coordinates} coordinates can tell"),
-    ]
-
-
-def show_columns(release: TableRelease, level: float) -> None:
-    """A line a column: its mean, or the shares of its levels."""
-    known = release.embedding is not None
-    head = f"± {level:.0%} for the noise of privacy" if known else ""
-    table = terminal.table("column", f"mean or shares {head}".rstrip())
-    for column in table.columns:
-        column.justify = "left"
-    for column in release.domain.columns:
-        table.add_row(column.name, _line(release, column, level))
-    terminal.console().print(table)
-    if known:
-        print("± is for the noise alone; what is finer than the kernel's scales is smoothed away.")
-
-
-def _line(release: TableRelease, column: Column, level: float) -> str:
+def _line(release: TableRelease, column: Column) -> str:
     if not labels_of(column):
-        found = estimate(release, column.name, None, level=level)
+        found = estimate(release, column.name, None, level=LEVEL)
         return f"mean {_value(column, found.estimate)}{_half(column, found)}"
-    one = marginal(release, column.name, level=level)
+    one = marginal(release, column.name, level=LEVEL)
     named = list(zip(one.shares, one.bars, one.labels, strict=True))
     if isinstance(column, Categorical):  # the largest first
         named.sort(key=lambda part: -part[0])
@@ -122,82 +181,17 @@ def _line(release: TableRelease, column: Column, level: float) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _told(release: TableRelease, column: Column, level: float) -> dict[str, Any]:
+def _told(release: TableRelease, column: Column) -> dict[str, Any]:
     about: dict[str, Any] = {"name": column.name, "type": column.kind}
     if not labels_of(column):
-        found = estimate(release, column.name, None, level=level)
-        return about | {"mean": _ends(column, found)}
-    one = marginal(release, column.name, level=level)
+        return about | {"mean": _ends(column, estimate(release, column.name, None, level=LEVEL))}
+    one = marginal(release, column.name, level=LEVEL)
     return about | {
         "levels": [
             {"level": name, "share": float(share), "plus_minus": _known(float(bar))}
             for name, share, bar in zip(one.labels, one.shares, one.bars, strict=True)
         ]
     }
-
-
-def show_values(
-    release: TableRelease | RecordsRelease,
-    expect: Sequence[str],
-    where: Sequence[str],
-    level: float,
-    *,
-    as_json: bool,
-) -> None:
-    """`mercer eval` of a table: means of columns, or the probability of a condition."""
-    if isinstance(release, RecordsRelease):
-        raise ValueError("records of any kind are asked in Python: release.expect(h)")
-    rules = conditions(where, release.domain.column)
-    asked: list[str | None] = list(expect) if expect else [None]
-    found = [estimate(release, name, rules if where else None, level=level) for name in asked]
-    columns = [None if name is None else release.domain.column(name) for name in asked]
-    if as_json:
-        terminal.print_json(
-            {
-                "level": level,
-                "where": list(where),
-                "values": [
-                    {"expect": name} | _ends(column, value)
-                    for name, column, value in zip(asked, columns, found, strict=True)
-                ],
-            }
-        )
-        return
-    condition = f" where {' and '.join(where)}" if where else ""
-    table = terminal.table("of", "value", f"{level:.0%} interval for the noise of privacy")
-    table.columns[0].justify = "left"
-    for name, column, value in zip(asked, columns, found, strict=True):
-        what = f"mean of {name}{condition}" if name else f"probability{condition}"
-        ends = f"{_value(column, value.lower)} to {_value(column, value.upper)}"
-        table.add_row(
-            what, _value(column, value.estimate), ends if value.lower == value.lower else "not known"
-        )
-    terminal.console().print(table)
-
-
-@contextmanager
-def progress(wanted: bool, file: Path | None = None) -> Iterator[tuple[Tick | None, Tick | None]]:
-    """Rows read, then the trials of a search, on a terminal only."""
-    terminal.say_files(wanted, file)
-    if not (wanted and sys.stderr.isatty()):
-        yield None, None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, seen, turned = bar.add_task("reading", total=None), [0], [0]
-
-        def tick(rows: int) -> None:
-            seen[0] += rows
-            bar.update(task, description=f"{seen[0]:,} rows")
-
-        def search(turns: int) -> None:
-            turned[0] += turns
-            bar.update(task, description=f"searching records: {turned[0]:,} trials")
-
-        yield tick, search
 
 
 def _value(column: Column | None, code: float) -> str:

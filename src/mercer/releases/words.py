@@ -1,0 +1,186 @@
+"""What the terminal and JSON say of a release, and how `mercer eval` asks it: one class a kind.
+
+Commands find it by `words_of(release)` and name no kind.  What a kind cannot answer it refuses here,
+in words; a kind says more by filling in more.  No record is behind anything that is said.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+
+from mercer.columns.domain import Domain
+from mercer.common.checks import Floats, is_number
+from mercer.promise.statement import Statement
+from mercer.promise.weaker import RandomStatement
+from mercer.releases.base import Release
+from mercer.releases.findings import HasFindings
+from mercer.releases.kinds import KINDS, found
+
+__all__ = ["LEVEL", "FunctionWords", "Question", "Words", "notes", "words_of"]
+
+LEVEL = 0.95  # of intervals that are shown unasked
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+R = TypeVar("R", bound=Release)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The options of `mercer eval`, as they were typed."""
+
+    at: Sequence[str] | None = None
+    grid: int | None = None
+    level: float = LEVEL
+    raw: bool = False
+    derivative: Sequence[int] = ()
+    expect: Sequence[str] = ()
+    where: Sequence[str] = ()
+    margin: Sequence[str] = ()
+    smooth: bool = False
+
+    def points(self, domain: Domain) -> Floats:
+        """Where `--at` asks, as points of a domain."""
+        at, d = list(self.at or ()), domain.dimension
+        if not at or len(at) % d:
+            raise ValueError(f"--at needs {d} numbers a point ({', '.join(domain.names)})")
+        dates = [word for word in at if _DAY.fullmatch(word)]
+        if dates and not domain.dates:
+            raise ValueError(
+                f"--at must be numbers: {', '.join(domain.names)} are no dates; got {dates[0]!r}"
+            )
+        numbers = [word if word in dates else _number(word) for word in at]
+        return domain.points([numbers[i : i + d] for i in range(0, len(numbers), d)])
+
+    def numbers(self) -> list[float]:
+        """The numbers of `--at`, on a line."""
+        return [_number(word) for word in self.at or ()]
+
+
+class Words(ABC, Generic[R]):
+    """What is said of one release."""
+
+    penalised: ClassVar[bool] = False  # whether it is smoothed again in Python, by a penalty
+
+    def __init__(self, release: R) -> None:
+        self.release = release
+
+    @abstractmethod
+    def describe(self) -> str:
+        """What it is, without an article: `density of age in [0, 100]`."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """What `--json` says of it."""
+
+    @abstractmethod
+    def show(self, heading: str) -> None:
+        """Print the promise, what was released and how accurate it is."""
+
+    @abstractmethod
+    def answer(self, asked: Question, *, as_json: bool) -> None:
+        """Print what `mercer eval` asked; ValueError says what this kind cannot answer."""
+
+    def told(self, heading: str) -> None:
+        """Print what is said when it has just been made."""
+        self.show(heading)
+
+    def hint(self, file: Path) -> str:
+        """What to do next with the file; nothing where there is nothing to say."""
+        del file
+        return ""
+
+    def smoothed(self, bandwidth: list[float]) -> Release:
+        """The release smoothed more, by `--bandwidth`."""
+        del bandwidth
+        if self.penalised:
+            raise ValueError(
+                f"bandwidth is for densities; a {self.release.kind} is smoothed again in Python, by "
+                "release.smooth(penalty=…)"
+            )
+        raise ValueError(
+            f"bandwidth: a {self.release.kind} cannot be smoothed afterwards; its bandwidth was chosen "
+            "when it was learnt"
+        )
+
+    def order(self, derivative: Sequence[int]) -> int | tuple[int, ...]:
+        """The order of `--derivative`, none of a release that has no derivatives to show."""
+        if derivative:
+            raise ValueError(f"--derivative is for mean curves; this is a {self.release.kind}")
+        return 0
+
+    def notes(self) -> list[tuple[str, str]]:
+        """Lines under the others: findings, and a promise that is too weak."""
+        return notes(self.release, self.release.privacy)
+
+    def findings(self) -> list[dict[str, str]]:
+        """What the release itself tells, for `--json`."""
+        return [found.to_dict() for found in self.release.findings()]
+
+    def promise(self) -> list[tuple[str, str]]:
+        """The first lines of a description."""
+        privacy = self.release.privacy
+        return [("promise", str(privacy)), ("attack", privacy.attack)]
+
+    def check_no_cells(self, asked: Question) -> None:
+        """Refuse questions for counts."""
+        if asked.margin or asked.smooth:
+            option = "--margin" if asked.margin else "--smooth"
+            raise ValueError(
+                f"{option} is for histograms and tables of counts; this is a {self.release.kind}"
+            )
+
+
+class FunctionWords(Words[R]):
+    """Of a release that is a function: it is evaluated at points, with a band."""
+
+    repaired: ClassVar[bool] = False  # whether what is shown differs from the function as released
+
+    def answer(self, asked: Question, *, as_json: bool) -> None:
+        self.check_no_cells(asked)
+        kind, domain = self.release.kind, self.release.domain
+        if asked.expect or asked.where:
+            raise ValueError(f"--expect and --where are for synthetic tables and counts; this is a {kind}")
+        self.order(asked.derivative)
+        if (asked.at is None) == (asked.grid is None):
+            raise ValueError("give the points either with --at X… or with --grid N, not both or none")
+        if asked.grid is None:
+            points = asked.points(domain)
+        elif domain.dimension != 1 or asked.grid < 2:
+            raise ValueError("--grid needs a release of one column and at least 2 points")
+        else:
+            points = np.linspace(*domain.bounds[0], asked.grid)[:, None]
+        if asked.raw and not self.repaired:
+            raise ValueError(f"--raw is for densities; a {kind} is shown as released")
+        self.evaluate(points, asked, as_json=as_json)
+
+    @abstractmethod
+    def evaluate(self, points: Floats, asked: Question, *, as_json: bool) -> None:
+        """Print values at points with their band."""
+
+
+def words_of(release: Release) -> Words[Release]:
+    """What is said of a release, by its kind."""
+    words: Words[Release] = found(KINDS[release.kind].words)(release)
+    return words
+
+
+def _number(word: str) -> float:
+    if not is_number(word):
+        raise ValueError(f"--at must be numbers, or dates such as 2024-12-31; got {word!r}")
+    return float(word)
+
+
+def notes(release: HasFindings, privacy: Statement | RandomStatement) -> list[tuple[str, str]]:
+    """What a release itself tells of the records, and a promise that is too weak."""
+    rows = [("note", f"{found.words} (told by the release itself)") for found in release.findings()]
+    if privacy.delta > 1 / privacy.n:
+        rows.append(("note", "delta is above 1/n, too weak a promise for most uses"))
+    return rows
