@@ -44,13 +44,14 @@ class Release(ABC):
     def from_fields(cls, top: Fields) -> Self:
         """The release that `to_dict` wrote; ValueError says what is wrong."""
 
-    @abstractmethod
-    def findings(self) -> tuple[Finding, ...]:
-        """What the release itself tells: post-processing of its noisy numbers, free."""
-
     def save(self, path: str | Path) -> Path:
         """Write the release as JSON; `mercer.load` reads it back to the last bit."""
         return write(self.to_dict(), Path(path))
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the release itself tells of the records: post-processing of its noisy numbers, free."""
+        told: tuple[Finding, ...] = found(KINDS[self.kind].findings)(self)
+        return told
 
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
         """Draw the release with its band; returns the Matplotlib figure."""

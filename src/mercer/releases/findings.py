@@ -23,12 +23,14 @@ from mercer.common.checks import FindingWarning, Floats
 
 __all__ = [
     "ALPHA",
+    "DRY",
     "FIT",
     "Finding",
     "HasFindings",
     "about",
     "fit_finding",
     "hidden",
+    "nothing_to_tell",
     "reach",
     "share",
     "tell",
@@ -37,6 +39,7 @@ __all__ = [
 ALPHA = 1e-3  # how often noise alone may make a finding of a release, all rules together
 FIT = 0.95  # of a share of rows above this, nothing is said
 _EACH = ALPHA / 4  # a release is looked at by at most four rules
+DRY = "the promise is too strong for so few records, or they hold no numbers"
 _HIDDEN = 0.99  # level of the test whether anything can be told from the noise
 
 
@@ -130,6 +133,11 @@ def fit_finding(
         return ()
     doubt = ask if value < 0.8 else otherwise
     return (Finding("fit", f"{about(value, width)} {what}{doubt and ': '}{doubt}"),)
+
+
+def nothing_to_tell(_release: object) -> tuple[Finding, ...]:
+    """For a kind whose noisy numbers say nothing of the records beside themselves."""
+    return ()
 
 
 def _caller() -> tuple[str, int, int]:

@@ -18,40 +18,74 @@ class Kind(NamedTuple):
     release: str  # the subclass of Release
     figure: str  # what draws it: a function of the release, its level, a title and options
     words: str  # what is said of it: a subclass of Words
+    findings: str  # what it tells of the records by itself: a function of the release
     predicts: bool = False  # new rows, with `mercer predict`; its live release needs no budget
     served: bool = False  # by the service
 
 
 KINDS = {  # the word that a file says
     "density": Kind(
-        "density.release:DensityRelease", "density.figure:draw", "density.words:DensityWords", served=True
+        "density.release:DensityRelease",
+        "density.figure:draw",
+        "density.words:DensityWords",
+        "density.findings:density_findings",
+        served=True,
     ),
     "classifier": Kind(
         "machine.kinds:ClassifierRelease",
         "machine.figure:draw",
         "machine.words:ClassifierWords",
+        "machine.findings:machine_findings",
         predicts=True,
     ),
     "regression": Kind(
         "machine.kinds:RegressionRelease",
         "machine.figure:draw",
         "machine.words:RegressionWords",
+        "machine.findings:machine_findings",
         predicts=True,
     ),
-    "mean-curve": Kind("curve.release:CurveRelease", "curve.figure:draw", "curve.words:CurveWords"),
+    "mean-curve": Kind(
+        "curve.release:CurveRelease",
+        "curve.figure:draw",
+        "curve.words:CurveWords",
+        "curve.findings:curve_findings",
+    ),
     "synthetic-table": Kind(
-        "synthetic.release:TableRelease", "synthetic.figure:draw", "synthetic.words:TableWords"
+        "synthetic.release:TableRelease",
+        "synthetic.figure:draw",
+        "synthetic.words:TableWords",
+        "synthetic.findings:table_findings",
     ),
     "synthetic-records": Kind(
-        "synthetic.records:RecordsRelease", "synthetic.figure:no_picture", "synthetic.words:RecordsWords"
+        "synthetic.records:RecordsRelease",
+        "synthetic.figure:no_picture",
+        "synthetic.words:RecordsWords",
+        "synthetic.findings:record_findings",
     ),
     "histogram": Kind(
-        "counts.histogram:HistogramRelease", "counts.figure:draw_cells", "counts.words:HistogramWords"
+        "counts.histogram:HistogramRelease",
+        "counts.figure:draw_cells",
+        "counts.words:HistogramWords",
+        "counts.findings:cell_findings",
     ),
-    "count": Kind("counts.number:CountRelease", "counts.figure:draw_number", "counts.words:CountWords"),
-    "margins": Kind("counts.margins:MarginsRelease", "counts.figure:draw_cells", "counts.words:MarginsWords"),
+    "count": Kind(
+        "counts.number:CountRelease",
+        "counts.figure:draw_number",
+        "counts.words:CountWords",
+        "counts.findings:count_findings",
+    ),
+    "margins": Kind(
+        "counts.margins:MarginsRelease",
+        "counts.figure:draw_cells",
+        "counts.words:MarginsWords",
+        "counts.findings:margin_findings",
+    ),
     "statistic": Kind(
-        "counts.number:StatisticRelease", "counts.figure:draw_number", "counts.words:StatisticWords"
+        "counts.number:StatisticRelease",
+        "counts.figure:draw_number",
+        "counts.words:StatisticWords",
+        "findings:nothing_to_tell",
     ),
 }
 

@@ -12,7 +12,7 @@ from scipy.stats import beta, binom
 
 import mercer
 from mercer.noise.laws import BinnedLaplace, Normal, law_from_dict
-from mercer.releases.counts.density import _of_bins, histogram_density
+from mercer.releases.counts.density import _of_bins
 from mercer.releases.density.release import DensityRelease
 from mercer.server import Settings
 from tests.conftest import ALPHA
@@ -41,7 +41,7 @@ def test_the_density_is_nearer_to_the_truth_than_the_bars(edges, rng):
     wins = 0
     for _ in range(30):
         bars = mercer.histogram(values(5000, rng), bins=edges, epsilon=0.5, rng=rng)
-        smooth = histogram_density(bars)
+        smooth = bars.density()
         errors = [np.mean((f(POINTS) - truth(POINTS)) ** 2) for f in (smooth, bars)]
         wins += errors[0] < errors[1]
     assert wins >= 16
@@ -49,7 +49,7 @@ def test_the_density_is_nearer_to_the_truth_than_the_bars(edges, rng):
 
 def test_much_data_give_the_density_itself(rng):
     bars = mercer.histogram(values(200_000, rng), bins=EQUAL, epsilon=5, rng=rng)
-    found = histogram_density(bars)
+    found = bars.density()
     assert np.mean(np.abs(found(POINTS) - truth(POINTS))) < 0.01  # of 0.1: its mean value
     assert found.integral(0, 10) == pytest.approx(1, abs=1e-9)
     assert found.integral(0, 3) == pytest.approx(TRUTH.cdf(0.3), abs=0.02)
@@ -66,7 +66,7 @@ def test_noise_of_equal_bins_is_white():
 def test_moments_and_their_deviation(rng):
     x = values(1000, rng)
     bars = mercer.histogram(x, bins=EQUAL, epsilon=1, rng=rng, **SURE)
-    found = histogram_density(bars, degree=12)
+    found = bars.density(degree=12)
     middles = (np.arange(40) + 0.5) / 40
     direct = np.cos(math.pi * np.outer(np.arange(13), middles)) @ (bars.raw / 1000)
     np.testing.assert_allclose(found.coordinates[1:], direct[1:], atol=1e-5 * found.noise.scale)
@@ -79,7 +79,7 @@ def test_moments_and_their_deviation(rng):
 def test_which_law_is_told(rng):
     x = values(1000, rng)
     options = {"bounds": (0, 10), "epsilon": 1}
-    pure = histogram_density(mercer.histogram(x, bins=40, **options))
+    pure = mercer.histogram(x, bins=40, **options).density()
     assert isinstance(pure.noise, BinnedLaplace)
     assert pure.noise.cells == 40
     for other in (
@@ -87,7 +87,7 @@ def test_which_law_is_told(rng):
         mercer.histogram(x, bins=UNEQUAL, epsilon=1),
         mercer.histogram(x, bins=5000, insist=True, **options),
     ):
-        assert isinstance(histogram_density(other).noise, Normal)
+        assert isinstance(other.density().noise, Normal)
 
 
 def test_draws_of_the_law_have_its_deviations(rng):
@@ -109,7 +109,7 @@ def test_a_damaged_law_is_refused():
 
 @pytest.mark.parametrize("cells", [5, 40])
 def test_a_law_that_does_not_fit_is_refused(cells, tmp_path, rng):
-    found = histogram_density(mercer.histogram(values(500, rng), bins=EQUAL, epsilon=1), degree=12)
+    found = mercer.histogram(values(500, rng), bins=EQUAL, epsilon=1).density(degree=12)
     path = found.save(tmp_path / "density.json")
     path.write_text(path.read_text().replace('"cells": 40', f'"cells": {cells}'))
     if cells == 40:
@@ -138,9 +138,9 @@ def covered(edges, rng, draws, shrink=1.0):
     plain = np.histogram(x, edges)[0]
     for _ in range(draws):
         bars = mercer.histogram(x, bins=edges, epsilon=1, rng=rng, **SURE)
-        found = histogram_density(bars)
+        found = bars.density()
         found = replace(found, noise=replace(found.noise, scale=found.noise.scale * shrink))
-        quiet = histogram_density(replace(bars, values=plain), degree=found.basis.size - 1)
+        quiet = replace(bars, values=plain).density(degree=found.basis.size - 1)
         same = replace(quiet, covariance=found.covariance, smoother=found.smoother, choice=found.choice)
         low, high, _ = found.band(POINTS, 0.95, raw=True)
         target = same.raw(POINTS)
@@ -163,7 +163,7 @@ def test_bands_of_unequal_bins_cover_too(rng):
 @pytest.mark.parametrize("edges", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
 def test_a_file_keeps_every_bit(edges, tmp_path, rng):
     bars = mercer.histogram(values(2000, rng), bins=edges, epsilon=1, columns="wait")
-    found = histogram_density(bars)
+    found = bars.density()
     again = mercer.load(found.save(tmp_path / "wait.json"))
     assert isinstance(again, DensityRelease)
     np.testing.assert_array_equal(again(POINTS), found(POINTS))
@@ -173,12 +173,12 @@ def test_a_file_keeps_every_bit(edges, tmp_path, rng):
     assert again.privacy == found.privacy
     assert again.domain.names == ("wait",)
     np.testing.assert_array_equal(  # from the file of the bars as well
-        histogram_density(mercer.load(bars.save(tmp_path / "bars.json")))(POINTS), found(POINTS)
+        mercer.load(bars.save(tmp_path / "bars.json")).density()(POINTS), found(POINTS)
     )
 
 
 def test_it_is_a_density_like_any_other(tmp_path, rng):
-    found = histogram_density(mercer.histogram(values(2000, rng), bins=EQUAL, epsilon=1))
+    found = mercer.histogram(values(2000, rng), bins=EQUAL, epsilon=1).density()
     assert found.plot(tmp_path / "density.png") is not None
     assert (tmp_path / "density.png").stat().st_size > 0
     smoother = found.smooth(2.0)
@@ -188,7 +188,7 @@ def test_it_is_a_density_like_any_other(tmp_path, rng):
 
 
 def test_it_is_served(tmp_path, rng):
-    found = histogram_density(mercer.histogram(values(2000, rng), bins=EQUAL, epsilon=1))
+    found = mercer.histogram(values(2000, rng), bins=EQUAL, epsilon=1).density()
     found.save(tmp_path / "wait.json")
     with serving(Settings(folder=tmp_path, refresh_seconds=0)) as service:
         answer = service.client.get("/api/releases/wait").json()
@@ -202,7 +202,7 @@ def test_rows_without_values_do_not_bend_it(rng):
     """A third has none: the density is that of the others, and integrates to one."""
     x = values(30_000, rng)
     x[::3] = np.nan
-    found = histogram_density(mercer.histogram(x, bins=EQUAL, epsilon=2, rng=rng))
+    found = mercer.histogram(x, bins=EQUAL, epsilon=2, rng=rng).density()
     assert np.mean(np.abs(found(POINTS) - truth(POINTS))) < 0.02
     assert found.integral(0, 10) == pytest.approx(1, abs=1e-9)
 
@@ -212,20 +212,19 @@ def test_several_rows_of_a_person_do_not_either(rng):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": values(30_000, rng), "who": np.repeat(np.arange(10_000), 3)})
     bars = mercer.histogram(frame, columns="x", bins=EQUAL, epsilon=2, unit="who", rows_per_person=3, rng=rng)
-    found = histogram_density(bars)
+    found = bars.density()
     assert np.mean(np.abs(found(POINTS) - truth(POINTS))) < 0.02
 
 
 def test_hardly_any_noise(rng):
-    found = histogram_density(mercer.histogram(values(100, rng), bins=EQUAL, epsilon=1e4, insist=True))
+    found = mercer.histogram(values(100, rng), bins=EQUAL, epsilon=1e4, insist=True).density()
     assert np.all(np.isfinite(found(POINTS)))
 
 
 def test_more_noise_fewer_cosines(rng):
     x = values(1000, rng)
     sizes = [
-        histogram_density(mercer.histogram(x, bins=256, bounds=(0, 10), epsilon=e)).basis.size
-        for e in (0.1, 1, 10)
+        mercer.histogram(x, bins=256, bounds=(0, 10), epsilon=e).density().basis.size for e in (0.1, 1, 10)
     ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] <= 256
@@ -235,12 +234,10 @@ def test_arguments(rng):
     x = values(500, rng)
     bars = mercer.histogram(x, bins=EQUAL, epsilon=1)
     with pytest.raises(ValueError, match=r"degree must be in \[1, 39\], got 40"):
-        histogram_density(bars, degree=40)
-    with pytest.raises(TypeError, match="release must be a HistogramRelease, got list"):
-        histogram_density([1, 2, 3])
+        bars.density(degree=40)
     with pytest.raises(ValueError, match="histogram of one column in bins"):
-        histogram_density(mercer.histogram(["a", "b"] * 90, categories=["a", "b"], epsilon=1))
+        mercer.histogram(["a", "b"] * 90, categories=["a", "b"], epsilon=1).density()
     with pytest.raises(ValueError, match="sparse=False"):
-        histogram_density(mercer.histogram(x, bins=EQUAL, epsilon=1, sparse=True))
+        mercer.histogram(x, bins=EQUAL, epsilon=1, sparse=True).density()
     with pytest.raises(ValueError, match="at least 2 bins, got 1"):
-        histogram_density(mercer.histogram(x, bins=[0, 10], epsilon=1))
+        mercer.histogram(x, bins=[0, 10], epsilon=1).density()

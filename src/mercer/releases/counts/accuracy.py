@@ -1,24 +1,40 @@
 """How near released counts are to the true ones, and to the best there can be.  M13.
 
 Expected absolute errors of the mechanism beside a lower bound that holds for every pure
-epsilon-DP release, on its worst data (docs/proofs/lower_bounds.md).
+epsilon-DP release, on its worst data (docs/proofs/lower_bounds.md).  All of it follows from the
+law of the noise, the columns and the promise.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.noise.count_laws import CountLaw, GeometricLaw
-from mercer.noise.lower_bounds import counting_bound, histogram_bound, sparse_bound
-from mercer.releases.counts.histogram import HistogramRelease
-from mercer.releases.counts.number import CountRelease
+from mercer.noise.lower_bounds import counting_bound, histogram_bound, margins_bound, sparse_bound
+from mercer.promise.statement import Statement
+from mercer.promise.weaker import RandomStatement
+from mercer.releases.counts.margin_fit import MarginFit
 
-__all__ = ["CountAccuracy", "accuracy_of_count", "accuracy_of_histogram", "sparse_error"]
+if TYPE_CHECKING:
+    from mercer.noise.optimal import OptimalCount
+
+Terms: TypeAlias = Callable[[Sequence[int], Sequence[Floats]], float]
+
+__all__ = [
+    "CountAccuracy",
+    "MarginsAccuracy",
+    "accuracy_of_cells",
+    "accuracy_of_count",
+    "accuracy_of_margins",
+    "accuracy_of_sparse",
+    "sparse_error",
+]
 
 
 @dataclass(frozen=True)
@@ -49,24 +65,63 @@ class CountAccuracy:
         return text + f": at most {self.ratio:.3g} times the best possible."
 
     def to_dict(self) -> dict[str, Any]:
-        """For machines."""
+        """The fields and the ratio, for JSON."""
         return asdict(self) | {"ratio": self.ratio}
 
 
-def accuracy_of_count(release: CountRelease) -> CountAccuracy:
-    """Of one count."""
-    epsilon, n = release.privacy.epsilon, release.n
-    pure = release.privacy.delta == 0
-    if release.noise is None:
+@dataclass(frozen=True)
+class MarginsAccuracy:
+    """Expected sum over cells of the absolute error of each margin."""
+
+    margins: tuple[tuple[str, ...], ...]
+    raw: tuple[float, ...]  # of the noisy counts
+    unbiased: tuple[float, ...]  # of the best unbiased estimate from all of them together
+    best: float | None  # of one-way margins: no pure release has less in all, on its worst data
+    pure: bool
+
+    @property
+    def error(self) -> float:
+        """Of all margins together, after they are used together."""
+        return sum(self.unbiased)
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the best possible this is, at most."""
+        return None if not self.best else self.error / self.best
+
+    def __str__(self) -> str:
+        many = len(self.margins)
+        text = (
+            f"{many} margins: the absolute errors of one margin's counts add up to "
+            f"{self.error / many:.4g} expected, {sum(self.raw) / many:.4g} before the margins are "
+            "used together."
+        )
+        if self.best is None or self.ratio is None:
+            return text
+        text += f" No pure release of this epsilon can promise less than {self.best / many:.4g}"
+        if not self.pure:
+            return text + "; this one has a delta."
+        return text + f": at most {self.ratio:.3g} times the best possible."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, their sum and the ratio, for JSON."""
+        return asdict(self) | {"error": self.error, "ratio": self.ratio}
+
+
+def accuracy_of_count(
+    noise: CountLaw | OptimalCount | None, privacy: Statement | RandomStatement
+) -> CountAccuracy:
+    """The expected error of one count; no noise is a count under the weaker promise, as it is."""
+    epsilon, pure = privacy.epsilon, privacy.delta == 0
+    if noise is None:
         return CountAccuracy("One count", 0.0, 0.0, None, False, ", released as it is")
-    best = counting_bound(n, epsilon)
-    if isinstance(release.noise, CountLaw):
-        law = release.noise
+    best = counting_bound(privacy.n, epsilon)
+    if isinstance(noise, CountLaw):
         plain = None if pure else GeometricLaw(1 / epsilon).mean_error
-        return CountAccuracy("One count", law.mean_error, law.deviation, best, pure, "", plain)
-    error, each = _worst(release.noise.matrix)  # whatever its own loss and prior are
-    if release.noise.loss == "absolute" and release.noise.prior is None:
-        best = max(best, release.noise.best)
+        return CountAccuracy("One count", noise.mean_error, noise.deviation, best, pure, "", plain)
+    error, each = _worst(noise.matrix)  # whatever its own loss and prior are
+    if noise.loss == "absolute" and noise.prior is None:
+        best = max(best, noise.best)
     return CountAccuracy("One count, optimal mechanism", error, each, best, pure)
 
 
@@ -78,23 +133,32 @@ def _worst(matrix: Floats) -> tuple[float, float]:
     return errors, math.sqrt(squares)
 
 
-def accuracy_of_histogram(release: HistogramRelease) -> CountAccuracy:
-    """Of all cells together: a sparse one takes the cells it holds for those occupied."""
-    law, cells, n = release.noise, release.domain.cells, release.n
-    epsilon, pure = release.privacy.epsilon, release.privacy.delta == 0
-    if release.exact is not None:
-        noisy = int((~release.exact).sum())
+def accuracy_of_cells(
+    law: CountLaw,
+    cells: int,
+    privacy: Statement | RandomStatement,
+    *,
+    rows_each: int,
+    noisy: int | None = None,
+) -> CountAccuracy:
+    """The expected error of all cells together; of `noisy` ones where the others have no noise."""
+    epsilon, pure = privacy.epsilon, privacy.delta == 0
+    if noisy is not None:
         what = f"{noisy} of {cells} cells with noise"
         return CountAccuracy(what, noisy * law.mean_error, law.deviation, None, False)
-    if release.threshold is None:
-        best = histogram_bound(n, cells, epsilon) or None
-        plain = None if pure else cells * GeometricLaw(2 * release.rows_each / epsilon).mean_error
-        error = cells * law.mean_error
-        return CountAccuracy(_all(cells), error, law.deviation, best, pure, "", plain)
-    held = max(len(release.values), 1)
-    least = sparse_bound(n, cells, held, epsilon) if held < cells else None
+    best = histogram_bound(privacy.n, cells, epsilon) or None
+    plain = None if pure else cells * GeometricLaw(2 * rows_each / epsilon).mean_error
+    return CountAccuracy(_all(cells), cells * law.mean_error, law.deviation, best, pure, "", plain)
+
+
+def accuracy_of_sparse(
+    law: CountLaw, cells: int, held: int, threshold: int, privacy: Statement | RandomStatement
+) -> CountAccuracy:
+    """The expected error of a sparse release, if the cells that it holds are those occupied."""
+    held, pure = max(held, 1), privacy.delta == 0
+    least = sparse_bound(privacy.n, cells, held, privacy.epsilon) if held < cells else None
     words = f" if the {held} cells that are held are all that are occupied"
-    error = sparse_error(law, cells, held, release.threshold)
+    error = sparse_error(law, cells, held, threshold)
     return CountAccuracy(_all(cells), error, law.deviation, least, pure, words)
 
 
@@ -110,3 +174,33 @@ def sparse_error(law: CountLaw, cells: int, occupied: int, threshold: int) -> fl
     """
     each = threshold + 1 + law.mean_error
     return (occupied + (cells - occupied) * law.above(threshold)) * each
+
+
+def accuracy_of_margins(
+    law: CountLaw, fit: MarginFit, terms: Terms, margins: tuple[tuple[str, ...], ...], privacy: Statement
+) -> MarginsAccuracy:
+    """The expected error of each margin: how many noises make an answer is what `terms` says."""
+    normal = math.sqrt(2 / math.pi)
+    alone = law.mean_error / law.deviation if law.deviation else 0.0
+    raw, unbiased = [], []
+    for chosen in fit.sets:
+        cells = math.prod(fit.sizes[place] for place in chosen)
+        corner = [np.eye(1, fit.sizes[place])[0] for place in chosen]
+        # E|.| over the deviation lies between that of one noise and a normal's
+        ratio = normal + (alone - normal) / terms(chosen, corner)
+        raw.append(law.mean_error * cells)
+        unbiased.append(ratio * cells * fit.cell_deviation(chosen))
+    pure, best = privacy.delta == 0, _best_margins(fit, privacy)
+    return MarginsAccuracy(margins, tuple(raw), tuple(unbiased), best, pure)
+
+
+def _best_margins(fit: MarginFit, privacy: Statement) -> float | None:
+    """The least error of one-way margins, where records are in two cells of each column.
+
+    Half of the first count's error and of the second's is at least that of a count of ones, made
+    from both and n: so both together have twice the bound for counts of ones.
+    """
+    wide = sum(fit.sizes[chosen[0]] > 1 for chosen in fit.sets if chosen)
+    if any(len(chosen) != 1 for chosen in fit.sets) or not 1 <= wide <= 10_000:
+        return None
+    return 2 * margins_bound(privacy.n, wide, privacy.epsilon)

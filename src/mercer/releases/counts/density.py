@@ -14,11 +14,13 @@ import math
 import numpy as np
 from scipy.fft import dct
 
+from mercer.columns.cells import Axes
 from mercer.columns.domain import Domain
-from mercer.common.checks import Floats, check_count
-from mercer.noise.count_laws import GeometricLaw
+from mercer.common.checks import Floats, Ints, check_count
+from mercer.noise.count_laws import CountLaw, GeometricLaw
 from mercer.noise.laws import MOST_BINS, BinnedLaplace, Law, Normal
-from mercer.releases.counts.histogram import HistogramRelease
+from mercer.promise.statement import Statement
+from mercer.promise.weaker import RandomStatement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.density.smoothing import released_mass
 from mercer.rules.density import moment_rule
@@ -31,8 +33,16 @@ _FINE = 20  # binary digits of the moments below the deviation of their noise
 _BLOCK = 1 << 14  # bins at a time
 
 
-def histogram_density(release: HistogramRelease, *, degree: int | None = None) -> DensityRelease:
-    """The density of a histogram of one column in bins: post-processing, it spends nothing.
+def histogram_density(
+    axes: Axes,
+    counts: Ints,
+    noise: CountLaw,
+    privacy: Statement | RandomStatement,
+    *,
+    complete: bool,
+    degree: int | None = None,
+) -> DensityRelease:
+    """The density of noisy counts of one column in bins: post-processing, it spends nothing.
 
     `degree` is the number of cosines, by default from a public rule in n and the noise, at most
     one less than the bins.  Smoothing is chosen from the noisy moments, and free to change:
@@ -43,32 +53,33 @@ def histogram_density(release: HistogramRelease, *, degree: int | None = None) -
     white, with the deviation of the combination of moments that has most, so that bands are
     wider than they need be.
     """
-    edges = _edges(release)
+    edges = _edges(axes)
     unit = (edges - edges[0]) / (edges[-1] - edges[0])
-    total = _total(release)
-    most = min(release.domain.cells - 1, MOST_DEGREE)
+    total = _total(axes, counts, noise, privacy.n, complete=complete)
+    most = min(axes.cells - 1, MOST_DEGREE)
     if degree is None:
-        degree = _rule(release, most)
+        degree = _rule(axes.cells * noise.variance / privacy.n**2, privacy.n, most)
     else:
         degree = check_count("degree", degree, least=1, most=most, hint="cosines, below the bins")
-    shares = release.raw.astype(float) / total
+    shares = counts.astype(float) / total
     law: Law
-    if release.domain.columns[0].equal:
+    if axes.columns[0].equal:
         moments, stretch = dct(shares, type=2)[: degree + 1] / 2, math.sqrt(shares.size / 2)
     else:
         moments, stretch = _of_bins(shares, unit, degree)
-    deviation = max(release.noise.deviation / total * stretch, 1e-12)  # noise may round to none
+    deviation = max(noise.deviation / total * stretch, 1e-12)  # noise may round to none
     step = 2.0 ** (math.floor(math.log2(deviation)) - _FINE)
     moments = np.rint(moments / step) * step
     moments[0] = 1.0  # all records that have values are somewhere
-    if _by_bins(release, deviation):
-        law = BinnedLaplace(release.noise.scale / total, 1 / total, release.domain.cells)
+    few = axes.columns[0].equal and axes.cells <= MOST_BINS  # sums over more bins are normal anyway
+    if few and isinstance(noise, GeometricLaw) and deviation > 1e-12:
+        law = BinnedLaplace(noise.scale / total, 1 / total, axes.cells)
     else:
         law = Normal(deviation, step)
-    column = release.domain.columns[0]
+    column = axes.columns[0]
     return DensityRelease.smoothed(
         domain=Domain((column.name,), ((float(edges[0]), float(edges[-1])),)),
-        privacy=release.privacy,
+        privacy=privacy,
         basis=Moments(degree, "reflect"),
         coordinates=moments,
         noise=law,
@@ -76,11 +87,8 @@ def histogram_density(release: HistogramRelease, *, degree: int | None = None) -
     )
 
 
-def _edges(release: HistogramRelease) -> Floats:
-    """Edges of the bins, where the release has all that a density needs."""
-    if not isinstance(release, HistogramRelease):
-        raise TypeError(f"release must be a HistogramRelease, got {type(release).__name__}")
-    axes = release.domain
+def _edges(axes: Axes) -> Floats:
+    """Edges of the bins, where there is all that a density needs."""
     if axes.dimension != 1 or axes.columns[0].edges is None:
         raise ValueError(
             f"release must be a histogram of one column in bins, got {axes.describe()}; make one "
@@ -88,41 +96,29 @@ def _edges(release: HistogramRelease) -> Floats:
         )
     if axes.columns[0].column.kind == "date":
         raise ValueError("release must be a histogram of numbers, got dates; count days instead")
-    if release.sparse or release.exact is not None:
-        raise ValueError(
-            "release must hold all bins with noise of one law, got a sparse one or one with exact "
-            "bins; make it with sparse=False"
-        )
     if axes.cells < 2:
         raise ValueError("release must have at least 2 bins, got 1: its density is even")
-    return release.edges
+    return np.array(axes.columns[0].edges)
 
 
-def _total(release: HistogramRelease) -> float:
+def _total(axes: Axes, counts: Ints, noise: CountLaw, n: int, *, complete: bool) -> float:
     """How many records are in bins: n where that is public or the noise can explain it (M18)."""
-    if release.complete:
-        return float(release.n)
-    noisy = float(release.raw.sum()) / release.n
-    deviation = release.noise.deviation * math.sqrt(release.domain.cells) / release.n
+    if complete:
+        return float(n)
+    noisy = float(counts.sum()) / n
+    deviation = noise.deviation * math.sqrt(axes.cells) / n
     if noisy > 1 + 3 * deviation:  # several rows of one person
-        return noisy * release.n
-    return released_mass(noisy, deviation) * release.n
+        return noisy * n
+    return released_mass(noisy, deviation) * n
 
 
-def _by_bins(release: HistogramRelease, deviation: float) -> bool:
-    """Whether the law is simulated bin by bin: not where sums over bins are normal anyway."""
-    few = release.domain.columns[0].equal and release.domain.cells <= MOST_BINS
-    return few and isinstance(release.noise, GeometricLaw) and deviation > 1e-12
-
-
-def _rule(release: HistogramRelease, most: int) -> int:
+def _rule(variance: float, n: int, most: int) -> int:
     """The degree that suits the public references at this noise."""
-    variance = release.domain.cells * release.noise.variance / release.n**2
 
     def every(m: int) -> Floats:
         return np.full(m, max(variance, 1e-24))
 
-    return min(moment_rule(every, n=release.n, boundary="reflect")[0], most)
+    return min(moment_rule(every, n=n, boundary="reflect")[0], most)
 
 
 def _of_bins(shares: Floats, unit: Floats, degree: int) -> tuple[Floats, float]:

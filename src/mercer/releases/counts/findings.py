@@ -7,7 +7,6 @@ or in none: the sum of all cells is the number that fits.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,10 @@ from mercer.columns.cells import Axis
 from mercer.columns.kinds import Categorical
 from mercer.common.checks import Floats
 from mercer.noise.count_laws import CountLaw
+from mercer.releases.counts.histogram import HistogramRelease
+from mercer.releases.counts.margins import MarginsRelease
+from mercer.releases.counts.number import CountRelease
 from mercer.releases.findings import ALPHA, Finding, about, fit_finding, share
-
-if TYPE_CHECKING:
-    from mercer.releases.counts.histogram import HistogramRelease
-    from mercer.releases.counts.margins import MarginsRelease
-    from mercer.releases.counts.number import CountRelease
 
 __all__ = ["cell_findings", "count_findings", "margin_findings"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -21,10 +21,12 @@ from mercer.promise.statement import rows_words
 from mercer.promise.weaker import RandomStatement, promise_from
 from mercer.releases.bands import Interval
 from mercer.releases.base import Release
-from mercer.releases.counts.findings import cell_findings
+from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_cells, accuracy_of_sparse
 from mercer.releases.counts.questions import clipped, noise_width, product, vectors
 from mercer.releases.counts.sparse import sparse_answer
-from mercer.releases.findings import Finding
+
+if TYPE_CHECKING:
+    from mercer.releases.density.release import DensityRelease
 
 __all__ = ["HistogramRelease", "Margin", "rows_each", "whole_numbers"]
 
@@ -270,21 +272,28 @@ class HistogramRelease(Release):
         found.setflags(write=False)
         return found
 
-    def density(self, **options: Any) -> Any:
-        """A smooth `DensityRelease` of a histogram in bins: free, and all that densities can do."""
+    def density(self, *, degree: int | None = None) -> DensityRelease:
+        """A smooth `DensityRelease` of a histogram in bins: free, and all that densities can do.
+
+        `degree` is the number of its cosines, by default from a public rule.
+        """
         from mercer.releases.counts.density import histogram_density
 
-        return histogram_density(self, **options)
+        if self.sparse or self.exact is not None:
+            raise ValueError(
+                "release must hold all bins with noise of one law, got a sparse one or one with exact "
+                "bins; make it with sparse=False"
+            )
+        given = self.domain, self.values, self.noise, self.privacy
+        return histogram_density(*given, complete=self.complete, degree=degree)
 
     @property
-    def accuracy(self) -> Any:
+    def accuracy(self) -> CountAccuracy:
         """Expected error due to privacy, beside the least that is possible."""
-        from mercer.releases.counts.accuracy import accuracy_of_histogram
-
-        return accuracy_of_histogram(self)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return cell_findings(self)
+        cells, noisy = self.domain.cells, None if self.exact is None else int((~self.exact).sum())
+        if self.threshold is not None and noisy is None:
+            return accuracy_of_sparse(self.noise, cells, len(self.values), self.threshold, self.privacy)
+        return accuracy_of_cells(self.noise, cells, self.privacy, rows_each=self.rows_each, noisy=noisy)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -23,12 +23,11 @@ from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_d
 from mercer.promise.statement import Statement, rows_words
 from mercer.releases.bands import Interval
 from mercer.releases.base import Release
-from mercer.releases.counts.findings import margin_findings
+from mercer.releases.counts.accuracy import MarginsAccuracy, accuracy_of_margins
 from mercer.releases.counts.histogram import Margin, rows_each, whole_numbers
 from mercer.releases.counts.margin_fit import MarginFit
 from mercer.releases.counts.margin_parts import MOST_CELLS
 from mercer.releases.counts.questions import vectors
-from mercer.releases.findings import Finding
 
 __all__ = ["MarginsRelease"]
 
@@ -150,14 +149,9 @@ class MarginsRelease(Release):
         return max(found / 2 if any(self.single) else found, 1.0)  # a pair of cells has one noise
 
     @cached_property
-    def accuracy(self) -> Any:
+    def accuracy(self) -> MarginsAccuracy:
         """Expected error due to privacy of every margin."""
-        from mercer.releases.counts.margin_accuracy import accuracy_of_margins
-
-        return accuracy_of_margins(self)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return margin_findings(self)
+        return accuracy_of_margins(self.noise, self.fit, self.terms, self.margins, self.privacy)
 
     def to_dict(self) -> dict[str, Any]:
         return {

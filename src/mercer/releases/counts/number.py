@@ -13,7 +13,7 @@ from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.weaker import RandomStatement, promise_from, random_statement_from
 from mercer.releases.bands import Interval
 from mercer.releases.base import Release
-from mercer.releases.counts.findings import count_findings
+from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_count
 from mercer.releases.counts.questions import clipped
 from mercer.releases.findings import Finding
 
@@ -85,14 +85,9 @@ class CountRelease(Release):
         return self.count
 
     @property
-    def accuracy(self) -> Any:
+    def accuracy(self) -> CountAccuracy:
         """Expected error due to privacy, beside the least that is possible."""
-        from mercer.releases.counts.accuracy import accuracy_of_count
-
-        return accuracy_of_count(self)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return count_findings(self)
+        return accuracy_of_count(self.noise, self.privacy)
 
     def to_dict(self) -> dict[str, Any]:
         return {

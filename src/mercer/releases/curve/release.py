@@ -28,9 +28,7 @@ from mercer.releases.curve.smoothing import (
     unit_scales,
 )
 from mercer.releases.field import order_statistic
-from mercer.releases.findings import Finding
 from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders
-from mercer.releases.function_findings import curve_findings
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
@@ -299,9 +297,6 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             self._memory["selection", orders] = again.suprema(mesh), fixed
         chosen, fixed = (order_statistic(s, level) for s in self._memory["selection", orders])
         return np.maximum(chosen / np.maximum(fixed, 1e-300), 1.0)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return curve_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -11,17 +11,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.noise.laws import Law, Normal
+from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import Finding, about, fit_finding, hidden, reach, share
 from mercer.spaces.bases import Moments, SpectralBasis
-
-if TYPE_CHECKING:
-    from mercer.releases.density.release import DensityRelease
 
 __all__ = ["Waves", "density_findings", "lattice"]
 

@@ -17,7 +17,6 @@ from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band
 from mercer.releases.density.field import BasisAccuracy, BasisField
-from mercer.releases.density.findings import density_findings
 from mercer.releases.density.smoothing import (
     choose_bandwidth,
     density_level,
@@ -25,7 +24,6 @@ from mercer.releases.density.smoothing import (
     unit_covariance,
     without_constant,
 )
-from mercer.releases.findings import Finding
 from mercer.releases.function import FunctionRelease, Orders
 from mercer.spaces.bases import Basis, Moments, SpectralBasis, basis_from_dict
 from mercer.spaces.bases.base import covariance_of
@@ -179,9 +177,6 @@ class DensityRelease(FunctionRelease):
         """Estimated share of records that hold values, one unless the noise cannot explain it."""
         value, sd = self.constant
         return 1.0 if value >= 1 - 3 * sd else max(value, 0.0)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return density_findings(self)
 
     @property
     def bandwidth(self) -> Floats:

@@ -23,9 +23,7 @@ from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band
 from mercer.releases.field import Field, suprema_of
-from mercer.releases.findings import Finding
 from mercer.releases.function import FunctionRelease, Orders
-from mercer.releases.function_findings import machine_findings
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
 
@@ -202,9 +200,6 @@ class MachineRelease(FunctionRelease):
             method=self.method,
             gap=self.gap,
         )
-
-    def findings(self) -> tuple[Finding, ...]:
-        return machine_findings(self)
 
     @property
     def _deviation(self) -> float:

@@ -20,8 +20,6 @@ from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import Law
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release
-from mercer.releases.findings import Finding
-from mercer.releases.function_findings import record_findings
 from mercer.releases.synthetic.distances import TwoSample, two_sample_test
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, floor_from, law_from
 from mercer.releases.synthetic.weights import STYLES, refit, weigh, weights_from
@@ -172,9 +170,6 @@ class RecordsRelease(Weighted, Release):
                 "your own means, with release.weights"
             ) from None
         return super().save(path)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return record_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         return {

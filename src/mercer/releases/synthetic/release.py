@@ -20,8 +20,6 @@ from mercer.common.checks import Bools, Floats, check_choice, check_positive
 from mercer.common.fields import Fields, numbers
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release
-from mercer.releases.findings import Finding
-from mercer.releases.function_findings import table_findings
 from mercer.releases.synthetic.distances import TableAccuracy, TwoSample, two_sample_test
 from mercer.releases.synthetic.embedding import (
     LandmarkEmbedding,
@@ -297,9 +295,6 @@ class TableRelease(Weighted, Release):
     def to_parquet(self, path: str | Path) -> Path:
         """Write the records with a column `weight`."""
         return write_parquet(self.with_weights(), Path(path), self.privacy)
-
-    def findings(self) -> tuple[Finding, ...]:
-        return table_findings(self)
 
     def to_dict(self) -> dict[str, Any]:
         fields: dict[str, Any] = {

@@ -1,13 +1,9 @@
-"""What curves, machines and synthetic tables tell: see `mercer.releases.findings`.  M8-M10, M18.
+"""What synthetic tables and records tell of the records: see `mercer.releases.findings`.  M10, M18.
 
-A mean of curves of norm at most one, or of records of norm one, has a norm that the noisy
-coordinates tell.
+A mean of feature vectors of norm at most one has a norm that the noisy coordinates tell.
 """
 
 from __future__ import annotations
-
-import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,82 +12,18 @@ from mercer.common.checks import Floats
 from mercer.noise.laws import Normal
 from mercer.releases.findings import Finding, about, fit_finding, hidden, reach
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbedding
+from mercer.releases.synthetic.records import RecordsRelease
+from mercer.releases.synthetic.release import TableRelease
 
-if TYPE_CHECKING:
-    from mercer.releases.curve.release import CurveRelease
-    from mercer.releases.machine.release import MachineRelease
-    from mercer.releases.synthetic.records import RecordsRelease
-    from mercer.releases.synthetic.release import TableRelease
+__all__ = ["record_findings", "table_findings"]
 
-__all__ = ["curve_findings", "machine_findings", "record_findings", "table_findings"]
-
-_FULL = 0.95  # norm of a mean, in bounds: its curves have that much or more on average
-_NOISE = 0.05  # of a coordinate, in bounds, without which "flat" is no fault of the noise
-_QUIET = 0.2  # of the bound on a weight's variance: less noise is a sign of records
 _PLACES = 512  # points of a domain that stand for all
 _PART = 0.2  # of one: a function that falls below this somewhere counts records badly
 _EDGE = 0.05  # of a column's width, next to a bound
-_DRY = "the promise is too strong for so few records, or they hold no numbers"
 _UNFIT = (
     "the promise is too strong for so few records, or they do not fit the domain: are the columns "
     "in its format and unit, and their levels written as in the data?"
 )
-
-
-def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:
-    """Whether the mean is as large as the bound lets it be, or nothing but noise."""
-    if release.order == "paper":
-        return ()  # its coordinates are those of the smoothed curve
-    sd = float(release.law.deviations(release.raw.size)[0])
-    around = "the public centre" if release.center.any() else "zero"
-    if hidden(release.raw / sd):
-        if sd <= _NOISE:
-            return ()
-        return (Finding("flat", f"the mean of {release.value} cannot be told from {around}: {_DRY}"),)
-    square, noise = _squared_norm(release.raw, sd)
-    least = square - reach(normal=isinstance(release.law, Normal)) * noise
-    if least < _FULL**2 or square > 1.5:
-        return ()
-    size = min(math.sqrt(square), 1.0) * release.bound
-    apart = " around the centre" if release.center.any() else ""
-    return (
-        Finding(
-            "clipped",
-            f"the mean of {release.value} has a root mean square{apart} of about {size:.3g}, and "
-            f"no curve can have more than the bound, {release.bound:g}, to which larger ones are "
-            "scaled down: so are most, it seems; is the bound in the unit of the values?",
-        ),
-    )
-
-
-def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
-    """Whether the functions can be told from zero."""
-    sd = float(release.noise.deviations(release.coordinates.size)[0])
-    parts = release.coordinates.reshape(len(release.losses), -1) / sd
-    blind = hidden if release.method == "output" else _even
-    if not all(blind(part) for part in parts):
-        return ()
-    what = "function" if len(parts) == 1 else "functions"
-    return (Finding("flat", f"the {what} learnt cannot be told from zero: {_DRY}"),)
-
-
-def _even(ratios: Floats) -> bool:
-    """Whether the weights look like those of noise in an objective that records do not enter.
-
-    Its size in the weights is known as a bound alone.  Without records all weights are alike and
-    as large as the bound; records raise the first, and lower the noise of all.
-    """
-    from scipy.stats import f
-
-    half = ratios.size // 2
-    if half < 2:
-        return hidden(ratios)
-    noise = float(np.mean(ratios[half:] ** 2))
-    sizes = sorted({min(4, half), min(16, half)})
-    alike = all(
-        float(np.mean(ratios[:size] ** 2)) <= noise * f.ppf(0.99, size, ratios.size - half) for size in sizes
-    )
-    return alike and noise > _QUIET
 
 
 def record_findings(release: RecordsRelease) -> tuple[Finding, ...]:
@@ -174,9 +106,3 @@ def _piles(release: TableRelease) -> tuple[Finding, ...]:
                     )
                 )
     return tuple(found)
-
-
-def _squared_norm(raw: Floats, sd: float) -> tuple[float, float]:
-    """Of the mean without noise: an unbiased estimate, and its standard deviation."""
-    square = max(float(np.sum(raw**2)) - raw.size * sd**2, 0.0)
-    return square, math.sqrt(2 * raw.size * sd**4 + 4 * max(square, sd**2) * sd**2)
