@@ -182,29 +182,11 @@ def test_service_page(admissions):
     assert (admissions / "releases" / "retired" / "ages-2.json").exists()
 
 
-MODULES = [
-    "mercer",
-    "mercer.api.density.call",
-    "mercer.audits.audit",
-    "mercer.promise.composition",
-    "mercer.estimators.unsupervised",
-]
-MODULES += [
-    "mercer.estimators.machines",
-    "mercer.api.machine.call",
-    "mercer.ledger.ledger",
-    "mercer.audits.replay",
-    "mercer.api.choose",
-    "mercer.api.ranks",
-]
-MODULES += ["mercer.api.counts.recipe"]
-MODULES += ["mercer.api.curve.call", "mercer.api.curve.bound", "mercer.releases.curve.figure"]
-MODULES += [
-    "mercer.promise.weaker",
-    "mercer.spaces.record_kernels",
-    "mercer.api.synthetic.call",
-    "mercer.columns.table",
-    "mercer.api.weaker",
+SOURCE = ROOT / "src"
+MODULES = [  # all that hold an example
+    ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for file in sorted(SOURCE.rglob("*.py"))
+    if ">>> " in file.read_text(encoding="utf-8")
 ]
 
 

@@ -213,7 +213,7 @@ def random_histogram(
     def build(noisy: tuple[Ints, Bools], law: CountLaw, statement: Any) -> HistogramRelease:
         counts, exact = noisy
         complete = ask.missing == "drop"
-        return tell(HistogramRelease(axes, statement, law, None, counts, None, complete, exact))
+        return tell(HistogramRelease(axes, statement, law, None, counts, exact=exact, complete=complete))
 
     held = CellCounts(tally, n=n, unit=ask.unit or "row")
     payer, what = replace(purse, unprotected=who), f"histogram of {name}"

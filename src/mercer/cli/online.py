@@ -121,7 +121,7 @@ def ask_command(
     import numpy as np
 
     from mercer.api.live import open_live
-    from mercer.releases.kinds import KINDS
+    from mercer.releases.base import KINDS
 
     with open_live(store, name) as opened:
         if not at:
@@ -157,8 +157,8 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
     """Keep a released machine in a store."""
     from mercer.api import calls
     from mercer.api.live import live
+    from mercer.releases.base import KINDS
     from mercer.releases.file import load
-    from mercer.releases.kinds import KINDS
 
     release = load(file)
     if not KINDS[release.kind].predicts:

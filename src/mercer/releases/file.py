@@ -12,8 +12,7 @@ from typing import NoReturn
 
 from mercer.common.fields import Fields
 from mercer.promise.statement import Statement
-from mercer.releases.base import FORMAT, VERSION, Release
-from mercer.releases.kinds import KINDS, found
+from mercer.releases.base import FORMAT, KINDS, VERSION, Release, class_of
 
 __all__ = ["FORMAT", "VERSION", "from_dict", "load", "statement_from"]
 
@@ -57,8 +56,7 @@ def from_dict(fields: object) -> Release:
         raise ValueError("it holds quantiles, which are numbers to read as they stand in the file")
     if kind not in KINDS:
         raise ValueError(f"unknown kind {kind!r}; this version knows {', '.join(KINDS)}")
-    release: type[Release] = found(KINDS[kind].release)
-    return release.from_fields(top)
+    return class_of(kind).from_fields(top)
 
 
 def statement_from(fields: object) -> Statement:

@@ -18,9 +18,8 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_level
 from mercer.noise.laws import Law
-from mercer.releases.bands import Band
+from mercer.releases.bands import Band, Field
 from mercer.releases.base import Release
-from mercer.releases.field import Field
 
 __all__ = ["NOTHING_LEFT", "Function", "FunctionRelease", "NoisyFunction", "Orders"]
 

@@ -7,8 +7,8 @@ embedding of a function of the records.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from mercer.common.checks import Bools, Floats, Ints, check_count, check_level
 from mercer.releases.bands import Interval
 
 __all__ = ["Pushed", "Weighted", "resample"]
+
+Points: TypeAlias = Mapping[str, Any] | Sequence[Any] | np.ndarray
 
 
 class Weighted(ABC):
@@ -38,8 +40,8 @@ class Weighted(ABC):
         """Weights as they would have come out with other noise, one set a row: public draws."""
 
     @abstractmethod
-    def view(self) -> Any:
-        """The points as functions of them see them."""
+    def view(self) -> Points:
+        """The points as functions of them see them: arrays by name, or one array or list."""
 
     @property
     @abstractmethod
@@ -93,10 +95,11 @@ class Weighted(ABC):
 
     def _values(self, h: Any) -> Floats:
         table = self.view()
-        if isinstance(h, str) and (not isinstance(table, Mapping) or h not in table):
-            names = ", ".join(table) if isinstance(table, Mapping) else "none"
+        columns = table if isinstance(table, Mapping) else {}
+        if isinstance(h, str) and h not in columns:
+            names = ", ".join(columns) or "none"
             raise ValueError(f"h: there is no column {h!r}; there are {names}")
-        found = table[h] if isinstance(h, str) else _called(h, table, "h")
+        found = columns[h] if isinstance(h, str) else _called(h, table, "h")
         try:
             values = np.asarray(found, dtype=float)
         except (TypeError, ValueError):
@@ -120,7 +123,9 @@ class Weighted(ABC):
 class Pushed(Weighted):
     """The distribution of g(X), from g(point) with the same weights."""
 
-    def __init__(self, values: Any, weights: Floats, replicas: Floats, positive: Floats) -> None:
+    def __init__(
+        self, values: np.ndarray | list[Any], weights: Floats, replicas: Floats, positive: Floats
+    ) -> None:
         self.points, self._weights, self._replicas = values, weights, replicas
         self._positive = positive
 
@@ -140,7 +145,7 @@ class Pushed(Weighted):
     def points_count(self) -> int:
         return len(self._weights)
 
-    def view(self) -> Any:
+    def view(self) -> Points:
         return self.points
 
     def sample(self, n: int, rng: int | np.random.Generator | None = None) -> np.ndarray | list[Any]:

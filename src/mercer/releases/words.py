@@ -19,9 +19,8 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, is_number
 from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement
-from mercer.releases.base import Release
+from mercer.releases.base import KINDS, Release, found
 from mercer.releases.findings import HasFindings
-from mercer.releases.kinds import KINDS, found
 
 __all__ = ["LEVEL", "FunctionWords", "Question", "Words", "notes", "words_of"]
 

@@ -20,9 +20,9 @@ from mercer.api.live import open_live
 from mercer.common.disk import replace_text, sync
 from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, LiveUnavailable, is_name
+from mercer.releases.base import KINDS
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.file import load
-from mercer.releases.kinds import KINDS
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.guard import Refusal
 from mercer.server.settings import Settings

@@ -8,9 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = [
     "BAND",
@@ -33,7 +36,7 @@ GREY, SMALL = "#8a8a8a", "#555555"  # lines beside what is shown, and small type
 _ENDINGS = (".png", ".svg", ".pdf")
 
 
-class Promise(Protocol):
+class Quoted(Protocol):
     """A statement, as pictures quote it."""
 
     @property
@@ -46,7 +49,7 @@ class Promise(Protocol):
 
 
 def picture(
-    draw: Callable[..., Any],
+    draw: Callable[..., Figure],
     thing: object,
     path: str | Path | None,
     *,
@@ -54,7 +57,7 @@ def picture(
     title: str | None = None,
     band: bool = True,
     **options: Any,
-) -> Any:
+) -> Figure:
     """The figure that `draw` makes of a thing; written to `path` if one is given."""
     place = _checked(path)
     return _finished(draw(thing, level=level if band else None, title=title, **options), place)
@@ -66,7 +69,7 @@ def no_more(what: str, options: Mapping[str, Any]) -> None:
         raise TypeError(f"a picture of {what} has no option {next(iter(options))!r}")
 
 
-def figure_of(size: tuple[float, float]) -> Any:
+def figure_of(size: tuple[float, float]) -> Figure:
     """An empty figure of this size in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -76,14 +79,14 @@ def figure_of(size: tuple[float, float]) -> Any:
     return figure
 
 
-def entitle(figure: Any, title: str, promise: str, *, flat: bool) -> None:
+def entitle(figure: Figure, title: str, promise: str, *, flat: bool) -> None:
     """A title, and the promise in small type under it; `flat` figures are wider than high."""
     figure.suptitle(title, fontsize=13, x=0.02, ha="left")
     figure.text(0.02, 0.915 if flat else 0.925, promise, fontsize=8, color=SMALL)
     figure.tight_layout(rect=(0, 0, 1, 0.985))
 
 
-def promised(privacy: Promise, who: str = "records") -> str:
+def promised(privacy: Quoted, who: str = "records") -> str:
     """The promise, and about how many."""
     return f"{privacy.short}; {privacy.n} {who}"
 
@@ -95,7 +98,7 @@ def draw_plan(
     title: str,
     path: Path | None,
     quantity: str = "root integrated squared error",
-) -> Any:
+) -> Figure:
     """Expected error due to privacy against epsilon, beside the sampling error."""
     place = _checked(path)
     figure = figure_of((6.4, 4.2))
@@ -112,7 +115,7 @@ def draw_plan(
 
 def draw_spending(
     shares: dict[str, Sequence[float]], totals: dict[str, str], title: str, path: Path | None
-) -> Any:
+) -> Figure:
     """The share of each dataset's total that was used after each of its releases."""
     place = _checked(path)
     figure = figure_of((7, 1.2 + 2.2 * len(shares)))
@@ -123,7 +126,7 @@ def draw_spending(
         axes.set(xlim=(0.4, max(6, len(used)) + 0.6), ylim=(0, 1.08), ylabel="share used")
         axes.set_title(f"{name}: {totals[name]}", loc="left", fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("after release")
     figure.suptitle(title, fontsize=13, x=0.02, ha="left")
     figure.tight_layout()
@@ -132,7 +135,7 @@ def draw_spending(
 
 def draw_attack(
     curves: dict[str, Callable[[float], float]], title: str, promise: str, path: Path | None
-) -> Any:
+) -> Figure:
     """The trade-off curve: how often a test finds the truth against how often it is wrong."""
     place = _checked(path)
     figure = figure_of((5.6, 5.2))
@@ -160,7 +163,7 @@ def _checked(path: str | Path | None) -> Path | None:
     return place
 
 
-def _finished(figure: Any, path: Path | None) -> Any:
+def _finished(figure: Figure, path: Path | None) -> Figure:
     if path is not None:
         figure.savefig(path)
     return figure

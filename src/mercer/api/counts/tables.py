@@ -300,10 +300,8 @@ def publish_cells(
 
     def build(noisy: Any, law: CountLaw, statement: Statement) -> HistogramRelease:
         keys, values = (None, noisy) if threshold is None else noisy
-        complete = ask.missing == "drop"
-        return tell(
-            HistogramRelease(ask.axes, statement, law, keys, values, threshold, complete, rows_each=ask.most)
-        )
+        given = ask.axes, statement, law, keys, values, threshold
+        return tell(HistogramRelease(*given, complete=ask.missing == "drop", rows_each=ask.most))
 
     how = mechanism if threshold is None else SparseCounts(mechanism, threshold)
     return publish(counts, how, build, purse, promise=ask.promise, what=what)
@@ -356,7 +354,9 @@ def _released_margins(
             part.reshape([axes.sizes[place] for place in places])
             for part, places in zip(parts, sets, strict=True)
         )
-        return tell(MarginsRelease(axes, statement, sets, shaped, law, single, complete, rows_each=ask.most))
+        return tell(
+            MarginsRelease(axes, statement, sets, shaped, law, single, complete=complete, rows_each=ask.most)
+        )
 
     counts = MarginCounts(tally, single, n=n, unit=ask.unit or "row")
     return publish(counts, mechanism, build, purse, promise=ask.promise, what=named)

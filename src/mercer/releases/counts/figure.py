@@ -9,7 +9,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,15 @@ from mercer.columns.cells import MOST_LISTED, Axes, Axis
 from mercer.columns.kinds import labels_of
 from mercer.common.checks import Bools, Floats, check_level
 from mercer.promise.weaker import RandomStatement
-from mercer.releases.counts.histogram import HistogramRelease, Margin
+from mercer.releases.counts.cells import Margin
+from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.show.bars import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
 from mercer.show.figure import INK, SMALL, figure_of, no_more, promised
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["CountPage", "draw_cells", "draw_number"]
 
@@ -80,7 +84,7 @@ class CountPage:
 
 def draw_number(
     release: AnyNumber, *, level: float | None, title: str | None, columns: object = None, **others: Any
-) -> Any:
+) -> Figure:
     """A number as a point with its interval, and as much of the scale as shows it."""
     no_more("counts", others)
     if columns is not None:
@@ -97,7 +101,7 @@ def draw_cells(
     title: str | None,
     columns: Sequence[str] | str | None = None,
     **others: Any,
-) -> Any:
+) -> Figure:
     """Bars, maps and lists of cells, of all columns or of some."""
     no_more("counts", others)
     page = CountPage.of(release, columns)
@@ -117,7 +121,7 @@ def draw_cells(
     return figure
 
 
-def _empty(size: tuple[float, float], level: float | None) -> Any:
+def _empty(size: tuple[float, float], level: float | None) -> Figure:
     """A figure with room for the words around the picture."""
     figure, (_, high) = figure_of(size), size
     if level is not None:

@@ -17,57 +17,29 @@ from mercer.columns.cells import MOST_LISTED, Axes, Axis
 from mercer.common.checks import Bools, Floats, Ints, check_level
 from mercer.common.fields import Fields
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
-from mercer.promise.statement import rows_words
 from mercer.promise.weaker import RandomStatement, promise_from
 from mercer.releases.bands import Interval
-from mercer.releases.base import Release
 from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_cells, accuracy_of_sparse
-from mercer.releases.counts.questions import clipped, noise_width, product, vectors
-from mercer.releases.counts.sparse import sparse_answer
+from mercer.releases.counts.cells import MOST_COUNT, CellsRelease, Margin, rows_each, whole_numbers
+from mercer.releases.counts.questions import clipped, noise_width, product, sparse_answer, vectors
 
 if TYPE_CHECKING:
+    import pandas
+
     from mercer.releases.density.release import DensityRelease
 
-__all__ = ["HistogramRelease", "Margin", "rows_each", "whole_numbers"]
-
-_MOST = 1 << 62
-
-
-@dataclass(frozen=True)
-class Margin:
-    """Counts of some columns, with the ends of an interval for each."""
-
-    axes: Axes
-    counts: Floats
-    lower: Floats
-    upper: Floats
-    level: float
-
-    def to_frame(self) -> Any:
-        """One row for each cell, as a pandas data frame."""
-        import pandas as pd
-
-        keys = np.arange(self.counts.size)
-        table = {
-            axis.name: [axis.labels()[place] for place in places]
-            for axis, places in zip(self.axes.columns, self.axes.places(keys), strict=True)
-        }
-        ends = {"count": self.counts, "lower": self.lower, "upper": self.upper}
-        return pd.DataFrame(table | {name: value.reshape(-1) for name, value in ends.items()})
+__all__ = ["HistogramRelease"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HistogramRelease(Release):
+class HistogramRelease(CellsRelease):
     """Counts of cells that anyone may add up, plot and keep for ever at no further cost."""
 
-    domain: Axes  # type: ignore[assignment]
     noise: CountLaw
     keys: Ints | None  # cells that are held, rising; None: all of them
     values: Ints  # their noisy counts, as they came out
     threshold: int | None = None  # a sparse release holds counts above it
-    complete: bool = False  # every record is in a cell: their number is n
     exact: Bools | None = None  # cells without noise, under the weaker promise (M14)
-    rows_each: int = 1  # rows of one person that count
 
     kind = "histogram"
 
@@ -91,21 +63,6 @@ class HistogramRelease(Release):
         fits = isinstance(self.privacy, RandomStatement)
         if self.exact is not None and not (fits and self.exact.shape == self.values.shape):
             raise ValueError("exact must be one for each value, under the weaker promise alone")
-
-    @property
-    def n(self) -> int:
-        """Number of records or persons: public."""
-        return self.privacy.n
-
-    @property
-    def most(self) -> int:
-        """No count can be larger: public."""
-        return self.n * self.rows_each
-
-    @property
-    def rows(self) -> str:
-        """Which rows of a person count, in words; empty where the promise is about rows."""
-        return rows_words(self.privacy.unit, self.rows_each)
 
     @property
     def sparse(self) -> bool:
@@ -156,7 +113,7 @@ class HistogramRelease(Release):
         counts = self.counts
         return counts / max(int(counts.sum()), 1)
 
-    def cells(self) -> Any:
+    def cells(self) -> pandas.DataFrame:
         """Cells with a count above zero, one in each row with its values: a pandas data frame."""
         import pandas as pd
 
@@ -168,7 +125,7 @@ class HistogramRelease(Release):
             columns[axis.name] = labels[places]
         return pd.DataFrame(columns | {"count": self.values[keep]})
 
-    def to_frame(self, level: float = 0.95) -> Any:
+    def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
         """Every cell with its count and the ends of its interval, as a pandas data frame."""
         low, high = self.interval(level)
         return Margin(self.domain, self.counts.astype(float), low, high, level).to_frame()
@@ -316,7 +273,7 @@ class HistogramRelease(Release):
         values = whole_numbers(top.get("values", list), "values")
         keys, given = top.get("keys", list | None), top.get("exact", list | None)
         threshold = top.get("threshold", int | None)
-        if threshold is not None and not 0 <= threshold < _MOST:
+        if threshold is not None and not 0 <= threshold < MOST_COUNT:
             raise ValueError("threshold must be a whole number >= 0")
         exact = None
         if given is not None:
@@ -358,23 +315,6 @@ class HistogramRelease(Release):
         if len(question) == 1:
             return {axis.name: question[0]}
         raise ValueError('query needs (least, most), a value, or a condition such as {"age": (20, 40)}')
-
-
-def rows_each(top: Fields) -> int:
-    """Rows of one person that count, of a file."""
-    number: int = top.get("rows_each", int)
-    if not 1 <= number <= 1 << 20:
-        raise ValueError("rows_each must be a whole number from 1")
-    return number
-
-
-def whole_numbers(values: list[Any], what: str) -> Ints:
-    """A list of whole numbers that 64 bits hold, of a file."""
-    if len(values) > MOST_LISTED:
-        raise ValueError(f"{what} are too many for any release")
-    if not all(isinstance(v, int) and not isinstance(v, bool) and abs(v) < _MOST for v in values):
-        raise ValueError(f"{what} must be whole numbers")
-    return np.array(values, dtype=np.int64)
 
 
 def _rising(keys: Ints, cells: int) -> bool:

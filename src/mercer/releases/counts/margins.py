@@ -20,11 +20,10 @@ from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints, check_level
 from mercer.common.fields import Fields
 from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_dict
-from mercer.promise.statement import Statement, rows_words
+from mercer.promise.statement import Statement
 from mercer.releases.bands import Interval
-from mercer.releases.base import Release
 from mercer.releases.counts.accuracy import MarginsAccuracy, accuracy_of_margins
-from mercer.releases.counts.histogram import Margin, rows_each, whole_numbers
+from mercer.releases.counts.cells import CellsRelease, Margin, rows_each, whole_numbers
 from mercer.releases.counts.margin_fit import MarginFit
 from mercer.releases.counts.margin_parts import MOST_CELLS
 from mercer.releases.counts.questions import vectors
@@ -36,16 +35,13 @@ _LISTED = 20  # margins that an error names
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MarginsRelease(Release):
+class MarginsRelease(CellsRelease):
     """Counts of several sets of columns that anyone may ask and keep for ever."""
 
-    domain: Axes  # type: ignore[assignment]
     sets: tuple[tuple[int, ...], ...]  # places of the columns of each margin, rising
     raw: tuple[Ints, ...]  # noisy counts as they came out, an axis for each column
     noise: CountLaw  # of every count
     single: tuple[bool, ...] = ()  # margins of two cells where one is what the other leaves of n
-    complete: bool = False  # every record is in a cell: their number is n
-    rows_each: int = 1  # rows of one person that count
 
     kind = "margins"
 
@@ -72,21 +68,6 @@ class MarginsRelease(Release):
         for counts, alone in zip(fixed, single, strict=True):
             if alone and (counts.size != 2 or int(counts.sum()) != self.n):
                 raise ValueError("a margin with a single noisy count must have two, of sum n")
-
-    @property
-    def n(self) -> int:
-        """Number of records or persons: public."""
-        return self.privacy.n
-
-    @property
-    def most(self) -> int:
-        """No count can be larger: public."""
-        return self.n * self.rows_each
-
-    @property
-    def rows(self) -> str:
-        """Which rows of a person count, in words; empty where the promise is about rows."""
-        return rows_words(self.privacy.unit, self.rows_each)
 
     @property
     def margins(self) -> tuple[tuple[str, ...], ...]:

@@ -13,7 +13,8 @@ from mercer.columns.cells import MOST_LISTED
 from mercer.columns.conditions import conditions
 from mercer.releases.bands import Interval
 from mercer.releases.base import Release
-from mercer.releases.counts.histogram import HistogramRelease, Margin
+from mercer.releases.counts.cells import Margin
+from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.releases.words import LEVEL, Question, Words, words_of

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.releases.curve.noisy import Difference, NoisyCurve
 from mercer.releases.curve.release import CurveRelease
 from mercer.show.figure import BAND, GREY, INK, MAP, entitle, figure_of, no_more, picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "plot_curves"]
 
@@ -31,7 +34,7 @@ Order = int | tuple[int, ...]
 
 def draw(
     curve: NoisyCurve, *, level: float | None, title: str | None, derivative: Order = 0, **others: Any
-) -> Any:
+) -> Figure:
     """A curve with its band, or a surface beside the size of its noise; or a derivative of it."""
     no_more("a mean curve", others)
     one = curve.domain.dimension == 1
@@ -52,7 +55,7 @@ def plot_curves(
     title: str | None = None,
     band: bool = True,
     derivative: int = 0,
-) -> Any:
+) -> Figure:
     """Several mean curves in one picture, by name, each with its band.
 
     Examples
@@ -71,7 +74,7 @@ def plot_curves(
 
 def _overlay(
     curves: Mapping[str, NoisyCurve], *, level: float | None, title: str | None, derivative: Order
-) -> Any:
+) -> Figure:
     figure = figure_of((7, 4.2))
     _lines(curves, figure, level, derivative)
     several = "Private mean curves" if len(curves) > 1 else "Private mean curve"

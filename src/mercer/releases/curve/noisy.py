@@ -6,18 +6,20 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_level
-from mercer.releases.bands import Band, Interval
+from mercer.releases.bands import Band, Field, Interval, order_statistic
+from mercer.releases.base import KINDS, found
 from mercer.releases.curve.functionals import Plain, PolynomialCurve
 from mercer.releases.curve.redraw import Mesh, suprema
-from mercer.releases.field import Field, order_statistic
 from mercer.releases.function import NoisyFunction, Orders
-from mercer.releases.kinds import KINDS, found
 from mercer.show.figure import picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["CurveNoise", "Difference", "NoisyCurve"]
 
@@ -203,7 +205,7 @@ class Difference(NoisyCurve):
         one, two = (side._selection(level, orders, unit) for side in (self.one, self.two))
         return np.maximum(one, two)
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+    def plot(self, path: str | Path | None = None, **options: Any) -> Figure:
         """Draw the difference with its band; returns the Matplotlib figure."""
         return picture(found(KINDS["mean-curve"].figure), self, path, **options)
 

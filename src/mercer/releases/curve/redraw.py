@@ -15,8 +15,8 @@ from functools import lru_cache, partial
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
+from mercer.releases.bands import order_statistic
 from mercer.releases.curve.smoothing import Candidates
-from mercer.releases.field import order_statistic
 from mercer.spaces.modes import DUST, shrink
 from mercer.spaces.polynomials import Polynomials
 

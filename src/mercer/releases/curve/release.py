@@ -16,6 +16,7 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
+from mercer.releases.bands import order_statistic
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
 from mercer.releases.curve.redraw import Again, Mesh, choose_again, spread, suprema
 from mercer.releases.curve.smoothing import (
@@ -27,7 +28,6 @@ from mercer.releases.curve.smoothing import (
     choose_filter,
     unit_scales,
 )
-from mercer.releases.field import order_statistic
 from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of

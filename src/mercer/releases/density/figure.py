@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mercer.releases.density.release import DensityRelease
 from mercer.show.figure import BAND, INK, MAP, entitle, figure_of, no_more, promised
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["draw"]
 
 
-def draw(release: DensityRelease, *, level: float | None, title: str | None, **others: Any) -> Any:
+def draw(release: DensityRelease, *, level: float | None, title: str | None, **others: Any) -> Figure:
     """A density of one column with its band; of more, every pair of columns as a map."""
     no_more("a density", others)
     d = release.domain.dimension

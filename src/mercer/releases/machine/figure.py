@@ -6,7 +6,7 @@ A picture sees only the release.  More than two columns are cut: all others stan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mercer.common.checks import Floats
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.releases.machine.release import MachineRelease
 from mercer.show.figure import BAND, GREY, INK, MAP, SMALL, entitle, figure_of, no_more, promised
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw"]
 
@@ -28,7 +31,7 @@ def draw(
     columns: Sequence[str] | str | None = None,
     at: Mapping[str, float] | None = None,
     **others: Any,
-) -> Any:
+) -> Figure:
     """The function over one or two `columns`, with its band or the places where its sign is sure.
 
     `at` says where the other columns stand.

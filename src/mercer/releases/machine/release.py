@@ -21,8 +21,7 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.fields import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band
-from mercer.releases.field import Field, suprema_of
+from mercer.releases.bands import Band, Field, suprema_of
 from mercer.releases.function import FunctionRelease, Orders
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict

@@ -9,7 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from mercer.common.checks import Floats, check_level
 from mercer.releases.synthetic.marginals import correlation, distribution, marginal, share_of_true
 from mercer.releases.synthetic.release import TableRelease
 from mercer.show.figure import BAND, INK, SMALL, figure_of, no_more, promised
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["draw", "no_picture"]
 
@@ -44,7 +47,7 @@ def draw(
     title: str | None,
     columns: Sequence[str] | str | None = None,
     **others: Any,
-) -> Any:
+) -> Figure:
     """Histograms and bars with error bars, circles whose area is the weight; words around them."""
     no_more("a synthetic table", others)
     sheet = Sheet.of(release, columns)
@@ -58,7 +61,7 @@ def draw(
     parts = int(bool(sheet.corner)) + len(sheet.stacks)
     beside = [_WIDE] * len(sheet.stacks)
     first = [wide - sum(beside)] if sheet.corner else []
-    boxes = np.atleast_1d(figure.subfigures(1, parts, width_ratios=[*first, *beside]))
+    boxes = figure.subfigures(1, parts, width_ratios=[*first, *beside], squeeze=False)[0]
     bar = None if release.embedding is None else level
     if sheet.corner:
         _corner(release, sheet.corner, boxes[0], bar)
