@@ -66,7 +66,9 @@ def test_quantiles_say_that_they_are_numbers():
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    return shutil.copy(FOLDER / "live.db", tmp_path_factory.mktemp("old") / "live.db")
+    place = Path(shutil.copy(FOLDER / "live.db", tmp_path_factory.mktemp("old") / "live.db"))
+    place.chmod(0o600)  # what git keeps can be read by others
+    return place
 
 
 def test_names_of_live_releases(store):
