@@ -243,9 +243,9 @@ def test_replay_sees_a_sensitivity_of_one(monkeypatch):
 def test_replay_sees_a_threshold_read_from_the_data(monkeypatch):
     usual = tables.publish_cells
 
-    def wrong(counts, *rest, **given):
-        given["threshold"] = len(counts.coordinates()[0])  # the occupied cells are not public
-        return usual(counts, *rest, **given)
+    def wrong(tally, *rest, **given):
+        given["threshold"] = len(tally.occupied()[0])  # the occupied cells are not public
+        return usual(tally, *rest, **given)
 
     monkeypatch.setattr(tables, "publish_cells", wrong)
     pair = ([0, 0, 0, 0, 0], [0, 0, 0, 0, 2])

@@ -249,7 +249,7 @@ def draw_ends(ranks: Ranks, epsilon: float, payer: Payer | Paid) -> EndCounts | 
         return None
     counts = [ranks.counts.sum(), ranks.counts[0], ranks.counts[-1]]
 
-    def build(noisy: Sequence[float], law: LaplaceLaw, _statement: object) -> EndCounts:
+    def build(noisy: Floats, law: LaplaceLaw, _statement: object) -> EndCounts:
         fits, lower, upper = (float(count) / weight for count in noisy)
         steps = 0.0 if law.scale < 1e-3 else 1 / (math.sqrt(2.0) * math.sinh(0.5 / law.scale))
         return EndCounts(fits, lower, upper, steps / weight, ENDS)
@@ -288,10 +288,10 @@ def propose_test_release(ranks: Ranks, epsilon: float, delta: float, payer: Paye
     bins = LogBins(ranks.n, ranks.cells)
     log, distance = ranks.spread(bins)
 
-    def passes(noisy: Sequence[float], law: LaplaceLaw, _statement: object) -> bool:
+    def passes(noisy: Floats, law: LaplaceLaw, _statement: object) -> bool:
         return noisy[0] > threshold(law.scale, delta)
 
-    def spread(noisy: Sequence[float], *_: object) -> float:
+    def spread(noisy: Floats, *_: object) -> float:
         return bins.cells_of(noisy[0]) / ranks.cells
 
     n, unit, steps = ranks.n, ranks.unit, Sensitivity(float(bins.steps), norm="l1")

@@ -10,6 +10,7 @@ import math
 import sys
 import warnings
 from collections.abc import Sequence
+from fractions import Fraction
 from types import FrameType
 from typing import Any, TypeAlias
 
@@ -22,6 +23,8 @@ __all__ = [
     "Floats",
     "Ints",
     "PrivacyWarning",
+    "Score",
+    "Scores",
     "check_choice",
     "check_column",
     "check_count",
@@ -36,6 +39,8 @@ __all__ = [
 Bools: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
+Score: TypeAlias = int | float | Fraction
+Scores: TypeAlias = Sequence[Score] | Floats | Ints  # of candidates: numbers that are exact
 
 
 class PrivacyWarning(UserWarning):

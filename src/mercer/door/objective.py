@@ -24,7 +24,7 @@ class Objective:
     bounds: MachineBounds
 
     norm: ClassVar[Norm] = "l2"
-    words = TiltedNoise.words
+    words: ClassVar[str] = TiltedNoise.words
     calibration = "exact"
 
     def calibrate(

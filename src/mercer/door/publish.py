@@ -28,13 +28,15 @@ from mercer.sensitive.persons import Lots
 __all__ = ["LedgerLike", "Paid", "Payer", "Purse", "Rehearsed", "public_seed", "publish"]
 
 R = TypeVar("R")
+X = TypeVar("X")
+Y = TypeVar("Y")
 LedgerLike: TypeAlias = Ledger | str | os.PathLike[str] | None
 
 
 def publish(
-    summary: Summary,
-    mechanism: AnyMechanism,
-    build: Callable[[Any, Any, Any], R],
+    summary: Summary[X],
+    mechanism: AnyMechanism[X, Y],
+    build: Callable[[Y, Any, Any], R],
     payer: Payer | Paid,
     *,
     promise: Promise,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NoReturn
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 
+from mercer.common.checks import Scores as ScoreList
 from mercer.promise.events import Norm, Sensitivity
 
 __all__ = ["Count", "Scores", "Sensitive", "Summary", "Whole"]
+
+X = TypeVar("X")  # what the mechanism turns into something that may be told
 
 
 class Sensitive:
@@ -31,7 +34,7 @@ class Sensitive:
         return repr(self)
 
 
-class Summary(Sensitive, ABC):
+class Summary(Sensitive, ABC, Generic[X]):
     """f_D as coordinates, counts or scores, with a bound on what one record can do to them."""
 
     n: int  # rows, or persons: public under replace-one
@@ -61,15 +64,15 @@ class Summary(Sensitive, ABC):
         """
 
     @abstractmethod
-    def coordinates(self) -> Any:
+    def coordinates(self) -> X:
         """What the mechanism turns into something that may be told."""
 
-    def shown(self, exact: Any) -> Any:
+    def shown(self, exact: X) -> np.ndarray:
         """The same as an array, in which a replay measures the change."""
-        return exact
+        return np.asarray(exact)
 
 
-class Whole(Summary):
+class Whole(Summary[np.ndarray]):
     """Whole numbers with one bound on their change."""
 
     def __init__(self, values: Any, bound: Sensitivity, *, n: int, unit: str, name: str = "counts") -> None:
@@ -83,7 +86,7 @@ class Whole(Summary):
     def sensitivity(self, norm: Norm) -> Sensitivity:
         return Sensitivity(self._bound.value, norm) if self.size == 1 else self._bound
 
-    def coordinates(self) -> Any:
+    def coordinates(self) -> np.ndarray:
         return self._values
 
 
@@ -94,7 +97,7 @@ class Count(Whole):
         super().__init__([count], Sensitivity(1.0, norm="l1"), n=n, unit=unit, name="count")
 
 
-class Scores(Summary):
+class Scores(Summary[ScoreList]):
     """A score of each of finitely many public candidates: higher is better."""
 
     name = "scores"
@@ -109,8 +112,8 @@ class Scores(Summary):
     def sensitivity(self, norm: Norm) -> Sensitivity:  # noqa: ARG002
         return self._moved
 
-    def coordinates(self) -> Any:
+    def coordinates(self) -> ScoreList:
         return self._scores
 
-    def shown(self, exact: Any) -> Any:
+    def shown(self, exact: ScoreList) -> np.ndarray:
         return np.array(list(exact), dtype=object)

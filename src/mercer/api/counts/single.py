@@ -149,7 +149,7 @@ def _released(
     added = count_mechanism(ask.promise["delta"])
     noise = added.calibrate(Sensitivity(1.0, added.norm), **ask.promise)
     number, n = counted(ask, data, truths=where is None)
-    how: AnyMechanism = added
+    how: AnyMechanism[Ints, Ints] = added
     promise = ask.promise
     if chosen is None:
         check_worth(noise, n, None, insist=terms.insist)

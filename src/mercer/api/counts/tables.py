@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -35,7 +36,9 @@ from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.summaries.cell_counts import (
     CellCounts,
+    CellTally,
     MarginCounts,
+    OccupiedCounts,
     count_cells,
     count_margins,
     moved_counts,
@@ -277,34 +280,37 @@ def released(
         sparse = cells > MOST_LISTED or sparser(noise, n * ask.most, cells)
     threshold = threshold_of(noise, cells, occupied) if sparse else None  # type: ignore[arg-type]
     check_worth(noise, n, threshold, insist=ask.terms.insist)
-    return publish_cells(
-        CellCounts(tally, n=n, unit=ask.unit or "row", sparse=threshold is not None),
-        mechanism,
-        purse,
-        ask,
-        threshold=threshold,
-        what=what,
-    )
+    return publish_cells(tally, mechanism, purse, ask, n=n, threshold=threshold, what=what)
 
 
 def publish_cells(
-    counts: CellCounts,
+    tally: CellTally,
     mechanism: CountMechanism,
     purse: Purse,
     ask: CountRequest,
     *,
+    n: int,
     threshold: int | None,
     what: str,
 ) -> HistogramRelease:
     """Noise on all cells, or (with a threshold) on the occupied ones and what noise alone lets pass."""
 
-    def build(noisy: Any, law: CountLaw, statement: Statement) -> HistogramRelease:
-        keys, values = (None, noisy) if threshold is None else noisy
+    def release(keys: Ints | None, values: Ints, law: CountLaw, statement: Statement) -> HistogramRelease:
         given = ask.axes, statement, law, keys, values, threshold
         return tell(HistogramRelease(*given, complete=ask.missing == "drop", rows_each=ask.most))
 
-    how = mechanism if threshold is None else SparseCounts(mechanism, threshold)
-    return publish(counts, how, build, purse, promise=ask.promise, what=what)
+    unit = ask.unit or "row"
+    if threshold is None:
+        counts = CellCounts(tally, n=n, unit=unit)
+        return publish(counts, mechanism, partial(release, None), purse, promise=ask.promise, what=what)
+    return publish(
+        OccupiedCounts(tally, n=n, unit=unit),
+        SparseCounts(mechanism, threshold),
+        lambda noisy, *known: release(*noisy, *known),
+        purse,
+        promise=ask.promise,
+        what=what,
+    )
 
 
 def sparser(noise: CountNoise, records: int, cells: int) -> bool:

@@ -16,7 +16,7 @@ from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
 from mercer.door.objective import Objective
-from mercer.door.publish import Rehearsed, publish
+from mercer.door.publish import Paid, Purse, Rehearsed, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
@@ -121,12 +121,18 @@ def learn(
             out.append(build(fields))
         return out
 
+    inside = recipe.method == "objective"
+
+    def noised(payer: Purse | Paid) -> list[M]:
+        """With noise in the objective, or in the weights."""
+        if inside:
+            source, how = MachineObjective(summary), Objective(limits)
+            return publish(source, how, releases, payer, promise=promise, what=what)
+        return publish(summary, recipe.mechanism, releases, payer, promise=promise, what=what)
+
     def drawn() -> M:
-        inside = recipe.method == "objective"
-        mechanism = Objective(limits) if inside else recipe.mechanism
-        source = MachineObjective(summary) if inside else summary
         if held is None:
-            return tell(publish(source, mechanism, releases, purse, promise=promise, what=what)[0])
+            return tell(noised(purse)[0])
         event: Event = ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
         words = f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
         recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
@@ -135,11 +141,11 @@ def learn(
             promise=promise,
             n=whole,
             unit="row",
-            words=mechanism.words + words,
+            words=(Objective.words if inside else recipe.mechanism.words) + words,
             calibration="exact",
             what=what,
         )
-        made = publish(source, mechanism, releases, paid.apart(), promise=promise)
+        made = noised(paid.apart())
         machines = limits.machines[: len(recipe.losses)]
         scores, moved = held_scores(held, features, machines, [release.weights for release in made])
         kept = Scores(scores, moved, n=held.rows, unit="row")  # rows that nothing else was learnt from

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Protocol, TypedDict
+from typing import Any, ClassVar, Generic, Protocol, TypedDict, TypeVar
 
 from mercer.common.checks import Floats, check_delta, check_epsilon
 from mercer.noise.entropy import Entropy, Secure
@@ -26,10 +26,15 @@ __all__ = [
     "secure_draws",
 ]
 
+X = TypeVar("X")  # what is exact
+Y = TypeVar("Y")  # what is told of it
+X_contra = TypeVar("X_contra", contravariant=True)
+Y_co = TypeVar("Y_co", covariant=True)
+
 MECHANISMS: dict[str, type[Mechanism]] = {}
 
 
-class Randomiser(ABC):
+class Randomiser(ABC, Generic[X_contra, Y_co]):
     """A calibrated mechanism: it turns an exact value into one that may be told."""
 
     event: Event
@@ -41,11 +46,11 @@ class Randomiser(ABC):
         return ()
 
     @abstractmethod
-    def randomise(self, exact: Any, entropy: Entropy) -> Any:
+    def randomise(self, exact: X_contra, entropy: Entropy) -> Y_co:
         """What is told of the exact value."""
 
 
-class Noise(Randomiser):
+class Noise(Randomiser[Floats, Floats]):
     """Noise of a known law, ready to be added to exact coordinates."""
 
     law: Law
@@ -91,7 +96,7 @@ class Mechanism(ABC):
         """The noise that makes `size` coordinates of this sensitivity (epsilon, delta)-DP."""
 
 
-class AnyMechanism(Protocol):
+class AnyMechanism(Protocol[X_contra, Y_co]):
     """What the door asks of a mechanism, whatever it turns into what: numbers, counts or a choice."""
 
     @property
@@ -109,18 +114,20 @@ class AnyMechanism(Protocol):
         """How the noise follows from the promise."""
         ...
 
-    def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Randomiser:
+    def calibrate(
+        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
+    ) -> Randomiser[X_contra, Y_co]:
         """What makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
         ...
 
 
-def secure_draws(randomiser: Randomiser, exact: Any, runs: int) -> list[Any]:
+def secure_draws(randomiser: Randomiser[X, Y], exact: X, runs: int) -> list[Y]:
     """So many answers to the same question, drawn as for a release: for audits."""
     source = Secure()
     return [randomiser.randomise(exact, source) for _ in range(runs)]
 
 
-def check_norm(mechanism: AnyMechanism, sensitivity: Sensitivity) -> None:
+def check_norm(mechanism: AnyMechanism[Any, Any], sensitivity: Sensitivity) -> None:
     """A bound in another norm says nothing about this mechanism."""
     if sensitivity.norm != mechanism.norm:
         raise ValueError(

@@ -40,7 +40,7 @@ _BLOCK = 1 << 12  # draws are made in blocks: their number tells the occupied ce
 
 
 @dataclass(frozen=True)
-class CountNoise(Randomiser):
+class CountNoise(Randomiser[Ints, Ints]):
     """Noise of a known law, ready to be added to whole counts."""
 
     law: CountLaw
@@ -152,7 +152,7 @@ def threshold_of(noise: CountNoise, cells: int, occupied: int | None) -> int:
 
 
 @dataclass(frozen=True)
-class SparseNoise(Randomiser):
+class SparseNoise(Randomiser[tuple[Ints, Ints, int], tuple[Ints, Ints]]):
     """Noise of which only what is above a public threshold is told."""
 
     noise: CountNoise
@@ -205,7 +205,7 @@ class SparseCounts:
 
 
 @dataclass(frozen=True)
-class MatrixNoise(Randomiser):
+class MatrixNoise(Randomiser[Ints, Ints]):
     """Answers by the exact probabilities of a matrix."""
 
     law: OptimalCount
@@ -246,7 +246,7 @@ class OptimalMatrix:
 
 
 @dataclass(frozen=True)
-class RareNoise(Randomiser):
+class RareNoise(Randomiser[Ints, tuple[Ints, Bools]]):
     """Noise on all counts but rare ones, which are told as they are."""
 
     noise: CountNoise

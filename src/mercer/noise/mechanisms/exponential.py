@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.common.checks import Floats, Ints, check_epsilon
+from mercer.common.checks import Floats, Ints, Score, Scores, check_epsilon
 from mercer.noise.entropy import Entropy
 from mercer.noise.exact import balls, settle, settled_index
 from mercer.noise.mechanisms.base import Randomiser
@@ -22,12 +22,9 @@ from mercer.promise.events import Norm, PureEvent, Sensitivity
 
 __all__ = ["Choice", "Exponential", "Score", "Scores"]
 
-Score: TypeAlias = int | float | Fraction
-Scores: TypeAlias = Sequence[Score] | Floats | Ints
-
 
 @dataclass(frozen=True)
-class Choice(Randomiser):
+class Choice(Randomiser[Scores, int]):
     """P(i) = counts_i exp(epsilon score_i / (2 sensitivity)) / total: higher scores are better."""
 
     sensitivity: Sensitivity

@@ -163,7 +163,7 @@ class Paired(Protocol):
 
 
 @dataclass(frozen=True)
-class PairedNoise(Randomiser):
+class PairedNoise(Randomiser[Paired, tuple[float, float]]):
     """Noise for the change of this rank among n / 2 pairs."""
 
     n: int

@@ -137,7 +137,7 @@ def _lengths(machines: Sequence[Slopes]) -> dict[float, int]:
     return {math.sqrt(square) * (1 + 1e-9): count for square, count in squares.items()}
 
 
-class TiltedNoise(Randomiser):
+class TiltedNoise(Randomiser[Callable[[Floats], Floats], Floats]):
     """Noise in the objective, then a little on the weights for what the solver leaves."""
 
     words = "random slope in the objective, then a trace of noise on the weights; exact samplers"

@@ -8,7 +8,7 @@ Of a person's rows at most `most` count, drawn at random: counts stay whole numb
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ __all__ = [
     "CellTally",
     "MarginCounts",
     "MarginTally",
+    "OccupiedCounts",
     "count_cells",
     "count_margins",
     "count_persons",
@@ -177,13 +178,16 @@ def moved_counts(moves: int, most: int, norm: Norm) -> Sensitivity:
     return Sensitivity(math.nextafter(most * math.sqrt(moves), math.inf), norm="l2")
 
 
-class CellCounts(Summary):
-    """Counts of the cells of one table: of all of them, or (sparse) of those that are occupied."""
+X = TypeVar("X")
+
+
+class _Cells(Summary[X]):
+    """Counts of the cells of one table."""
 
     name = "counts"
 
-    def __init__(self, tally: CellTally, *, n: int, unit: str, sparse: bool = False) -> None:
-        self._tally, self.n, self.unit, self._sparse = tally, n, unit, sparse
+    def __init__(self, tally: CellTally, *, n: int, unit: str) -> None:
+        self._tally, self.n, self.unit = tally, n, unit
 
     @property
     def size(self) -> int:
@@ -201,15 +205,26 @@ class CellCounts(Summary):
         """A record leaves a cell and enters another."""
         return moved_counts(2, self._tally.most, norm)
 
-    def coordinates(self) -> Any:
-        """Counts of all cells; or keys and counts of those that are occupied, and how many there are."""
-        return (*self._tally.occupied(), self.size) if self._sparse else self._tally.dense()
-
-    def shown(self, exact: Any) -> Ints:  # noqa: ARG002
+    def shown(self, exact: X) -> Ints:  # noqa: ARG002
         return self._tally.listed()
 
 
-class MarginCounts(Summary):
+class CellCounts(_Cells[Ints]):
+    """Counts of all cells of one table."""
+
+    def coordinates(self) -> Ints:
+        return self._tally.dense()
+
+
+class OccupiedCounts(_Cells[tuple[Ints, Ints, int]]):
+    """Counts of the cells of one table that are occupied, which may be few of very many."""
+
+    def coordinates(self) -> tuple[Ints, Ints, int]:
+        """Keys and counts of the occupied cells, and the number of all cells."""
+        return (*self._tally.occupied(), self.size)
+
+
+class MarginCounts(Summary[Ints]):
     """Counts of all cells of several margins, one margin after the other.
 
     Of a margin marked single, which has two cells, the second alone is counted; the first is what

@@ -131,7 +131,7 @@ def curve_norms(curves: Curves, polynomials: Polynomials, *, center: Floats) -> 
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-class CurveSummary(Summary):
+class CurveSummary(Summary[Floats]):
     """The mean of the clipped curves in units of the bound, or a fixed linear map of it.
 
     Curves lie in the unit ball, so that replacing one of n moves the mean by at most 2 / n.  The

@@ -43,7 +43,7 @@ def row_sensitivity(features: Features, n: int, size: int, norm: Norm) -> Sensit
     return replace_one(features.spans[norm] / n + 2 * math.sqrt(size) * slack, norm)
 
 
-class DensitySummary(Summary):
+class DensitySummary(Summary[Floats]):
     """f_D = (1/n) sum_i s(. - x_i), s the density of `smoother`, in the coordinates of `basis`.
 
     One record moves the coordinates by at most diameter/n, where the diameter is that of the

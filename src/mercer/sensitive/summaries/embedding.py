@@ -249,7 +249,7 @@ def tally_own(records: Sequence[Any], how: OwnFeatures, tick: Any = None) -> Own
     return OwnTally(how, len(records), total)
 
 
-class EmbeddingSummary(Summary):
+class EmbeddingSummary(Summary[Floats]):
     """The mean embedding of n records, or persons, in orthonormal coordinates."""
 
     def __init__(

@@ -124,7 +124,7 @@ class MachineBounds:
         return math.sqrt(sum(move**2 for move in moves))
 
 
-class MachineSummary(Summary):
+class MachineSummary(Summary[Floats]):
     """Weights of K machines on the same features, each times its penalty, one after the other.
 
     Times the penalty, because then one row can move each machine as far as any other.
@@ -173,7 +173,7 @@ class MachineSummary(Summary):
         return minimise(risk, each).reshape(-1) * self.bounds.penalties
 
 
-class MachineObjective(Summary):
+class MachineObjective(Summary[Callable[[Floats], Floats]]):
     """The objectives themselves, for noise that is drawn before they are minimised."""
 
     name = "gradient"

@@ -26,7 +26,7 @@ Change = Callable[[Floats, Floats], Any]
 Statistic = Callable[[Floats], Any]
 
 
-class PairedValues(Summary):
+class PairedValues(Summary["PairedValues"]):
     """The values of a column, and how much they change a statistic in pairs."""
 
     def __init__(self, values: Floats, change: Change | None, statistic: Statistic | None) -> None:

@@ -120,7 +120,7 @@ def _whole_gram(kernel: RecordKernel) -> Any:
 _PERSON = 1 << 15
 
 
-class ColumnCounts(Summary):
+class ColumnCounts(Summary[Floats]):
     """How many records are in each bin of each column; cells that do not fit are in none."""
 
     name = "counts"
