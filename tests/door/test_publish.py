@@ -10,12 +10,13 @@ from mercer.door.publish import Paid, Purse, Rehearsed, publish
 from mercer.door.tap import Tap, open_tap
 from mercer.noise.entropy import Secure
 from mercer.noise.mechanisms.base import Randomiser
+from mercer.noise.mechanisms.counts import RareCounts
 from mercer.noise.mechanisms.gaussian import Gaussian
 from mercer.noise.mechanisms.laplace import Laplace
 from mercer.promise.composition import delta_of
 from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, Sensitivity
 from mercer.promise.statement import Statement
-from mercer.sensitive.base import Summary
+from mercer.sensitive.base import Count, Summary
 
 HALF = {"epsilon": 0.5, "delta": 0.0}
 COST = PureEvent(0.5)
@@ -236,3 +237,70 @@ def test_a_tap_pays_once_for_all_its_draws(book):
     with pytest.raises(ValueError, match="must be a Gaussian one"):
         Tap.resume(fields)
     assert tap.noise == Gaussian().calibrate(bound, 8, **promise)
+
+
+def test_a_tap_draws_on_what_was_paid_and_no_more():
+    bound, promise = Sensitivity(0.1, norm="l2"), {"epsilon": 1.0, "delta": 1e-6}
+    event = Gaussian().calibrate(bound, 8, **promise).event
+    payer = paid_for(event, n=50)
+    open_tap(bound, 8, payer, promise=promise, n=50, unit="row", what="a path")
+    for larger in (promise, {"epsilon": 20.0, "delta": 1e-6}):
+        with pytest.raises(ValueError, match="nothing was drawn"):
+            open_tap(bound, 8, payer, promise=larger, n=50, unit="row", what="a path")
+
+
+class Raised(Numbers):
+    """Numbers whose sensitivity is raised, since other draws share the event."""
+
+    def __init__(self, steps, stretch):
+        super().__init__(steps)
+        self.stretch = stretch
+
+
+def drawn_from(payer, *, n=5, stretch=1.0, event=COST):
+    summary = Raised(Steps(), stretch)
+    summary.n = n
+    return publish(summary, Told(Steps(), event), lambda *made: made[-1], payer, promise=HALF, what="numbers")
+
+
+def test_parts_of_the_records_have_all_that_was_paid_each_once():
+    paid = paid_for(COST)
+    one, two = paid.parts([6, 4], notes=["; one", "; two"])
+    assert (drawn_from(one, n=6).n, drawn_from(two, n=4).mechanism) == (6, "told; two")
+    for payer in (one, two, paid):
+        with pytest.raises(ValueError, match="nothing was drawn"):
+            drawn_from(payer, n=1)
+    with pytest.raises(ValueError, match="does not cover these parts"):
+        paid.parts([6, 4])
+
+
+def test_parts_are_no_more_records_than_were_paid_for():
+    with pytest.raises(ValueError, match="does not cover these parts"):
+        paid_for(COST).parts([6, 5])
+    small, _ = paid_for(COST).parts([4, 6])
+    with pytest.raises(ValueError, match="does not cover this noise"):
+        drawn_from(small, n=5)
+    half = paid_for(COST)
+    drawn_from(half, event=PureEvent(0.25))
+    with pytest.raises(ValueError, match="does not cover these parts"):
+        half.parts([5, 5])
+
+
+@pytest.mark.parametrize(("event", "least"), [(COST, 4.0), (GAUSS, 2.0)], ids=["pure", "gaussian"])
+def test_draws_that_share_an_event_have_larger_noise(event, least):
+    def parts():
+        return paid_for(event, n=40).parts([10] * 4, disjoint=False)
+
+    for payer in parts():
+        drawn_from(payer, stretch=least, event=event)
+    with pytest.raises(ValueError, match="must be at least .* times as large"):
+        drawn_from(parts()[0], stretch=np.nextafter(least, 0), event=event)
+
+
+def test_the_weaker_promise_is_not_charged_as_another(book):
+    """Rare counts go out as they are: a ledger that took them for pure would be wrong."""
+    count = Count(3, n=1000, unit="row")
+    for payer in (purse_of(book), Purse(Secure())):
+        with pytest.raises(ValueError, match="weaker promise is no differential privacy; nothing was drawn"):
+            publish(count, RareCounts(24, "rare", 0.05), lambda *made: made, payer, promise=HALF)
+    assert left(book) == 1

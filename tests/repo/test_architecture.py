@@ -212,11 +212,17 @@ def above(name: str) -> Iterator[str]:
         yield name
 
 
+DRAWS = {"secure_draws": "audits", "Tap": "online"}  # what gives noise by itself, and the room it is for
+
+
 def entropic(house: House) -> Iterator[str]:
     """4. Outside of noise and the door nothing names the entropy, and nothing asks for noise."""
     for module in house.modules.values():
         if module.room in ("noise", "door"):
             continue
+        for name in {there for _, there in house.bound[module.name].values()} & DRAWS.keys():
+            if module.room != DRAWS[name]:
+                yield f"{module.name} imports {name}"
         if f"{house.folder.name}.noise.entropy" in house.imports[module.name]:
             yield f"{module.name} imports the entropy"
         found = tokenize.generate_tokens(io.StringIO(module.text).readline) if "ntropy" in module.text else ()
@@ -348,7 +354,15 @@ def functions(module: Module) -> Iterator[tuple[str, ast.FunctionDef]]:
                     yield f"{node.name}.{part.name}", part
 
 
-RULES: list[Callable[[House], Iterator[str]]] = [trusting, entropic, homeless, crowded]
+RULES: list[Callable[[House], Iterator[str]]] = [
+    upward,
+    cyclic,
+    trusting,
+    entropic,
+    homeless,
+    curious,
+    crowded,
+]
 
 
 @pytest.fixture(scope="module")
@@ -413,6 +427,8 @@ FAULTS = {  # a rule, a file, and what is added there
     "a package above that draws": (trusting, "noise/__init__.py", "import mercer.noise.entropy"),
     "entropy outside the door": (entropic, "api/call.py", "from mercer.noise import entropy as e"),
     "entropy that is handed on": (entropic, "api/call.py", "def f(entropy_of_all):\n    pass"),
+    "noise that audits draw": (entropic, "api/call.py", "from mercer.noise.laws import secure_draws as draw"),
+    "noise of a live release": (entropic, "cli/app.py", "from mercer.door.publish import Tap"),
     "noise outside the door": (entropic, "api/call.py", "noisy = mechanism.randomise(exact)"),
     "records outside sensitive": (
         homeless,

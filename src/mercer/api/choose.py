@@ -231,7 +231,7 @@ def private_bandwidth(
     method: str,
     epsilon: float,
     boundary: str,
-    payer: Payer | Paid,
+    payer: Payer,
     unit: str = "row",
 ) -> tuple[float, ...]:
     """Bandwidths in the unit cube, one for each column: epsilon-DP together."""

@@ -238,7 +238,7 @@ def _points(grid: object, domain: Domain, cells: int) -> tuple[Floats, Ints]:
     return values, np.clip(nodes, 0, cells)
 
 
-def draw_ends(ranks: Ranks, epsilon: float, payer: Payer | Paid) -> EndCounts | None:
+def draw_ends(ranks: Ranks, epsilon: float, payer: Payer) -> EndCounts | None:
     """Rows with a number, at or below the lower bound, at or above the upper: epsilon-DP.
 
     Replacing a record moves the three counts by at most 2 together, times a person's weight
@@ -259,7 +259,7 @@ def draw_ends(ranks: Ranks, epsilon: float, payer: Payer | Paid) -> EndCounts | 
 
 
 def draw_quantiles(
-    ranks: Ranks, levels: Sequence[Fraction], nodes: Ints, epsilon: float, payer: Payer | Paid
+    ranks: Ranks, levels: Sequence[Fraction], nodes: Ints, epsilon: float, payer: Payer
 ) -> list[int]:
     """For each level the place of the point chosen, with an even share of epsilon each."""
     promise = pure(part(epsilon, len(levels)))
@@ -271,14 +271,14 @@ def draw_quantiles(
     return out
 
 
-def draw_spread(ranks: Ranks, epsilon: float, payer: Payer | Paid) -> float:
+def draw_spread(ranks: Ranks, epsilon: float, payer: Payer) -> float:
     """The interquartile range of a column as a share of its bounds, from two private quartiles."""
     nodes = np.arange(ranks.cells + 1)
     low, high = draw_quantiles(ranks, _QUARTILES, nodes, epsilon, payer)
     return max(high - low, 0) / ranks.cells
 
 
-def propose_test_release(ranks: Ranks, epsilon: float, delta: float, payer: Payer | Paid) -> float | None:
+def propose_test_release(ranks: Ranks, epsilon: float, delta: float, payer: Payer) -> float | None:
     """The interquartile range as a share of the bounds, or None: (2 epsilon, delta)-DP.
 
     The distance A(D) moves by at most 1: discrete Laplace noise of scale 1/epsilon makes the test

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from mercer.columns.domain import MAX_DIMENSION
 from mercer.common.checks import check_positive
-from mercer.door.publish import Paid, Purse
+from mercer.door.publish import Paid, Payer
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.exponential import Choice
@@ -63,7 +63,7 @@ class Split:
     def pay(
         self,
         mechanism: Mechanism,
-        purse: Purse,
+        purse: Payer,
         *,
         n: int,
         unit: str,

@@ -130,7 +130,7 @@ def random_proportion(
 
     one = Count(number, n=n, unit=ask.unit or "row")
     payer, what = replace(purse, unprotected=who), f"proportion of {words}"
-    return publish(one, RareCounts(most, told), build, payer, promise=ask.promise, what=what)
+    return publish(one, RareCounts(most, told, float(share)), build, payer, promise=ask.promise, what=what)
 
 
 @call(expected_histogram)
@@ -217,7 +217,7 @@ def random_histogram(
 
     held = CellCounts(tally, n=n, unit=ask.unit or "row")
     payer, what = replace(purse, unprotected=who), f"histogram of {name}"
-    return publish(held, RareCounts(most, told), build, payer, promise=ask.promise, what=what)
+    return publish(held, RareCounts(most, told, float(share)), build, payer, promise=ask.promise, what=what)
 
 
 def _expected_statistic(_given: object, _made: object) -> str:

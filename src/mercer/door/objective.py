@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from mercer.noise.mechanisms.objective import FINISH, Tilt, TiltedNoise, calibrate_tilt
 from mercer.promise.events import Norm, Sensitivity
-from mercer.sensitive.summaries.machine import MachineBounds
+from mercer.sensitive.summaries.machine import MachineBounds, MachineObjective
 
 __all__ = ["Objective", "tilted_bounds", "tilted_noise"]
 
@@ -21,23 +21,19 @@ __all__ = ["Objective", "tilted_bounds", "tilted_noise"]
 class Objective:
     """Noise in the objectives of these machines, whose bounds hold with it: see `tilted_bounds`."""
 
-    bounds: MachineBounds
+    machines: MachineObjective
 
     norm: ClassVar[Norm] = "l2"
     words: ClassVar[str] = TiltedNoise.words
     calibration = "exact"
 
-    def calibrate(
-        self,
-        sensitivity: Sensitivity,  # noqa: ARG002
-        size: int,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float,
-    ) -> TiltedNoise:
+    def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> TiltedNoise:
         """The corners of the machines' slopes say more than the sensitivity of them together."""
-        noise = tilted_noise(self.bounds, epsilon=epsilon, delta=delta)
-        if self.bounds.tilt < noise.tilt.longest:
+        bounds = self.machines.bounds
+        if (sensitivity, size) != (self.machines.sensitivity(self.norm), self.machines.size):
+            raise ValueError("noise in the objective is for its own machines; nothing was drawn")
+        noise = tilted_noise(bounds, epsilon=epsilon, delta=delta)
+        if bounds.tilt < noise.tilt.longest:
             raise ValueError("the solver's bounds do not hold for this noise; nothing was drawn")
         return noise
 

@@ -7,12 +7,14 @@ release that were paid for together.
 
 from __future__ import annotations
 
+import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from mercer.common.checks import check_worthwhile
 from mercer.common.version import __version__
@@ -20,7 +22,7 @@ from mercer.ledger.ledger import Ledger, account
 from mercer.noise.entropy import Entropy, resolve
 from mercer.noise.mechanisms.base import AnyMechanism, Promise
 from mercer.promise.composition import delta_of
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent
+from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
 from mercer.promise.statement import Statement
 from mercer.sensitive.base import Summary
 from mercer.sensitive.persons import Lots
@@ -37,7 +39,7 @@ def publish(
     summary: Summary[X],
     mechanism: AnyMechanism[X, Y],
     build: Callable[[Y, Any, Any], R],
-    payer: Payer | Paid,
+    payer: Payer,
     *,
     promise: Promise,
     what: str = "",
@@ -53,8 +55,7 @@ def publish(
     if bound is None and payer.shows:
         raise ValueError("a summary that has no bound cannot keep differential privacy; nothing was drawn")
     randomiser = mechanism.calibrate(bound, summary.size, **promise)  # type: ignore[arg-type]
-    if isinstance(payer, Paid):
-        payer.take(randomiser.event, n=summary.n, unit=summary.unit)
+    payer.check_stretch(summary.stretch, randomiser.event)
     exact = summary.coordinates()
     paid = payer.pay(
         (randomiser.event,),
@@ -71,14 +72,14 @@ def publish(
     return build(randomiser.randomise(exact, paid.entropy), randomiser.law, paid.statement)
 
 
-class Payer(Protocol):
-    """Whoever pays for a draw."""
+class Payer(ABC):
+    """Whoever pays for draws, and where their noise comes from."""
 
-    @property
-    def shows(self) -> bool:
-        """Whether a replay sees what gets noise: its test is of differential privacy."""
-        ...
+    entropy: Entropy
+    shows: ClassVar[bool] = True  # to a replay, what gets noise: its test is of differential privacy
+    among: int = 1  # draws that share one event, this one included
 
+    @abstractmethod
     def pay(
         self,
         events: Sequence[Event],
@@ -90,40 +91,67 @@ class Payer(Protocol):
         calibration: str,
         what: str,
     ) -> Paid:
-        """Charge what is about to be drawn, durably."""
-        ...
+        """Charge what is about to be drawn, durably; or draw on what was charged already."""
+
+    def check_stretch(self, stretch: float, event: Event) -> None:
+        """Refuse noise that is too small beside the other draws that share one event with it."""
+        least = self.among if isinstance(event, PureEvent) else math.sqrt(self.among)
+        if stretch < least:
+            raise ValueError(
+                f"noise of {self.among} draws on one event must be at least {least:g} times as large "
+                f"as that of one, got {stretch:g}; nothing was drawn"
+            )
+
+    def lots(self) -> Lots:
+        """What decides which rows of a person count: one key, however many rows there are."""
+        return Lots(self.entropy.octets(32))
 
 
-class Paid:
+class Paid(Payer):
     """What was charged, its statement, and what of it may still be drawn."""
 
     def __init__(
-        self, statement: Any, events: Sequence[Event], entropy: Entropy, *, shows: bool = True
+        self,
+        statement: Any,
+        events: Sequence[Event],
+        entropy: Entropy,
+        *,
+        shows: bool = True,
+        rows: int | None = None,
+        among: int = 1,
     ) -> None:
-        self.statement, self.entropy, self.shows = statement, entropy, shows
+        self.statement, self.entropy, self.among = statement, entropy, among
+        self.shows = shows  # type: ignore[misc]
+        self._rows = statement.n if rows is None else rows  # records that may be drawn from
         self._events, self._left = events, [_Left(event) for event in events]
 
-    def pay(self, _events: Sequence[Event], **_terms: Any) -> Paid:
-        """It is paid for already."""
+    def pay(self, events: Sequence[Event], *, n: int, unit: str, **_terms: object) -> Paid:
+        """Draw on what was paid, of these records or a part; ValueError if it does not reach."""
+        fits = n <= self._rows and unit == self.statement.unit
+        if not fits or not all(any(left.take(event) for left in self._left) for event in events):
+            raise ValueError("what was paid does not cover this noise; nothing was drawn")
         return self
 
-    def take(self, event: Event, *, n: int, unit: str) -> None:
-        """Draw on what was paid, of these records or a part; ValueError if it does not reach."""
-        if n <= self.statement.n and unit == self.statement.unit:
-            for left in self._left:
-                if left.take(event):
-                    return
-        raise ValueError("what was paid does not cover this noise; nothing was drawn")
+    def parts(self, sizes: Sequence[int], *, notes: Sequence[str] = (), disjoint: bool = True) -> list[Paid]:
+        """The same for each of several parts of the records; nothing is left beside them.
 
-    def apart(self, *, n: int | None = None, note: str = "") -> Paid:
-        """The same for one of several parts of the records of which nobody is in two.
-
-        Or for one of several draws whose noise makes one event of what was paid.
+        Nobody is in two parts: then each may have all that was paid.  Or (not `disjoint`) anybody
+        may be in all of them: then each must have noise so much larger that all of it together is
+        one event.  With `notes` each part has a statement of its own.
         """
-        made = self.statement
-        if n is not None:
-            made = replace(made, n=n, mechanism=made.mechanism + note)
-        return Paid(made, self._events, self.entropy, shows=self.shows)
+        if sum(sizes) > self._rows or not self._left or any(left.used for left in self._left):
+            raise ValueError("what was paid does not cover these parts; nothing was drawn")
+        self._left = []
+        made = [self.statement] * len(sizes)
+        if notes:
+            whole = self.statement
+            pairs = zip(sizes, notes, strict=True)
+            made = [replace(whole, n=n, mechanism=whole.mechanism + note) for n, note in pairs]
+        among = 1 if disjoint else len(sizes)
+        return [
+            Paid(statement, self._events, self.entropy, shows=self.shows, rows=n, among=among)
+            for statement, n in zip(made, sizes, strict=True)
+        ]
 
 
 @dataclass
@@ -133,6 +161,11 @@ class _Left:
     event: Event
     taken: Fraction = Fraction(0)  # of its epsilon, by pure draws: exact
     whole: bool = False  # by a draw that is not pure
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was drawn on it."""
+        return self.whole or self.taken > 0
 
     def take(self, event: Event) -> bool:
         """Whether it covers one more draw, which is noted."""
@@ -157,7 +190,7 @@ class _Left:
 
 
 @dataclass(frozen=True)
-class Purse:
+class Purse(Payer):
     """Where noise comes from, and who pays: nobody, or a dataset of a ledger."""
 
     entropy: Entropy
@@ -165,8 +198,6 @@ class Purse:
     dataset: str | None = None
     insist: bool = False  # on a promise that protects next to nobody
     dry: bool = False  # say what would be charged, and stop there
-
-    shows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if (self.ledger is None) != (self.dataset is None):
@@ -198,10 +229,6 @@ class Purse:
         """The same check for one more source of the records: it may be a file with a note."""
         account(self.ledger, self.dataset, data=data, unit=unit, secure=self.entropy.secure)
 
-    def lots(self) -> Lots:
-        """What decides which rows of a person count: one key, however many rows there are."""
-        return Lots(self.entropy.octets(32))
-
     def pay(
         self,
         events: Sequence[Event],
@@ -217,6 +244,8 @@ class Purse:
 
         A crash may cost a charge, but never leaves a release unpaid.
         """
+        if any(isinstance(event, RandomEvent) for event in events):
+            raise ValueError("the weaker promise is no differential privacy; nothing was drawn")
         check_worthwhile(promise["epsilon"], promise["delta"], n, insist=self.insist)
         statement = Statement(
             **promise,

@@ -12,20 +12,19 @@ from typing import Any, ClassVar
 
 from mercer.common.checks import check_worthwhile
 from mercer.common.version import __version__
-from mercer.door.publish import Paid, Rehearsed
+from mercer.door.publish import Paid, Payer, Rehearsed
 from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import LedgerError
 from mercer.noise.entropy import Entropy, resolve
 from mercer.noise.mechanisms.base import Promise
 from mercer.promise.events import Event
 from mercer.promise.weaker import RandomStatement
-from mercer.sensitive.persons import Lots
 
 __all__ = ["Weaker"]
 
 
 @dataclass(frozen=True)
-class Weaker:
+class Weaker(Payer):
     """What is promised, and where noise comes from."""
 
     entropy: Entropy
@@ -49,10 +48,6 @@ class Weaker:
                 "mercer.proportion or mercer.density with ledger="
             )
         return cls(entropy, gamma, insist, dry_run)
-
-    def lots(self) -> Lots:
-        """What decides which rows of a person count: one key, however many rows there are."""
-        return Lots(self.entropy.octets(32))
 
     def pay(
         self,

@@ -40,6 +40,7 @@ class Summary(Sensitive, ABC, Generic[X]):
     n: int  # rows, or persons: public under replace-one
     unit: str  # "row", or the column that names a person
     name: str = "coordinates"  # what a replay calls it
+    stretch: float = 1.0  # its sensitivity is so many times what one record does: other draws share the event
 
     @property
     @abstractmethod

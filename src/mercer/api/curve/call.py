@@ -292,5 +292,8 @@ def mean_curves(
         name: replace(one, share=many, note=f"; group {str(name)!r}, {note}") for name, one in read.items()
     }
     ask = ask.shared(many)
-    paid = ask.pay(list(shared.values()), purse)
-    return {name: ask.release(one, paid) for name, one in shared.items()}
+    groups_read = list(shared.values())
+    parts_paid = ask.pay(groups_read, purse).parts(
+        [one.n for one in groups_read], notes=[one.note for one in groups_read], disjoint=disjoint
+    )
+    return {name: ask.release(shared[name], paid) for name, paid in zip(shared, parts_paid, strict=True)}

@@ -14,7 +14,7 @@ from mercer.api.curve.recipe import CurveRecipe
 from mercer.api.shares import Split, pure
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_choice, check_positive
-from mercer.door.publish import Paid, Purse, publish
+from mercer.door.publish import Paid, Payer, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
 from mercer.noise.mechanisms.base import Promise, no_delta
@@ -184,13 +184,11 @@ class CurveRequest:
         sensitivity = summary.sensitivity(self.recipe.mechanism.norm)
         return self.recipe.mechanism.calibrate(sensitivity, summary.size, **promise).event
 
-    def release(self, read: Gathered, payer: Purse | Paid) -> CurveRelease:
+    def release(self, read: Gathered, payer: Payer) -> CurveRelease:
         """Charge for the noise, add it to the mean's coordinates, and smooth what comes out."""
-        if isinstance(payer, Paid):
-            payer = payer.apart(n=read.n, note=read.note)
         recipe, promise = self.recipe, read.alone(self.promise)
         what = f"mean curve of {read.curves.value}"
-        if self.split is not None and isinstance(payer, Purse):
+        if self.split is not None:
             plain = CurveSummary(read.tally, n=read.n, unit=read.unit, size=read.polynomials.size)
             sensitivity = plain.sensitivity(recipe.mechanism.norm)  # errors before the charge
             recipe.mechanism.calibrate(sensitivity, plain.size, **self.split.noise)

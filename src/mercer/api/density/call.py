@@ -14,7 +14,7 @@ from mercer.api.density.recipe import Recipe, density_plan
 from mercer.api.shares import Split
 from mercer.columns.domain import Domain, dimension_of
 from mercer.common.checks import Floats, check_choice
-from mercer.door.publish import LedgerLike, Paid, Purse, publish
+from mercer.door.publish import LedgerLike, Payer, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Mechanism
 from mercer.promise.statement import Statement
@@ -175,7 +175,7 @@ def density(
     tally = tally_rows(rows, domain)
     n = count_of(tally, rows, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
-    payer: Purse | Paid = purse
+    payer: Payer = purse
     alone = promise
     if split is not None:
         for widths in extremes(domain):  # what is wrong with any is found before the charge

@@ -16,7 +16,7 @@ from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
 from mercer.door.objective import Objective
-from mercer.door.publish import Paid, Purse, Rehearsed, publish
+from mercer.door.publish import Payer, Rehearsed, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
@@ -123,11 +123,11 @@ def learn(
 
     inside = recipe.method == "objective"
 
-    def noised(payer: Purse | Paid) -> list[M]:
+    def noised(payer: Payer) -> list[M]:
         """With noise in the objective, or in the weights."""
         if inside:
-            source, how = MachineObjective(summary), Objective(limits)
-            return publish(source, how, releases, payer, promise=promise, what=what)
+            source = MachineObjective(summary)
+            return publish(source, Objective(source), releases, payer, promise=promise, what=what)
         return publish(summary, recipe.mechanism, releases, payer, promise=promise, what=what)
 
     def drawn() -> M:
@@ -145,12 +145,13 @@ def learn(
             calibration="exact",
             what=what,
         )
-        made = noised(paid.apart())
+        learnt, kept_back = paid.parts([n, held.rows])
+        made = noised(learnt)
         machines = limits.machines[: len(recipe.losses)]
         scores, moved = held_scores(held, features, machines, [release.weights for release in made])
         kept = Scores(scores, moved, n=held.rows, unit="row")  # rows that nothing else was learnt from
         chosen = pure(promise["epsilon"])
-        return tell(publish(kept, Exponential(), lambda place, *_: made[place], paid.apart(), promise=chosen))
+        return tell(publish(kept, Exponential(), lambda place, *_: made[place], kept_back, promise=chosen))
 
     try:
         return drawn()

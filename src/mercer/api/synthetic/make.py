@@ -14,7 +14,7 @@ import numpy as np
 from mercer.api.shares import Split, pure
 from mercer.api.synthetic.recipe import TableRecipe
 from mercer.common.checks import Floats
-from mercer.door.publish import Paid, Payer, Purse, publish
+from mercer.door.publish import Payer, Purse, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Geometric
 from mercer.noise.mechanisms.base import Promise
@@ -68,7 +68,7 @@ class TableRequest:
     def release(self, records: Records, purse: Purse, polish: dict[str, Any]) -> TableRelease:
         """Read the records, charge, add noise, and weigh synthetic ones."""
         recipe, promise = self.recipe, self.promise
-        payer: Purse | Paid = purse
+        payer: Payer = purse
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
         laws = None
         if self.split is not None:
@@ -181,7 +181,7 @@ class TableRequest:
         )
 
 
-def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer | Paid) -> ColumnLaws:
+def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer) -> ColumnLaws:
     """Laws of the single columns, by two-sided geometric noise on all counts.  M12, M13.
 
     They tell where landmarks belong and how long scales are.

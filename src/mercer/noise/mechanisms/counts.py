@@ -22,7 +22,7 @@ from mercer.noise.mechanisms.base import Randomiser, check_norm, check_pure, no_
 from mercer.noise.optimal import OptimalCount
 from mercer.noise.whole import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.promise.accountants import gaussian_multiplier
-from mercer.promise.events import GaussianEvent, Norm, PureEvent, Sensitivity
+from mercer.promise.events import GaussianEvent, Norm, PureEvent, RandomEvent, Sensitivity
 
 __all__ = [
     "CountMechanism",
@@ -251,10 +251,7 @@ class RareNoise(Randomiser[Ints, tuple[Ints, Bools]]):
 
     noise: CountNoise
     most: int
-
-    @property
-    def event(self) -> PureEvent | GaussianEvent:  # type: ignore[override]
-        return self.noise.event
+    event: RandomEvent
 
     @property
     def law(self) -> CountLaw:
@@ -273,6 +270,7 @@ class RareCounts:
 
     most: int  # below 0: none
     told: str  # in words
+    gamma: float  # the share of data sets for which nothing is promised
 
     norm: ClassVar[Norm] = "l1"
     calibration = "exact"
@@ -287,7 +285,7 @@ class RareCounts:
     ) -> RareNoise:
         """The noise of the counts that are not rare."""
         inner = GeometricCounts().calibrate(sensitivity, size, epsilon=epsilon, delta=delta)
-        return RareNoise(inner, self.most)
+        return RareNoise(inner, self.most, RandomEvent(epsilon, delta, self.gamma))
 
 
 def _checked(scale: float) -> float:

@@ -150,7 +150,7 @@ class CurveSummary(Summary[Floats]):
         note: str = "",
         stretch: float = 1.0,
     ) -> None:
-        self.n, self.unit, self._note, self._stretch = n, unit, note, stretch
+        self.n, self.unit, self._note, self.stretch = n, unit, note, stretch
         self._tally, self._size = tally, size
         self._encode = None if encode is None else encode / gain_of(encode)
 
@@ -170,7 +170,7 @@ class CurveSummary(Summary[Floats]):
         if norm != "l2":
             raise ValueError(f"the mean of curves has no bound in the norm {norm!r}")
         size = max(self._tally.size, self._size)
-        return replace_one(curve_sensitivity(n=self.n, size=size) * self._stretch)
+        return replace_one(curve_sensitivity(n=self.n, size=size) * self.stretch)
 
     def coordinates(self) -> Floats:
         mean = self._tally.means(self.n)

@@ -182,6 +182,11 @@ class MachineObjective(Summary[Callable[[Floats], Floats]]):
         self._machines, self.n, self.unit = machines, machines.n, machines.unit
 
     @property
+    def bounds(self) -> MachineBounds:
+        """What is public of the machines."""
+        return self._machines.bounds
+
+    @property
     def size(self) -> int:
         return self._machines.size
 
