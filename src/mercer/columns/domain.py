@@ -17,7 +17,7 @@ import numpy as np
 from mercer.columns.kinds import Column, Date, Numeric, Unbounded
 from mercer.columns.rules import NamedColumns
 from mercer.common.checks import Floats
-from mercer.common.fields import Fields
+from mercer.common.files import Fields
 
 __all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of", "dimension_of"]
 

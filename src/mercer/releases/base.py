@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from mercer.columns.domain import Domain
-from mercer.common.disk import replace_text
-from mercer.common.fields import Fields
+from mercer.common.files import Fields, replace_text
 from mercer.promise.statement import Statement
 from mercer.releases.findings import Finding
 from mercer.releases.kinds import KINDS, found

@@ -17,7 +17,7 @@ import numpy as np
 from mercer.columns.conditions import holds
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Bools, Floats, check_choice, check_positive
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release
 from mercer.releases.findings import Finding
@@ -332,7 +332,7 @@ class TableRelease(Weighted, Release):
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}")
         codes = _records(top, "points", domain, method)
-        given = top.get("landmarks", list | None) is not None
+        given = top.optional("landmarks", list) is not None
         if given and method != "landmarks":
             raise ValueError(f"a table of method {method!r} has no landmarks")
         landmarks = _records(top, "landmarks", domain, method) if given else None
