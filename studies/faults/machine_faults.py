@@ -26,7 +26,7 @@ from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.data import Answer, open_rows
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
-from mercer.sensitive.summaries.newton import Risk
+from mercer.sensitive.summaries.risk import Risk
 from mercer.sources.targets import Classes
 from mercer.spaces.losses import Hinge
 from mercer.spaces.maps import Linear

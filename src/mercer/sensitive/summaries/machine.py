@@ -20,8 +20,7 @@ from mercer.common.checks import Floats
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity, Slopes, reach
 from mercer.sensitive.base import Summary
-from mercer.sensitive.summaries.examples import PIECE, ExampleBatch, Examples
-from mercer.sensitive.summaries.newton import Machine, Risk, minimise
+from mercer.sensitive.summaries.risk import PIECE, ExampleBatch, Examples, Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap
 
 __all__ = [
