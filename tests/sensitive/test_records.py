@@ -20,8 +20,8 @@ from mercer.columns.kinds import Numeric, Unbounded
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
 from mercer.sensitive import rows as chunks_of_rows
+from mercer.sensitive.data import open_records
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import open_records
 from mercer.sensitive.rows import Records, Rows
 from mercer.sources.cells import reader_of
 from tests.columns.test_kinds import columns

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.columns.kinds import Unbounded
 from mercer.common.checks import Floats
@@ -24,8 +25,10 @@ __all__ = [
     "array_in",
     "check_unit",
     "codes_of",
+    "first_column",
     "in_rows",
     "is_a",
+    "is_frame",
     "names_of",
     "nothing_of",
     "numbers_among",
@@ -43,6 +46,18 @@ def is_a(data: object, *names: str) -> bool:
     """Whether data is of a class of another library, or of one derived from it."""
     kinds = (f"{c.__module__.split('.')[0]}.{c.__qualname__}" for c in type(data).__mro__)
     return not set(names).isdisjoint(kinds)
+
+
+def is_frame(data: object) -> bool:
+    """Whether data is a table with names of columns that scikit-learn can read."""
+    return is_a(data, "pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
+
+
+def first_column(frame: Any) -> object:
+    """The first column of a data frame or an Arrow table, as its library gives it."""
+    if is_a(frame, "pandas.DataFrame"):
+        return frame.iloc[:, 0]
+    return frame.to_series(0) if is_a(frame, "polars.DataFrame") else frame.column(0)
 
 
 def names_of(data: Any) -> list[str] | None:
@@ -118,7 +133,7 @@ def numbers_among(cells: Any, name: str = "x") -> Floats:
     return codes_of(cells, Numbers(Unbounded(name)))
 
 
-def array_in(data: object) -> Any:
+def array_in(data: object) -> NDArray[Any] | None:
     """The array in anything that says by its type that it is one, else None."""
     if isinstance(data, np.ndarray):
         return data

@@ -15,10 +15,10 @@ from mercer.columns.domain import Domain
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
 from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.sensitive.data import Answer, open_rows
+from mercer.sensitive.answers import Answer, Classes
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, machine
 from mercer.sensitive.summaries import risk as solver
-from mercer.sources.targets import Classes
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import LOSSES, Hinge, Huber, Insensitive, Logistic, Pinball, Squared, loss_from_dict
 from mercer.spaces.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict

@@ -41,7 +41,7 @@ from mercer.releases.synthetic.weights import (
     weights_from,
 )
 from mercer.releases.weighted import Pushed, Weighted
-from mercer.sources.own import own_codes
+from mercer.sources.arrays import own_codes
 from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 
 if TYPE_CHECKING:
