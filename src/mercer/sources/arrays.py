@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,24 +31,7 @@ from mercer.sources.frames import (
     numbers_among,
 )
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-__all__ = ["labels_of", "listed_answers", "matrix_of", "own_codes", "tabled", "width_of"]
-
-T = TypeVar("T")
-
-
-def tabled(X: T) -> T | pa.Table:
-    """Batches of Arrow as the table they are; anything else as it is."""
-    batches: Any = X
-    if is_a(X, "pyarrow.RecordBatchReader"):
-        return batches.read_all()
-    if is_a(X, "pyarrow.RecordBatch"):
-        import pyarrow as pa
-
-        return pa.Table.from_batches([batches])
-    return X
+__all__ = ["labels_of", "listed_answers", "matrix_of", "own_codes", "width_of"]
 
 
 def width_of(rows: Sequence[Any]) -> int:

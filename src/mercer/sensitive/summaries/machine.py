@@ -53,12 +53,12 @@ class MachineBounds:
 
     @property
     def size(self) -> int:
-        """Weights of all machines."""
+        """Number of weights of all machines."""
         return len(self.machines) * self.features.size
 
     @property
     def penalties(self) -> Floats:
-        """Of each weight."""
+        """The penalty of each weight, shape (size,)."""
         return np.repeat([machine.penalty for machine in self.machines], self.features.size)
 
     def steepness(self, machine: Machine) -> float:
@@ -165,7 +165,7 @@ class MachineSummary(Summary):
         return self.tilted(np.zeros(self.size))
 
     def tilted(self, tilt: Floats) -> Floats:
-        """The same for the risk plus tilt'w / n."""
+        """The weights that minimise the risk plus tilt'w / n, each times its penalty."""
         risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
         aims = {m: self.bounds.aim(m) for m in dict.fromkeys(self.bounds.machines)}
         each = np.array([aims[m] for m in self.bounds.machines])
@@ -189,15 +189,15 @@ class MachineObjective(Summary):
         return self._machines.note
 
     def sensitivity(self, norm: Norm) -> Sensitivity:
-        """Of n times the gradient, at any function: what noise in the objective hides first."""
+        """Sensitivity of n times the gradient at any function, which noise in the objective hides."""
         return Sensitivity(reach(self._machines.bounds.slopes), norm=norm)
 
     def coordinates(self) -> Callable[[Floats], Floats]:
-        """The weights that minimise them with a given slope."""
+        """The function from a slope to the weights that minimise the objectives with it."""
         return self._machines.tilted
 
     def shown(self, exact: Callable[[Floats], Floats]) -> Floats:  # noqa: ARG002
-        """N times the gradient at the function zero."""
+        """The gradient at the function zero, times n."""
         bounds = self._machines.bounds
         zero = np.zeros((len(bounds.machines), bounds.features.size))
         return self.n * self._machines.risk.sweep(zero, curve=False).gradient.reshape(-1)

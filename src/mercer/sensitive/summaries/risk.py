@@ -40,7 +40,7 @@ __all__ = ["PIECE", "ExampleBatch", "Examples", "Machine", "Risk", "minimise", "
 PIECE = 1 << 12  # rows of a piece
 _KEPT = 1 << 28  # bytes of features that are kept between passes
 _HELD = 5  # of so many rows one is held out, where a choice needs it
-_NEWTON = 120  # passes of the wager
+_NEWTON = 120  # passes that Newton's method may take
 _HEAVY = 1 << 22  # numbers of a Hessian
 _ROOT_STEPS = 30  # Newton steps on a part of the rows
 
@@ -59,7 +59,7 @@ class ExampleBatch(NamedTuple):
 
 
 class Examples(Sensitive):
-    """Rows with their targets in the last column."""
+    """Rows with answers, the targets in the last column, as features in fixed pieces."""
 
     def __init__(self, rows: Rows, domain: Domain, part: Part = "all") -> None:
         self.domain, self._rows, self._part = domain, rows, part
@@ -81,7 +81,7 @@ class Examples(Sensitive):
         self._rows.progress(lambda _rows: None)  # how many passes follow is the records' business
 
     def on(self, features: FeatureMap) -> None:
-        """Use these features from now on."""
+        """Use the features of this map in the passes that follow."""
         if features is not self._map:
             self._map, self._pieces = features, None
 
@@ -147,20 +147,20 @@ class Examples(Sensitive):
 
 @dataclass(frozen=True)
 class Machine:
-    """One function to be learnt: public."""
+    """What is public of one function to be learnt: its loss, its penalty and its class."""
 
     loss: Loss
     penalty: float
     wanted: int | None = None  # the class that counts as 1, the others as -1; None: the response
 
     def target(self, values: Floats) -> Floats:
-        """What the function is to be at each row, from the target that was read."""
+        """The value that the function is fitted to at each row, from the target that was read."""
         return values if self.wanted is None else np.where(values == self.wanted, 1.0, -1.0)
 
 
 @dataclass(frozen=True, repr=False)
 class Risk(Sensitive):
-    """Objectives of K machines on the same features."""
+    """The objectives P of K machines on the same features."""
 
     examples: Examples
     machines: tuple[Machine, ...]
@@ -171,7 +171,7 @@ class Risk(Sensitive):
 
     @cached_property
     def penalties(self) -> Floats:
-        """One a machine, as a column."""
+        """The penalties of the machines, shape (K, 1)."""
         return np.array([machine.penalty for machine in self.machines])[:, None]
 
     @cached_property
@@ -216,7 +216,7 @@ class Risk(Sensitive):
 
 
 class Sums(NamedTuple):
-    """What a pass gives."""
+    """Values, gradients and Hessians of the objectives after a pass over the rows."""
 
     value: Floats
     gradient: Floats
@@ -224,7 +224,7 @@ class Sums(NamedTuple):
 
     @property
     def norms(self) -> Floats:
-        """Length of each machine's gradient."""
+        """Euclidean norm of each machine's gradient."""
         return np.asarray(np.linalg.norm(self.gradient, axis=1))
 
 
@@ -310,8 +310,8 @@ def most_passes(risk: Risk, aims: Floats) -> int:
     start = np.array([machine.loss.at_zero for machine in risk.machines])
     start = start + np.sum(risk.tilt**2, axis=1) / (4 * penalty * risk.n**2)
     steps = np.log(4 * top * start / np.square(aims)) / rate
-    wager = 2 * (_NEWTON + 2 * _ROOT_STEPS) + 3  # on all rows, and on two parts of them
-    return wager + 2 + 2 * max(1, math.ceil(float(steps.max())) + 1)
+    newton = 2 * (_NEWTON + 2 * _ROOT_STEPS) + 3  # on all rows, and on two parts of them
+    return newton + 2 + 2 * max(1, math.ceil(float(steps.max())) + 1)
 
 
 def _nesterov(risk: Risk, w: Floats, aims: Floats) -> Floats:
