@@ -29,7 +29,7 @@ def products(rows: int, landmarks: int, repeats: int) -> dict[str, float]:
     import numpy as np
 
     import mercer
-    from mercer.sensitive.records import open_records
+    from mercer.sensitive.data import open_records
     from mercer.sensitive.summaries.embedding import LandmarkFeatures, tally_records
     from mercer.sensitive.summaries.kernel_sums import kernel_error
     from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel

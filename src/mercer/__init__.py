@@ -8,7 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mercer.common.version import __version__
+from mercer.common import __version__
 
 if TYPE_CHECKING:
     from mercer.api.choose import select, select_function

@@ -36,7 +36,7 @@ from mercer.noise.mechanisms import Gaussian
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.synthetic.weights import weigh
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, LandmarkFeatures, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error, kernel_sums
 from mercer.spaces.record_kernels import LandmarkSpan, RecordKernel

@@ -24,10 +24,10 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Domain
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
-from mercer.sensitive.data import Answer, open_rows
+from mercer.sensitive.answers import Answer, Classes
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
-from mercer.sensitive.summaries.newton import Risk
-from mercer.sources.targets import Classes
+from mercer.sensitive.summaries.risk import Risk
 from mercer.spaces.losses import Hinge
 from mercer.spaces.maps import Linear
 from studies.faults.planted_faults import CONFIDENCE, Finding, replayed, table

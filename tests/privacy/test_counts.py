@@ -19,7 +19,7 @@ from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.entropy import Secure
 from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts, count_mechanism
 from mercer.promise.events import PureEvent, Sensitivity
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries import cell_counts
 from mercer.sensitive.summaries.cell_counts import count_margins, moved_counts
 from tests.conftest import ALPHA

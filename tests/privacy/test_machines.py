@@ -14,9 +14,9 @@ from mercer.noise.mechanisms import Gaussian
 from mercer.noise.mechanisms.objective import FINISH, Slopes, calibrate_tilt, corners
 from mercer.promise.accountants import gaussian_log_delta
 from mercer.promise.events import Sensitivity
-from mercer.sensitive.data import Answer, open_rows
+from mercer.sensitive.answers import Answer, Classes, Response
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
-from mercer.sources.targets import Classes, Response
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
 from mercer.spaces.maps import Linear, RandomFeatures
 

@@ -30,9 +30,8 @@ from mercer.noise.mechanisms.counts import CountNoise
 from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive import persons
 from mercer.sensitive.curves.source import open_curves
-from mercer.sensitive.data import open_rows
+from mercer.sensitive.data import open_records, open_rows
 from mercer.sensitive.persons import DrawnRows, Lots
-from mercer.sensitive.records import open_records
 from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
 from mercer.show import terminal
 from mercer.sources.names import identities, person_name

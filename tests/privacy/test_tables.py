@@ -21,7 +21,7 @@ from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import L2, Gaussian
 from mercer.promise.accountants import classic_multiplier
 from mercer.promise.events import Sensitivity
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries import kernel_sums as sums
 from mercer.sensitive.summaries.embedding import (
     EmbeddingSummary,

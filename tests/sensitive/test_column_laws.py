@@ -9,7 +9,7 @@ import mercer
 from mercer.api.synthetic.make import draw_laws
 from mercer.door.publish import Purse
 from mercer.noise.entropy import Seeded
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries.tables import count_columns
 from mercer.spaces.landmarks import ColumnLaws, bins_of, places_in, spread
 

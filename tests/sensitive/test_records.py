@@ -20,8 +20,8 @@ from mercer.columns.kinds import Numeric, Unbounded
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.table import TableDomain
 from mercer.sensitive import rows as chunks_of_rows
+from mercer.sensitive.data import open_records
 from mercer.sensitive.persons import person_weights
-from mercer.sensitive.records import open_records
 from mercer.sensitive.rows import Records, Rows
 from mercer.sources.cells import reader_of
 from tests.columns.test_kinds import columns
@@ -161,7 +161,16 @@ def test_arrays_have_a_column_for_each_of_the_domain(rng):
     assert same(codes(days, mercer.Domain({"x": ("2020-01-01", "2020-12-31")}))[:, 0], [18266, np.nan])
 
 
-@given(st.lists(columns, min_size=1, max_size=4), st.integers(0, 2**32 - 1))
+def told_apart(column):
+    """Whether levels differ by more than case and blanks, which readers ask for."""
+    try:
+        reader_of(column)
+    except ValueError:
+        return False
+    return True
+
+
+@given(st.lists(columns.filter(told_apart), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
 def test_a_table_of_the_domain_comes_back(given_columns, seed):
     named = [type(c)(**{**vars(c), "name": f"c{i}"}) for i, c in enumerate(given_columns)]
     domain = TableDomain(named)

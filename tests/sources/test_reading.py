@@ -13,9 +13,8 @@ import pytest
 
 import mercer
 from mercer.columns.reading import Reading, format_of
-from mercer.sensitive.data import open_rows
-from mercer.sensitive.records import open_records
-from mercer.sources.own import own_codes
+from mercer.sensitive.data import open_records, open_rows
+from mercer.sources.arrays import own_codes
 
 SURE = {"epsilon": 1e6, "insist": True}  # noise is none but with probability e^-500000
 
@@ -192,8 +191,7 @@ def test_rows_of_a_recipient_are_read_as_the_records_were():
 
 
 def _answer(classes):
-    from mercer.sensitive.data import Answer
-    from mercer.sources.targets import Classes
+    from mercer.sensitive.answers import Answer, Classes
 
     return Answer(np.array(YES_NO, dtype=object), Classes.declared(classes))
 

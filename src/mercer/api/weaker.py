@@ -43,7 +43,7 @@ from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Count
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells, moved_counts
 from mercer.sensitive.summaries.paired_values import paired_values
 

@@ -22,7 +22,7 @@ from mercer.cli.releasing import worded
 from mercer.cli.serve import serve_command
 from mercer.cli.synthetic import synthesize_command
 from mercer.cli.typed import spread
-from mercer.common.version import __version__
+from mercer.common import __version__
 
 __all__ = ["app", "main"]
 

@@ -248,7 +248,7 @@ def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
 
 def _save(parts: Iterator[list[dict[str, Any]]], output: Path) -> None:
     """All of the file or nothing, a part at a time."""
-    from mercer.common.disk import replace_text
+    from mercer.common.files import replace_text
 
     if output.suffix == ".csv":
         replace_text(output, _lines(parts), mode=0o644)

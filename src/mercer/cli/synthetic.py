@@ -135,7 +135,7 @@ def synthesize_command(
     from mercer.api.synthetic.recipe import plan_table
     from mercer.noise.mechanisms.base import no_delta
     from mercer.releases.words import words_of
-    from mercer.sensitive.records import open_records
+    from mercer.sensitive.data import open_records
 
     source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
     number = one_epsilon(epsilon)
@@ -223,7 +223,7 @@ def _public(path: Path, domain: Any, size: int | None) -> Any:
     """Public rows, read as the table is; those that do not fit are left out."""
     import numpy as np
 
-    from mercer.sensitive.records import open_records
+    from mercer.sensitive.data import open_records
     from mercer.spaces.record_kernels import MOST_LANDMARKS
 
     most = MOST_LANDMARKS + 1 if size is None else size

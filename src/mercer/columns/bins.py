@@ -1,4 +1,4 @@
-"""Bins and categories as callers write them.  Public arguments only."""
+"""Bins and categories of histograms as callers write them: public arguments, made to cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ USUAL = 10  # bins of a column with more
 
 
 def axis_of(name: str, *, bins: Any, bounds: Any, categories: Any, other: Any, outside: str) -> Axis:
-    """The one column of a histogram."""
+    """The cells of the one column of a histogram."""
     if (bins is None) == (categories is None):
         raise ValueError(
             "give either bins (edges, or a number with bounds=(low, high)) or categories (a list "
@@ -51,7 +51,7 @@ def axis_of(name: str, *, bins: Any, bounds: Any, categories: Any, other: Any, o
 
 
 def axis_of_column(column: Column, bins: Any, outside: str = "clip") -> Axis:
-    """A column of a table in cells: one for each value where they are few, else in bins."""
+    """The cells of a column of a table: one for each value where values are few, bins otherwise."""
     if bins is None:
         count = column.levels_count
         if count is not None and (count <= FEW or not column.numeric):
@@ -76,7 +76,7 @@ def axis_of_column(column: Column, bins: Any, outside: str = "clip") -> Axis:
 
 
 def axes_of(domain: TableDomain, columns: Any, bins: Any, outside: str = "clip") -> Axes:
-    """Columns of a table in cells, in the order they are named."""
+    """The cells of the named columns of a table, in the order of the names."""
     if columns is None:
         names = list(domain.names)
     elif isinstance(columns, str):
@@ -116,7 +116,7 @@ def _between(name: str, bounds: Any) -> Column:
 
 
 def _divided(column: Column, count: int, outside: str) -> Axis:
-    """Equal bins from one end of a column to the other; of whole numbers, equal but for one."""
+    """Equal bins from one end of a column to the other; of integers, widths may differ by one."""
     low, high = column.ends
     if not column.continuous:
         low, high = low - 0.5, high + 0.5
@@ -133,7 +133,7 @@ def _divided(column: Column, count: int, outside: str) -> Axis:
 
 
 def _cut(name: str, bins: Any, outside: str) -> Axis:
-    """Edges, or pairs (low, high) that touch each other."""
+    """Cells between given edges, or given as pairs (low, high) that touch each other."""
     if str(getattr(bins, "dtype", "")).startswith("datetime64"):
         bins = np.asarray(bins).astype("datetime64[D]").tolist()
     elif hasattr(bins, "tolist"):

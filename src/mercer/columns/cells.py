@@ -1,6 +1,6 @@
 """Columns cut into cells: what a histogram or a table counts.  M13, M18.
 
-Everything here is public.  A cell of a table is named by one whole number, its key: places along
+Everything here is public.  A cell of a table is identified by an integer, its key: places along
 the columns read as digits, the last column running fastest.
 """
 
@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from mercer.columns.domain import NamedColumns
 from mercer.columns.kinds import Column, Date, Integer, Unbounded
-from mercer.columns.rules import FAR, NamedColumns
+from mercer.columns.rules import FAR
 from mercer.columns.table import column_from_dict
 from mercer.common.checks import Floats, Ints, check_choice
 
@@ -31,7 +32,7 @@ OUTSIDE = ("clip", "drop")
 
 @dataclass(frozen=True)
 class Axis:
-    """A column in cells: between edges, or one for each of its values."""
+    """A column cut into cells: bins between edges, or one cell for each of its values."""
 
     column: Column
     edges: tuple[float, ...] | None = None  # rising codes; the last cell holds its upper edge
@@ -51,22 +52,22 @@ class Axis:
 
     @property
     def name(self) -> str:
-        """The column's."""
+        """Name of the column."""
         return self.column.name
 
     @property
     def size(self) -> int:
-        """How many cells there are."""
+        """Number of cells along the column."""
         return self.column.levels_count or 0 if self.edges is None else len(self.edges) - 1
 
     @property
     def clips(self) -> bool:
-        """Whether values beyond the ends are in the end cells."""
+        """Whether values beyond the ends are counted in the first and last cells."""
         return self.outside == "clip" and self.column.kind in ("numeric", "integer", "date")
 
     @property
     def bounds_in_words(self) -> tuple[str, str]:
-        """The least and the greatest value that are told apart from those beyond."""
+        """The least and the greatest value inside the cells, as text."""
         low, high = self.ends
         if self.edges is not None and not self.column.continuous:  # edges lie between the values
             low, high = math.ceil(low), math.ceil(high) - 1
@@ -126,7 +127,7 @@ class Axis:
         return found
 
     def labels(self) -> list[str]:
-        """The cells in words."""
+        """What the cells are called: values, or bins with their ends."""
         if self.edges is None:
             low = self.column.ends[0]
             values = self.column.values(low + np.arange(self.size, dtype=np.float64))
@@ -142,27 +143,27 @@ class Axis:
         return words
 
     def end(self, code: float) -> str:
-        """An edge in words."""
+        """An edge as text: a number or a date."""
         if self.column.kind == "date":
             return str(self.column.values(np.array([math.floor(code)]))[0])
         return f"{code:.12g}"
 
     def values(self) -> list[Any]:
-        """Values of cells that are one value each; edges otherwise."""
+        """The values of the cells, where each is one value; the edges of the bins otherwise."""
         if self.edges is not None:
             return [float(edge) for edge in self.edges]
         low = self.column.ends[0]
         return self.column.values(low + np.arange(self.size, dtype=np.float64))
 
     def describe(self) -> str:
-        """`age in 20 bins of [0, 100]`."""
+        """The column and its cells, such as `age in 20 bins of [0, 100]`."""
         if self.edges is None:
             return self.column.describe()
         low, high = self.bounds_in_words
         return f"{self.name} in {self.size} bins of [{low}, {high}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The column, its edges and what is done outside of them, as a JSON object."""
         edges = None if self.edges is None else list(self.edges)
         return {"column": self.column.to_dict(), "edges": edges, "outside": self.outside}
 
@@ -182,7 +183,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Axes(NamedColumns):
-    """The columns of a table, each in cells."""
+    """The columns of a table, each cut into cells."""
 
     columns: tuple[Axis, ...]
 
@@ -198,7 +199,7 @@ class Axes(NamedColumns):
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Of the columns."""
+        """Names of the columns, in order."""
         return tuple(axis.name for axis in self.columns)
 
     @property
@@ -212,11 +213,11 @@ class Axes(NamedColumns):
         return math.prod(self.sizes)
 
     def only(self, places: Iterable[int]) -> Axes:
-        """Some of the columns, by their places."""
+        """The columns at these places, in this order."""
         return Axes(tuple(self.columns[place] for place in places))
 
     def index(self, name: object) -> int:
-        """The place of a column."""
+        """The place of the column of this name; ValueError where there is none."""
         if not isinstance(name, str) or name not in self.names:
             shown = ", ".join(map(repr, self.names))
             raise ValueError(f"there is no column {name!r} in this table; there are {shown}")
@@ -247,7 +248,7 @@ class Axes(NamedColumns):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Axes:
-        """The axes that `to_dict` gave."""
+        """The axes that `to_dict` gave; ValueError says what is wrong."""
         axes = fields.get("axes")
         if not isinstance(axes, list) or not all(isinstance(axis, Mapping) for axis in axes):
             raise ValueError("axes must be a list of columns in cells")
@@ -255,7 +256,7 @@ class Axes(NamedColumns):
 
 
 def _wider(column: Column) -> Column:
-    """A column of days with one more at either end: what is beyond is told."""
+    """A column of dates with one day more at either end, so that days beyond are not clipped."""
     if isinstance(column, Date):
         low, high = column.lower, column.upper
         low = low if low == date.min else low - timedelta(1)
@@ -264,7 +265,7 @@ def _wider(column: Column) -> Column:
 
 
 def rising(name: object, edges: object) -> tuple[float, ...]:
-    """Edges of bins: finite and rising."""
+    """Edges of bins as floats; an error unless they are finite and rising."""
     if not isinstance(edges, (list, tuple, np.ndarray)) or len(edges) < 2:
         raise ValueError(f"bins of {name!r} must be two or more edges")
     if len(edges) - 1 > MOST_PLACES:

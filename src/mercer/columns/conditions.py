@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.kinds import Boolean, Categorical, Column, Date, Numeric, Ordered, labels_of
+from mercer.columns.kinds import EPOCH, Boolean, Categorical, Column, Date, Numeric, Ordered, labels_of
 from mercer.columns.rules import FAR
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Bools, Floats, is_number
@@ -33,17 +33,16 @@ _FORM = (
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What was counted, in words."""
+    """What was counted, in words, where a release keeps no columns."""
 
     words: str
 
     def describe(self) -> str:
-        """The words."""
+        """The words, as a domain describes itself."""
         return self.words
 
 
@@ -63,7 +62,7 @@ def axes_of_condition(where: object) -> Axes:
 
 
 def words_of(where: Mapping[str, Any]) -> str:
-    """The condition in words."""
+    """A condition in words, such as `age >= 65 and sex = f`."""
     parts = []
     for name, rule in where.items():
         if isinstance(rule, tuple):
@@ -163,7 +162,7 @@ def holds(domain: TableDomain, codes: Floats, condition: Mapping[str, Any]) -> B
 
 
 def matches(column: Column, codes: Floats, rule: Any) -> Bools:
-    """Which codes of one column a rule holds for."""
+    """Whether a rule holds for each of the codes of one column."""
     if isinstance(rule, tuple):
         return _within(column, codes, rule)
     if isinstance(rule, (list, set, frozenset)):
@@ -191,7 +190,7 @@ def _within(column: Column, codes: Floats, rule: tuple[Any, ...]) -> Bools:
 
 
 def _code(column: Column, value: Any) -> float:
-    """Of a value as people write it."""
+    """The code of a value as people write it; an error where the column has no such value."""
     plain = value.item() if isinstance(value, np.generic) else value
     found: float | None = None
     if isinstance(column, Boolean):
@@ -219,7 +218,7 @@ def _day_code(value: Any) -> float | None:
             return None
     if isinstance(value, datetime):
         value = value.date()
-    return float(value.toordinal() - _EPOCH) if isinstance(value, date) else None
+    return float(value.toordinal() - EPOCH) if isinstance(value, date) else None
 
 
 def conditions(words: Sequence[str], column_of: Callable[[str], Column] | None = None) -> dict[str, Any]:
@@ -324,7 +323,7 @@ def _said(column: Column | None, text: str) -> Any:
 
 
 def _joined(name: str, one: Any, two: Any) -> tuple[Any, Any]:
-    """`age>=20` and `age<=40`."""
+    """The range between two conditions on one column: `age>=20` and `age<=40`."""
     if isinstance(one, tuple) and isinstance(two, tuple):
         pairs = list(zip(one, two, strict=True))
         if all(None in pair for pair in pairs):

@@ -1,4 +1,4 @@
-"""The public domain: names and bounds of the columns.
+"""The public domain of numeric columns: their names and bounds; and the base of all such domains.
 
 Everything here is public, on both sides of the door: the sensitive side clips to it, the
 release is a function on it.
@@ -6,6 +6,7 @@ release is a function on it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -14,20 +15,52 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.kinds import Column, Date, Numeric, Unbounded
-from mercer.columns.rules import NamedColumns
+from mercer.columns.kinds import Column, Date, Numeric, Unbounded, day_of
 from mercer.common.checks import Floats
-from mercer.common.fields import Fields
+from mercer.common.files import Fields
 
-__all__ = ["MAX_DIMENSION", "MOST_COLUMNS", "Domain", "bounds_by_name", "day_of", "dimension_of"]
+__all__ = [
+    "MAX_DIMENSION",
+    "MOST_COLUMNS",
+    "Domain",
+    "NamedColumns",
+    "bounds_by_name",
+    "day_of",
+    "dimension_of",
+]
 
 MAX_DIMENSION = 3
 MOST_COLUMNS = 1024  # of a kernel machine
 
 
+class NamedColumns(ABC):
+    """Base of what is public about several columns: a box, the domain of a table, the cells of one."""
+
+    names: tuple[str, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Number of columns, d."""
+        return len(self.names)
+
+    @abstractmethod
+    def _told(self, most: int) -> list[str]:
+        """What is said of each of the first columns: `age in [0, 100]`."""
+
+    def describe(self, most: int | None = None) -> str:
+        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
+        most = self.dimension if most is None else most
+        more, shown = self.dimension - most, ", ".join(self._told(most))
+        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The columns as a JSON object, as the files of releases hold them."""
+
+
 @dataclass(frozen=True)
 class Domain(NamedColumns):
-    """A box: column `names` and their `bounds`, one (lower, upper) pair each.
+    """A box in d dimensions: the `names` of its columns and their `bounds`, a (lower, upper) pair each.
 
     `dates` are the names of columns of dates, whose bounds are days since 1970-01-01.
     """
@@ -38,7 +71,7 @@ class Domain(NamedColumns):
 
     @classmethod
     def of(cls, bounds: object, names: Sequence[str], most: int = MAX_DIMENSION) -> Domain:
-        """Check what a caller gave: (lo, hi) for one column, a pair for each of several."""
+        """The box with the bounds that a caller gave: (lower, upper) for one column, else a pair for each."""
         dimension = len(names)
         if dimension > most:
             raise ValueError(
@@ -92,9 +125,9 @@ class Domain(NamedColumns):
 
     @staticmethod
     def columns_of(bounds: object, names: Sequence[str], *, drops: bool) -> list[Column]:
-        """The columns by which cells are read: bounds matter to dates, and with `drops` to all.
+        """The columns by which cells are read: dates keep their bounds, and with `drops` all columns do.
 
-        A column is unbounded, too, where its bounds are not as they should be, which `of` says.
+        A column whose bounds are malformed is unbounded here; `of` raises the error.
         """
         pairs = [] if bounds is None else _pairs_of(bounds_by_name(bounds, names), len(names))
         found: list[Column] = []
@@ -111,36 +144,36 @@ class Domain(NamedColumns):
         return found
 
     def open_columns(self) -> list[Column]:
-        """The columns without their bounds, to read a recipient's cells by."""
+        """The columns without their bounds, by which a recipient's cells are read."""
         return [
             Date(name, date.min, date.max) if name in self.dates else Unbounded(name) for name in self.names
         ]
 
     @cached_property
     def lower(self) -> Floats:
-        """Lower bounds."""
+        """Lower bounds, shape (d,)."""
         return _fixed([lo for lo, _ in self.bounds])
 
     @cached_property
     def upper(self) -> Floats:
-        """Upper bounds."""
+        """Upper bounds, shape (d,)."""
         return _fixed([hi for _, hi in self.bounds])
 
     @cached_property
     def widths(self) -> Floats:
-        """Upper minus lower bounds."""
+        """Widths of the bounds, shape (d,)."""
         return _fixed([hi - lo for lo, hi in self.bounds])
 
     @property
     def volume(self) -> float:
-        """Volume of the box."""
+        """Volume of the box, in the units of its columns."""
         volume = 1.0
         for lo, hi in self.bounds:
             volume *= hi - lo
         return volume
 
     def points(self, x: object) -> Floats:
-        """Public points of evaluation as rows, inside the domain or an error."""
+        """Public points of evaluation as rows, shape (points, d); an error where one lies outside."""
         if self.dates:
             x = self._numbered(x)
         try:
@@ -166,18 +199,18 @@ class Domain(NamedColumns):
         return rows
 
     def shape(self, x: object) -> tuple[int, ...]:
-        """Shape of the values at `x`: its own, less the axis of coordinates."""
+        """Shape of the values at `x`: that of `x` without its axis of coordinates."""
         array = np.asarray(self._numbered(x) if self.dates else x, dtype=float)
         if self.dimension == 1 and (array.ndim < 2 or array.shape[-1] != 1):
             return array.shape
         return array.shape[:-1]
 
     def to_unit(self, rows: Floats) -> Floats:
-        """Rows of the domain in the unit cube."""
+        """Map rows of the domain to the unit cube; what is outside is clipped."""
         return np.clip((rows - self.lower) / self.widths, 0.0, 1.0)
 
     def from_unit(self, rows: Floats) -> Floats:
-        """Rows of the unit cube in the domain."""
+        """Map rows of the unit cube to the domain."""
         return np.clip(self.lower + rows * self.widths, self.lower, self.upper)
 
     def _told(self, most: int) -> list[str]:
@@ -186,7 +219,7 @@ class Domain(NamedColumns):
         return [f"{name} in [{_word(low)}, {_word(high)}]" for name, low, high in ends]
 
     def shown(self, point: Sequence[float]) -> list[Any]:
-        """The coordinates of a point as people write them: a date where they are days."""
+        """The coordinates of a point for people: days since 1970-01-01 as dates."""
         return [
             day_of(value) if name in self.dates else value
             for name, value in zip(self.names, point, strict=True)
@@ -198,7 +231,7 @@ class Domain(NamedColumns):
 
     @classmethod
     def from_fields(cls, fields: Fields, most: int = MAX_DIMENSION) -> Domain:
-        """The domain that `to_dict` wrote, of at most so many columns; ValueError says what is wrong."""
+        """The domain that `to_dict` wrote, with at most so many columns; ValueError says what is wrong."""
         names = fields.get("columns", list)
         if not names or not all(isinstance(name, str) for name in names):
             raise ValueError("domain columns must be a list of names")
@@ -209,7 +242,7 @@ class Domain(NamedColumns):
         return replace(box, dates=tuple(dates))
 
     def _numbered(self, x: object) -> object:
-        """Points with dates as days since 1970-01-01; numbers stay."""
+        """Points with dates as days since 1970-01-01; numbers stay as they are."""
         if isinstance(x, np.ndarray) and x.dtype.kind == "M":
             return x.astype("datetime64[D]").astype(np.int64).astype(float)
         if isinstance(x, np.ndarray) and x.dtype.kind in "OU":
@@ -224,7 +257,7 @@ class Domain(NamedColumns):
 
 
 def bounds_by_name(bounds: object, names: Sequence[str]) -> object:
-    """Bounds that were given by names of columns, in the order of `names`; others as they are."""
+    """Bounds in the order of `names` where they were given by names of columns; others as they are."""
     if not isinstance(bounds, Mapping):
         return bounds
     odd = [name for name in bounds if name not in names]
@@ -236,7 +269,7 @@ def bounds_by_name(bounds: object, names: Sequence[str]) -> object:
 
 
 def _pairs_of(bounds: object, dimension: int) -> list[Any]:
-    """One pair for each column, where it can be told."""
+    """The pair of bounds of each column; an empty list where bounds are neither list nor array."""
     if isinstance(bounds, np.ndarray):
         bounds = bounds.tolist()
     if not isinstance(bounds, (list, tuple)):
@@ -246,7 +279,7 @@ def _pairs_of(bounds: object, dimension: int) -> list[Any]:
 
 
 def _is_dates(pair: object) -> bool:
-    """Whether bounds are dates, or text, which can be nothing else."""
+    """Whether a pair of bounds are dates; text can be nothing else."""
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         return False
     return all(isinstance(end, (str, date, np.datetime64)) for end in pair)
@@ -265,7 +298,7 @@ def _day_ends(name: str, pair: Any) -> tuple[float, float]:
 
 
 def dimension_of(bounds: object) -> int | None:
-    """Columns that the bounds speak of, where that can be told."""
+    """Number of columns that bounds are for; None where bounds do not say."""
     if isinstance(bounds, Mapping):
         return len(bounds)
     if (
@@ -279,11 +312,6 @@ def dimension_of(bounds: object) -> int | None:
     except (TypeError, ValueError):
         return None
     return {1: 1, 2: shape[0] if shape else 1}.get(len(shape))
-
-
-def day_of(value: float) -> date:
-    """The calendar day of a number of days since 1970-01-01."""
-    return date.fromordinal(int(np.floor(value)) + date(1970, 1, 1).toordinal())
 
 
 def _word(end: Any) -> str:

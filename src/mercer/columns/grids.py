@@ -1,4 +1,4 @@
-"""Public grids and bounds of curves.  Meets no records."""
+"""Public grids and bounds on which curves are given; no record is seen here."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _LAST = re.compile(r"(?:(?:^|(?<=[_ =]))[+-])?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+
 
 
 def _is_line(cells: Any) -> bool:
-    """Whether it is a list, array or column with one axis."""
+    """Whether something is a list, an array or a column with one axis."""
     listed = isinstance(cells, Sized) and not isinstance(cells, (str, bytes, dict))
     return listed and len(getattr(cells, "shape", (0,))) == 1
 
 
 def is_twofold(grid: Any) -> bool:
-    """Whether a grid is that of surfaces, (ticks1, ticks2)."""
+    """Whether a grid is one of surfaces, (ticks1, ticks2)."""
     listed = isinstance(grid, (list, tuple)) or (isinstance(grid, np.ndarray) and grid.ndim == 2)
     return listed and len(grid) == 2 and all(map(_is_line, grid))
 
 
 def axes_of(grid: Any) -> list[Floats]:
-    """Ticks of a public grid, one array an axis."""
+    """Ticks of a public grid: one increasing array for each axis."""
     if not is_twofold(grid):
         return [_ticks("grid", grid)]
     return [_ticks(f"grid (axis {i + 1})", ticks) for i, ticks in enumerate(grid)]
@@ -98,7 +98,7 @@ def own_domain(bounds: object, name: str = "t") -> Domain:
 
 
 def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
-    """Columns by the number at the end of their names, and these numbers: age_1.25 -> 1.25."""
+    """Columns sorted by the number at the end of their names, and these numbers: 1.25 for age_1.25."""
     if looks_like_a_record(names):
         raise ValueError(
             f"grid: among the names of the {len(names)} columns are values (a number alone is "

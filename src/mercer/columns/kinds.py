@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,11 @@ from mercer.columns.rules import (
 )
 from mercer.common.checks import Bools, Floats
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 __all__ = [
+    "EPOCH",
     "Boolean",
     "Categorical",
     "Column",
@@ -37,10 +41,11 @@ __all__ = [
     "Numeric",
     "Ordered",
     "Unbounded",
+    "day_of",
     "labels_of",
 ]
 
-_EPOCH = date(1970, 1, 1).toordinal()
+EPOCH = date(1970, 1, 1).toordinal()  # codes of dates are days since then
 
 
 @dataclass(frozen=True)
@@ -60,29 +65,29 @@ class Column(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """`age in [0, 100]`."""
+        """The column with its bounds or levels, such as `age in [0, 100]`."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """Name, type and parameters, as JSON holds them."""
+        """The column's name, type and parameters, as a JSON object."""
 
     @abstractmethod
     def _value(self, code: float) -> Any:
-        """A valid code as a value of Python's."""
+        """A valid code as a Python value."""
 
     @abstractmethod
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
-        """Valid codes as an Arrow array."""
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
+        """Valid codes as an Arrow array, null where one is missing."""
 
     @property
     def levels_count(self) -> int | None:
-        """Number of distinct values; None of a continuous column."""
+        """Number of distinct values; None for a continuous column."""
         low, high = self.ends
         return None if self.continuous else int(high) - int(low) + 1
 
     @property
     def width(self) -> int:
-        """Coordinates that `embed` gives it."""
+        """Number of coordinates that `embed` gives the column."""
         count = self.levels_count
         return 1 if self.numeric or count is None or count <= 2 else count
 
@@ -108,7 +113,7 @@ class Column(ABC):
         return points
 
     def from_unit(self, u: Floats) -> Floats:
-        """Uniform numbers in [0, 1] as codes, all equally often."""
+        """Uniform numbers in [0, 1] as codes that are equally likely."""
         low, high = self.ends
         count = self.levels_count
         if count is None:
@@ -116,22 +121,22 @@ class Column(ABC):
         return low + np.clip(np.floor(u * count), 0.0, count - 1.0)
 
     def snap(self, codes: Floats) -> Floats:
-        """The nearest valid codes; NaN stays."""
+        """The nearest valid codes; NaN stays NaN."""
         return np.clip(codes if self.continuous else np.rint(codes), *self.ends)
 
     def values(self, codes: Floats) -> list[Any]:
-        """Values for people; None for NaN."""
+        """Codes as Python values; None for NaN."""
         plain = self.snap(np.asarray(codes, dtype=np.float64)).tolist()
         return [None if code != code else self._value(code) for code in plain]
 
-    def arrow(self, codes: Floats) -> Any:
-        """An Arrow array of the column's type; null for NaN."""
+    def arrow(self, codes: Floats) -> pa.Array:
+        """Codes as an Arrow array of the column's type; null for NaN."""
         codes = self.snap(np.asarray(codes, dtype=np.float64))
         missing = np.isnan(codes)
         return self._arrow(np.where(missing, self.ends[0], codes), missing)
 
     def _set(self, **fields: object) -> None:
-        """Put what was declared in its usual form; only while it is made."""
+        """Replace what was declared by its checked form, while the column is made."""
         for name, value in fields.items():
             object.__setattr__(self, name, value)
 
@@ -165,7 +170,7 @@ class Numeric(Column):
     def _value(self, code: float) -> float:
         return code
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         import pyarrow as pa
 
         return pa.array(codes, mask=missing)
@@ -173,7 +178,7 @@ class Numeric(Column):
 
 @dataclass(frozen=True)
 class Unbounded(Column):
-    """Any number, infinite ones too: a column to read by, for those who look what fits."""
+    """Any number, infinite ones too: a column of which the reader leaves open what fits."""
 
     kind = "unbounded"
     continuous = True
@@ -191,7 +196,7 @@ class Unbounded(Column):
     def _value(self, code: float) -> float:
         return code
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         import pyarrow as pa
 
         return pa.array(codes, mask=missing)
@@ -199,7 +204,7 @@ class Unbounded(Column):
 
 @dataclass(frozen=True)
 class Integer(Column):
-    """Whole numbers from lower to upper, both included."""
+    """Integers from lower to upper, both included."""
 
     lower: int
     upper: int
@@ -225,7 +230,7 @@ class Integer(Column):
     def _value(self, code: float) -> int:
         return int(code)
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         import pyarrow as pa
 
         return pa.array(codes.astype(np.int64), mask=missing)
@@ -248,7 +253,7 @@ class Date(Column):
 
     @property
     def ends(self) -> tuple[float, float]:
-        return float(self.lower.toordinal() - _EPOCH), float(self.upper.toordinal() - _EPOCH)
+        return float(self.lower.toordinal() - EPOCH), float(self.upper.toordinal() - EPOCH)
 
     def describe(self) -> str:
         return f"{self.name} in [{self.lower}, {self.upper}]"
@@ -258,9 +263,9 @@ class Date(Column):
         return {"name": self.name, "type": self.kind, "bounds": bounds}
 
     def _value(self, code: float) -> date:
-        return date.fromordinal(int(code) + _EPOCH)
+        return day_of(code)
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         import pyarrow as pa
 
         return pa.array(codes.astype(np.int32), mask=missing).cast(pa.date32())
@@ -268,7 +273,7 @@ class Date(Column):
 
 @dataclass(frozen=True)
 class Ordered(Column):
-    """Levels in an order, equally far apart."""
+    """Levels in an order, equally spaced."""
 
     levels: tuple[Level, ...]
 
@@ -291,7 +296,7 @@ class Ordered(Column):
     def _value(self, code: float) -> Level:
         return self.levels[int(code)]
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         return arrow_levels(self.levels, codes, missing, ordered=True)
 
 
@@ -336,7 +341,7 @@ class Categorical(Column):
     def _value(self, code: float) -> Level:
         return self.labels[int(code)]
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         return arrow_levels(self.labels, codes, missing, ordered=False)
 
 
@@ -363,14 +368,19 @@ class Boolean(Column):
     def _value(self, code: float) -> bool:
         return bool(code)
 
-    def _arrow(self, codes: Floats, missing: Bools) -> Any:
+    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         import pyarrow as pa
 
         return pa.array(codes.astype(bool), mask=missing)
 
 
+def day_of(code: float) -> date:
+    """The calendar day of a number of days since 1970-01-01."""
+    return date.fromordinal(math.floor(code) + EPOCH)
+
+
 def labels_of(column: Column) -> list[str]:
-    """Levels of a column as text; none of one that has bins."""
+    """Levels of a column as text; an empty list for numbers and dates."""
     if isinstance(column, Boolean):
         return ["false", "true"]
     if isinstance(column, Categorical):

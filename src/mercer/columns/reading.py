@@ -44,7 +44,7 @@ class NumberFormat:
     around: tuple[str, ...]  # signs before or after it: "$", "%", "EUR"
 
     def pattern(self) -> str:
-        """What a text must look like, once the signs around it are gone."""
+        """The regular expression of a number in this format, without the signs around it."""
         point = re.escape(self.decimal)
         groups = r"[0-9]+"
         if self.thousands is not None:
@@ -60,7 +60,7 @@ class DateFormat:
     between: str
 
     def pattern(self) -> str:
-        """A text's parts, in named groups; a time of day after it is left out."""
+        """The regular expression of a date in this format, with its parts as named groups."""
         parts = {"day": "(?P<day>[0-9]{1,2})", "month": "(?P<month>[0-9]{1,2})", "year": "(?P<year>[0-9]{4})"}
         return rf"^{re.escape(self.between).join(parts[part] for part in self.order)}(?:[T ].*)?$"
 
@@ -76,7 +76,7 @@ class OfColumn:
 
     @property
     def plain(self) -> bool:
-        """Whether text is read as it is."""
+        """Whether text is read without a format or values that are missing."""
         return not self.texts and self.written is None
 
 
@@ -98,7 +98,7 @@ class Reading:
         formats: object = None,
         dry_run: object = False,
     ) -> Reading:
-        """Check what a caller gave.
+        """The reading that a caller asked for; an error says which argument is wrong.
 
         >>> Reading.of(na_values=[999, "unknown"]).of_column("age").numbers
         (999.0,)
@@ -120,7 +120,7 @@ class Reading:
         return cls(missing, beyond, written, dry_run)
 
     def of_column(self, name: str) -> OfColumn:
-        """How a column's cells are read."""
+        """How the cells of the column of this name are read."""
         given = [self.missing[key] for key in (None, name) if key in self.missing]
         return OfColumn(
             tuple(number for one in given for number in one.numbers),
@@ -130,7 +130,7 @@ class Reading:
         )
 
     def check_names(self, names: Iterable[str]) -> None:
-        """Refuse what is said of columns that are not read."""
+        """Refuse arguments about columns that are not read."""
         known = list(names)
         for argument, given in (("na_values", self.missing), ("formats", self.formats)):
             for name in given:

@@ -1,4 +1,4 @@
-"""What columns may be declared by: names, bounds and levels; and names that look like a record.
+"""Checks of what columns are declared by: names, bounds and levels; and names that look like a record.
 
 Declarations are public, so errors show them.  Names of columns are public too, and may decide;
 but of a file without a header the first line is a person's record, so no message lists names of
@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from datetime import date, datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from mercer.common.checks import Bools, Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "FAR",
     "MARKS",
     "MOST_LEVELS",
     "Level",
-    "NamedColumns",
     "arrow_levels",
     "check_bound",
     "check_day",
@@ -56,33 +57,8 @@ _VALUE = re.compile(rf"(?:{_NUMBER}|{_DATE}|[+-]?inf|nan|{_WORD})", re.IGNORECAS
 MARKS = {",": "commas", ";": "';'", "\t": "tabs", "|": "'|'"}
 
 
-class NamedColumns(ABC):
-    """Public columns by their names: a box, the domain of a table, or the cells of one."""
-
-    names: tuple[str, ...]
-
-    @property
-    def dimension(self) -> int:
-        """Number of columns."""
-        return len(self.names)
-
-    @abstractmethod
-    def _told(self, most: int) -> list[str]:
-        """The first columns, each in words."""
-
-    def describe(self, most: int | None = None) -> str:
-        """`age in [0, 100], sex in {f, m}`; of more than `most` columns, the first and how many more."""
-        most = self.dimension if most is None else most
-        more, shown = self.dimension - most, ", ".join(self._told(most))
-        return shown + (f" and {more} more column{'s' * (more > 1)}" if more > 0 else "")
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
-
-
 def check_name(name: object) -> str:
-    """A column's name."""
+    """The name of a column: text that is not empty."""
     if not isinstance(name, str):
         raise TypeError(f"a column's name must be text, got {name!r}; put it in quotes")
     if not name:
@@ -91,7 +67,7 @@ def check_name(name: object) -> str:
 
 
 def check_order(name: str, low: Any, high: Any, *, one: bool = False) -> None:
-    """Bounds in their order; `one`: they may be one and the same."""
+    """Refuse bounds that do not rise; with `one` they may be equal."""
     if not (low <= high if one else low < high):
         rule = "lower <= upper" if one else "lower < upper"
         raise ValueError(f"column {name!r}: bounds must have {rule}, got [{low}, {high}]; exchange the two")
@@ -103,7 +79,7 @@ def check_order(name: str, low: Any, high: Any, *, one: bool = False) -> None:
 
 
 def check_bound(name: str, value: object) -> float:
-    """A finite number."""
+    """A bound as a float: a finite number."""
     whole = isinstance(value, (int, float, np.integer, np.floating))
     if isinstance(value, (bool, np.bool_)) or not whole:
         raise TypeError(f"column {name!r}: bounds must be numbers, got {value!r}")
@@ -117,7 +93,7 @@ def check_bound(name: str, value: object) -> float:
 
 
 def check_whole(name: str, value: object) -> int:
-    """A whole number that a double holds."""
+    """A bound as an integer below 2^53, which a double holds exactly."""
     number = check_bound(name, value)
     if number != math.floor(number) or abs(number) > _MOST_WHOLE:
         raise ValueError(
@@ -127,7 +103,7 @@ def check_whole(name: str, value: object) -> int:
 
 
 def check_day(name: str, value: object) -> date:
-    """A date, or its text."""
+    """A bound as a date, from a date, a time or ISO text."""
     if isinstance(value, datetime):
         return value.date()
     if isinstance(value, date):
@@ -141,7 +117,7 @@ def check_day(name: str, value: object) -> date:
 
 
 def check_levels(name: str, levels: object) -> tuple[Level, ...]:
-    """Different levels, at most so many."""
+    """The levels of a column: different ones, at most 1000."""
     if not isinstance(levels, (list, tuple)):
         raise TypeError(
             f"column {name!r}: levels must be a list, got {type(levels).__name__}; write them in "
@@ -178,20 +154,20 @@ def check_levels(name: str, levels: object) -> tuple[Level, ...]:
 
 
 def _is_plain(text: str) -> bool:
-    """Not empty, nothing to trim, and no half of a character."""
+    """Whether a text is not empty, has no white space at its ends and holds no half of a character."""
     halves = any("\ud800" <= letter <= "\udfff" for letter in text)
     return bool(text) and text == text.strip() and not halves
 
 
 def show_levels(levels: Sequence[Level], between: str) -> str:
-    """The first few of them."""
+    """The first few levels as text, and how many more there are."""
     shown = between.join(map(str, levels[:_SHOWN]))
     more = len(levels) - _SHOWN
     return shown + (f"{between}… {more} more" if more > 0 else "")
 
 
-def arrow_levels(levels: Sequence[Level], codes: Floats, missing: Bools, *, ordered: bool) -> Any:
-    """Places of levels as an Arrow array: whole numbers, booleans, or text by a dictionary."""
+def arrow_levels(levels: Sequence[Level], codes: Floats, missing: Bools, *, ordered: bool) -> pa.Array:
+    """Places of levels as an Arrow array: of integers or booleans, or of text as a dictionary."""
     import pyarrow as pa
 
     places = pa.array(codes.astype(np.int32), mask=missing)

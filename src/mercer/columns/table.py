@@ -18,13 +18,17 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.columns.domain import NamedColumns
 from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered
-from mercer.columns.rules import NamedColumns, check_name
+from mercer.columns.rules import check_name
 from mercer.common.checks import Floats
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "KINDS",
@@ -58,7 +62,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {  # what a column of each type is declar
 
 
 def column_from_dict(fields: Mapping[str, Any]) -> Column:
-    """A column from its name, type and parameters; whatever is wrong is an error."""
+    """A column from its name, its type and its parameters; an error says what is wrong with them."""
     name = check_name(fields.get("name"))
     kind = fields.get("type")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -91,7 +95,7 @@ def column_from_dict(fields: Mapping[str, Any]) -> Column:
 
 
 def _came(value: object) -> str:
-    """A public argument in an error."""
+    """What an error says of a public argument: its length or its type."""
     if isinstance(value, (list, tuple)):
         return f"{len(value)} of them"
     return "nothing" if value is None else type(value).__name__
@@ -103,7 +107,7 @@ def column_of(name: object, written: object, *, file: bool = False) -> Column:
 
 
 def _explicit(name: object, written: object, file: bool) -> Mapping[str, Any]:
-    """The same by name: type and parameters."""
+    """A declaration in its explicit form: a mapping with the type and its parameters."""
     forms = _FILE_FORMS if file else _FORMS
     if written is bool or (isinstance(written, str) and written in ("bool", "boolean")):
         return {"type": "boolean"}
@@ -169,7 +173,7 @@ def _is_number(value: object) -> bool:
 
 
 def _is_power(value: object) -> bool:
-    """Text like 1e3, which is a number to all but YAML."""
+    """Whether a value is text like 1e3, which YAML does not read as a number."""
     return isinstance(value, str) and bool(re.fullmatch(r"[+-]?[0-9.]+[eE][+-]?[0-9]+", value))
 
 
@@ -184,7 +188,7 @@ def _is_day(value: object) -> bool:
 
 
 def read_declarations(path: str | Path) -> Sequence[Column]:
-    """Columns of a JSON or YAML file, {name: …} or what `to_dict` gives."""
+    """Columns of a JSON or YAML file that holds {name: declaration} or what `to_dict` gives."""
     file = Path(path)
     if file.suffix not in (".json", ".yaml", ".yml"):
         raise ValueError(f"domain: {file.name!r} must end in .json, .yaml or .yml")
@@ -217,7 +221,7 @@ def _columns(written: object) -> Sequence[Column]:
 
 
 class _TwiceError(Exception):
-    """A name that stands more than once."""
+    """A name of a column that a file declares more than once."""
 
     def __init__(self, name: object) -> None:
         super().__init__(f"{name!r} stands more than once; leave one of them")
@@ -286,7 +290,7 @@ class TableDomain(NamedColumns):
 
     @classmethod
     def read(cls, path: str | Path) -> TableDomain:
-        """The domain that a JSON or YAML file declares."""
+        """Read the domain that a JSON or YAML file declares."""
         columns = read_declarations(path)
         try:
             return cls(columns)
@@ -295,7 +299,7 @@ class TableDomain(NamedColumns):
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> TableDomain:
-        """The domain that `to_dict` gave."""
+        """The domain that `to_dict` gave, as a file of a release holds it."""
         columns = fields.get("columns")
         if not isinstance(columns, list) or not all(isinstance(c, Mapping) for c in columns):
             raise ValueError(f"domain: columns must be a list of columns, got {type(columns)!r}")
@@ -306,7 +310,7 @@ class TableDomain(NamedColumns):
 
     @property
     def names(self) -> tuple[str, ...]:  # type: ignore[override]
-        """Names of the columns."""
+        """Names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
     def _told(self, most: int) -> list[str]:
@@ -314,7 +318,7 @@ class TableDomain(NamedColumns):
 
     @property
     def width(self) -> int:
-        """Coordinates of an embedded record."""
+        """Number of coordinates of an embedded record."""
         return sum(column.width for column in self.columns)
 
     @cached_property
@@ -330,36 +334,36 @@ class TableDomain(NamedColumns):
         return None if None in counts else math.prod(count for count in counts if count)
 
     def column(self, name: str) -> Column:
-        """The column of that name."""
+        """The column of this name; ValueError where there is none."""
         for column in self.columns:
             if column.name == name:
                 return column
         raise ValueError(f"there is no column {name!r}; there are {', '.join(self.names)}")
 
     def embed(self, codes: Floats) -> Floats:
-        """Records as points, shape (n, width); NaN where a cell does not fit."""
+        """Records as points, shape (n, width); NaN in the coordinates of a cell that does not fit."""
         parts = zip(self.columns, self._apart(codes), strict=True)
         return np.concatenate([column.embed(part) for column, part in parts], axis=1)
 
     def from_unit(self, u: Floats) -> Floats:
-        """Points of the unit cube, one coordinate a column, as records."""
+        """Records from points of the unit cube, shape (n, columns); uniform points give uniform cells."""
         parts = zip(self.columns, self._apart(u), strict=True)
         return np.stack([column.from_unit(part) for column, part in parts], axis=1)
 
     def snap(self, codes: Floats) -> Floats:
-        """The nearest records; NaN stays."""
+        """The nearest valid codes, shape (n, columns); NaN stays NaN."""
         parts = zip(self.columns, self._apart(codes), strict=True)
         return np.stack([column.snap(part) for column, part in parts], axis=1)
 
-    def table(self, codes: Floats) -> Any:
-        """Records as an Arrow table."""
+    def table(self, codes: Floats) -> pa.Table:
+        """Records as an Arrow table, with null where a cell does not fit."""
         import pyarrow as pa
 
         parts = zip(self.columns, self._apart(codes), strict=True)
         return pa.table({column.name: column.arrow(part) for column, part in parts})
 
     def rows(self, codes: Floats) -> list[dict[str, Any]]:
-        """Records as values for people; None where a cell does not fit."""
+        """Records as dictionaries of Python values; None where a cell does not fit."""
         parts = zip(self.columns, self._apart(codes), strict=True)
         lists = [column.values(part) for column, part in parts]
         return [dict(zip(self.names, row, strict=True)) for row in zip(*lists, strict=True)]
@@ -368,7 +372,7 @@ class TableDomain(NamedColumns):
         return f"Domain({self.describe()})"
 
     def _apart(self, codes: Floats) -> Floats:
-        """Column by column."""
+        """Codes of records by column, shape (columns, n)."""
         codes = np.asarray(codes, dtype=np.float64)
         if codes.ndim != 2 or codes.shape[1] != self.dimension:
             raise ValueError(f"codes must have shape (records, {self.dimension}), got {codes.shape}")

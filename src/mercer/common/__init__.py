@@ -1,1 +1,5 @@
-"""Checks, fields, files on disk, silence: what every package may use."""
+"""What every package may use: checks, files, silence, random numbers for public values, the version."""
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

@@ -16,8 +16,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
+from mercer.common import __version__
 from mercer.common.checks import check_worthwhile
-from mercer.common.version import __version__
 from mercer.ledger.ledger import Ledger, account
 from mercer.noise.entropy import Entropy, resolve
 from mercer.noise.mechanisms.base import AnyMechanism, Promise

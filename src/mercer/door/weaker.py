@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from mercer.common import __version__
 from mercer.common.checks import check_worthwhile
-from mercer.common.version import __version__
 from mercer.door.publish import Paid, Payer, Rehearsed
 from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import LedgerError

@@ -12,7 +12,8 @@ from sklearn.utils.validation import validate_data
 
 from mercer.common.checks import Floats
 from mercer.ledger.ledger import Ledger
-from mercer.sources.matrices import is_frame, matrix_of, tabled, width_of
+from mercer.sources.arrays import matrix_of, width_of
+from mercer.sources.frames import is_frame, tabled
 
 __all__ = ["PrivateEstimator", "box_of", "pairs_for", "seed_of"]
 

@@ -18,8 +18,8 @@ from mercer.columns.reading import PLAIN
 from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator, pairs_for
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sensitive.data import Answer, answers_of
-from mercer.sources.targets import Classes, labels_of
+from mercer.sensitive.answers import Answer, Classes, answers_of
+from mercer.sources.arrays import labels_of
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from mercer.common.disk import sync
+from mercer.common.files import sync
 
 __all__ = ["VERSION", "LedgerError", "LedgerPostgreSQL", "LedgerSQLite", "LedgerStore", "store_of"]
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon, check_level
-from mercer.common.fields import Fields, finite, numbers
+from mercer.common.files import Fields, finite, numbers
 from mercer.noise.exact import working
 
 __all__ = [
@@ -272,7 +272,7 @@ class OptimalCount:
         source = Fields(fields, "an optimal count")
         if source.get("kind", str) != "optimal-count":
             raise ValueError("kind must be 'optimal-count'")
-        own, prior = source.get("losses", list | None), source.get("prior", list | None)
+        own, prior = source.optional("losses", list), source.optional("prior", list)
         rows = source.get("weights", list)
         texts = [w for row in rows for w in (row if isinstance(row, list) else [None])]
         if not all(isinstance(w, str) and w.isdecimal() and len(w) < 100 for w in texts):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
-from mercer.common.fields import Fields, finite
+from mercer.common.files import Fields, finite
 from mercer.promise.accountants import power
 from mercer.promise.events import ApproximateEvent, Event, Neighbours, event_from_dict, event_to_dict
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mercer.common.checks import Ints
-from mercer.common.fields import Fields, finite
+from mercer.common.files import Fields, finite
 from mercer.promise.accountants import power
 from mercer.promise.composition import decimal
 from mercer.promise.events import ApproximateEvent, Neighbours, RandomEvent
@@ -157,7 +157,9 @@ def random_statement_from(fields: Fields) -> RandomStatement:
     n = fields.get("n", int)
     if not (0 <= delta < 1 and 0 < gamma < 1 and n >= 1):
         raise ValueError("delta must be in [0, 1), gamma in (0, 1), n at least 1")
-    words = {name: fields.get(name, str) for name in ("unit", "mechanism", "unprotected", "version")}
+    words: dict[str, Any] = {
+        name: fields.get(name, str) for name in ("unit", "mechanism", "unprotected", "version")
+    }
     if any(len(word) > _LONGEST for word in words.values()):
         raise ValueError(f"words of a statement must be at most {_LONGEST} characters")
     return RandomStatement(

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 from mercer.columns.domain import Domain
-from mercer.common.disk import replace_text
-from mercer.common.fields import Fields
+from mercer.common.files import Fields, replace_text
 from mercer.promise.statement import Statement
 from mercer.releases.findings import Finding
 from mercer.show.figure import picture

@@ -7,7 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from mercer.columns.domain import day_of
+from mercer.columns.kinds import day_of
 from mercer.promise.statement import Statement
 from mercer.releases.base import write
 from mercer.releases.findings import Finding, about, fit_finding, reach

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import NoReturn
 
-from mercer.common.fields import Fields
+from mercer.common.files import Fields
 from mercer.promise.statement import Statement
 from mercer.releases.base import FORMAT, KINDS, VERSION, Release, class_of
 

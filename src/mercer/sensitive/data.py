@@ -1,14 +1,15 @@
-"""Any source of rows as chunks of numbers, and answers beside them.  Left of the door.
+"""Any source of data opened: as rows of numbers, with answers beside them, or as records of a domain.
 
-Nothing here may be printed, pickled or copied to disk, and no error may depend on the value of
-a record (M18): text that is not a number, missing and infinite values become NaN and follow the
-public rule of the summary that reads them.  Names and types of columns are public.  Cells are
-read by `sources.cells`, as those of every other kind of release.
+Left of the door: holds people's data.  Nothing here may be printed, pickled or copied to disk, and no
+error may depend on the value of a record (M18): names and types of columns are public and checked
+before a cell is read.  Cells are read by `sources.cells`, the same for every kind of release; text
+that is not a number, missing and infinite values become NaN and follow the public rule of the summary
+that reads them.  Columns that are not asked for are never looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,12 +19,15 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.rules import listed
+from mercer.columns.table import TableDomain
 from mercer.common.checks import Floats, check_column
-from mercer.sensitive.base import Sensitive
+from mercer.sensitive.answers import Answer, Target, answers_of
 from mercer.sensitive.rows import (
+    CHUNK,
     ArrayRows,
     FoundCells,
     Readers,
+    Records,
     Rows,
     StreamedRows,
     Way,
@@ -36,27 +40,11 @@ from mercer.sensitive.rows import (
     ways_of,
 )
 from mercer.sources.cells import Reader, reader_of
+from mercer.sources.files import Task
 from mercer.sources.folders import paths_of
 from mercer.sources.frames import array_in, codes_of, names_of, read_already
-from mercer.sources.targets import Target
 
-__all__ = ["Answer", "answers_of", "open_rows"]
-
-
-@dataclass(frozen=True, repr=False)
-class Answer(Sensitive):
-    """What is to be learnt: the name of a column, or an array beside the rows, and how to read it.
-
-    Chunks of rows with an answer have one column more, the last, of targets.
-    """
-
-    values: Any
-    target: Target
-
-    @property
-    def column(self) -> str | None:
-        """Its column, where it is one of the data's."""
-        return self.values if isinstance(self.values, str) else None
+__all__ = ["open_records", "open_rows"]
 
 
 def open_rows(
@@ -69,7 +57,7 @@ def open_rows(
     answer: Answer | None = None,
     reading: Reading = PLAIN,
 ) -> Rows:
-    """Rows of whatever the caller handed in; errors name columns and types, never values.
+    """Rows of numbers from whatever the caller handed in; errors name columns and types, never values.
 
     `bounds` are those of the columns where cells are to be read by them (dates; values beyond
     them that count as missing); `dimension` is the number of columns that they speak of, to
@@ -77,7 +65,9 @@ def open_rows(
     """
     if isinstance(data, Rows):
         return data
-    ask = _Asked(columns, check_column("unit", unit), dimension, bounds, answer, reading)
+    if columns is None and isinstance(bounds, Mapping):
+        columns = list(bounds)  # bounds by name name the columns
+    ask = _Wanted(columns, check_column("unit", unit), dimension, bounds, answer, reading)
     if (paths := paths_of(data)) is not None:
         found = in_files(paths, ask.chosen, ask.unit)
         if ask.answer is not None and ask.label is None:
@@ -103,26 +93,73 @@ def open_rows(
     return StreamedRows(slices(table), ask.names_in(found), ask.unit, ways)
 
 
-class _Asked:
-    """Public arguments of `open_rows`."""
+def open_records(
+    data: object,
+    *,
+    domain: TableDomain,
+    unit: str | None,
+    reading: Reading = PLAIN,
+    counts: str | None = None,
+) -> Records:
+    """Records of a domain from whatever the caller handed in; errors name columns and types, never values.
 
-    def __init__(
-        self,
-        columns: object,
-        unit: str | None,
-        dimension: int | None,
-        bounds: object,
-        answer: Answer | None,
-        reading: Reading,
-    ) -> None:
-        if columns is None and isinstance(bounds, Mapping):
-            columns = list(bounds)  # bounds by name name the columns
-        self.columns, self.unit, self.dimension = columns, unit, dimension
-        self.bounds, self.answer, self.reading = bounds, answer, reading
+    A data frame, an Arrow table, a CSV or Parquet file, a folder or a list of them, with the
+    domain's columns by name; an array with a column for each of the domain's, in its order; or a
+    list of rows, each a dictionary by name or a tuple in order.  `counts` names a column that says
+    how many records a row stands for: their sum is public, so that a dry run reads it.
+    """
+    if isinstance(data, Records):
+        return data
+    check_column("unit", unit)
+    if unit in domain.names:
+        raise ValueError(
+            f"unit must name a column that is not released, got {unit!r}; it names the person: "
+            "leave it out of the domain"
+        )
+    reading.check_names(domain.names)
+    readers = {c.name: reader_of(c, reading.of_column(c.name)) for c in domain.columns}
+    if counts is not None:  # a number of records is no value that may stand for a missing one
+        readers[counts] = reader_of(domain.column(counts))
+
+    def declared(present: list[str]) -> Readers:
+        for name in [*domain.names, *([unit] if unit else [])]:
+            what = "unit: " if name == unit else ""
+            if name not in present:
+                raise ValueError(f"{what}the table has no column {name!r}; there are {listed(present)}")
+            check_once(name, present)
+        return readers
+
+    if (paths := paths_of(data)) is not None:
+        found = in_files(paths, declared, unit)
+    elif isinstance(data, (list, tuple, range)):
+        found = in_list(data, readers, unit)[1]
+    elif (present := names_of(data)) is not None:
+        if present == ["value"] and domain.dimension == 1 and _is_column(data):  # it has no name of its own
+            present = list(domain.names)
+        found = in_table(data, present, declared, unit)[1]
+    else:
+        check_no_unit(unit)
+        found = _records_in_array(data, domain, readers)
+    blank = [name for name in domain.names if reading.blank and name != counts]
+    records = Records(found.tasks, domain, unit, ways_of(found, blank))
+    records.fixed = found.fixed
+    return records
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Wanted:
+    """Public arguments of `open_rows`, and the answers."""
+
+    columns: object
+    unit: str | None
+    dimension: int | None
+    bounds: object
+    answer: Answer | None
+    reading: Reading
 
     @property
     def label(self) -> str | None:
-        """The column of answers, if they are one of the data's."""
+        """The name of the column of answers; None where there is none."""
         return None if self.answer is None else self.answer.column
 
     def _readers(self, names: Sequence[str]) -> dict[str, Reader]:
@@ -139,11 +176,11 @@ class _Asked:
         return found
 
     def chosen(self, present: list[str]) -> Readers:
-        """Readers of the columns to release, of those that are there."""
+        """Readers of the columns to release, which are chosen among those that are there."""
         return self._readers(_chosen(present, self))
 
     def of_list(self) -> Readers:
-        """Readers of the columns of a list, of which public arguments say how many there are (M18)."""
+        """Readers of the columns of a list: public arguments say how many there are (M18)."""
         if self.columns is None and self.dimension is None:
             if self.bounds is not None:
                 Domain.of(self.bounds, ["x"])  # what is wrong with them is said first
@@ -161,7 +198,7 @@ class _Asked:
         return readers
 
     def of_array(self, width: int) -> dict[str, Reader]:
-        """Readers of the columns of an array, which has so many."""
+        """Readers of the columns of an array with so many columns."""
         names = _names_given(self.columns) or _plain_names(width)
         if len(names) != width:
             raise ValueError(
@@ -172,22 +209,24 @@ class _Asked:
         return self._readers(names)
 
     def names_in(self, found: FoundCells) -> list[str]:
-        """Columns that are no answers."""
+        """Names of the columns to release."""
         return [name for name in found.readers if name != self.label]
 
     def ways(self, found: FoundCells) -> dict[str, Way]:
-        """How an Arrow column of each name becomes numbers, that of answers to learn from."""
+        """How an Arrow column of each name becomes numbers: codes of cells, targets of answers."""
         ways = ways_of(found, list(found.readers) if self.reading.blank else ())
         if self.answer is not None and self.label is not None:
             ways[self.label] = partial(_finished, self.answer.target, ways[self.label])
         return ways
 
 
-def _finished(target: Any, codes: Way, column: Any) -> Floats:
+def _finished(target: Target, codes: Way, column: Any) -> Floats:
+    """Targets of an Arrow column of answers."""
     return np.asarray(target.finish(codes(column)), dtype=np.float64)
 
 
-def _array_rows(data: object, ask: _Asked) -> Rows:
+def _array_rows(data: object, ask: _Wanted) -> Rows:
+    """Rows of an array of numbers, or of cells that are read one by one."""
     check_no_unit(ask.unit)
     array = _array_in(data)
     rows = array[:, None] if array.ndim == 1 else array
@@ -212,7 +251,7 @@ def _array_rows(data: object, ask: _Asked) -> Rows:
 
 
 def _array_in(data: object) -> Any:
-    """The array in whatever came, by its type and number of axes alone."""
+    """The array in the data, which only its type and its number of axes decide."""
     found = array_in(data)
     array: Any = np.empty((), dtype=object) if found is None else found
     if array.dtype.kind not in "iufbOMUS" or array.ndim not in (1, 2):
@@ -223,8 +262,8 @@ def _array_in(data: object) -> Any:
     return array
 
 
-def _chosen(present: list[str], ask: _Asked) -> list[str]:
-    """The columns to release, of those that are there."""
+def _chosen(present: list[str], ask: _Wanted) -> list[str]:
+    """Names of the columns to release, which must be among those that are there."""
     others = {"unit": ask.unit, "y": ask.label}
     for what, name in others.items():
         _check_there(what, name, present)
@@ -246,7 +285,7 @@ def _chosen(present: list[str], ask: _Asked) -> list[str]:
 
 
 def _names_given(columns: object) -> list[str]:
-    """Names as a caller gave them; none where columns were not named."""
+    """Names of columns as a caller gave them; an empty list where there are none."""
     if columns is None:
         return []
     if isinstance(columns, str):
@@ -280,42 +319,46 @@ def _unit_released(unit: object) -> ValueError:
     return ValueError(f"unit must name a column that is not released, got {unit!r}; it names the person")
 
 
-def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
-    """Targets of an array, one for each of so many rows."""
-    values = _column_in(answer.values)
-    shape = values.shape if isinstance(values, np.ndarray) else (_length(values, rows),)
-    if shape != (rows,):
-        raise ValueError(
-            f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of a column"
-        )
-    return answer.target.finish(codes_of(values, answer.target.reader("y", reading)))
+def _records_in_array(data: object, domain: TableDomain, readers: Readers) -> FoundCells:
+    """Records in an array, its columns in the order of the domain."""
+    import pyarrow as pa
 
-
-def _column_in(values: Any) -> Any:
-    """The column of a frame or an array that has one; a list as it is, its cells taken out."""
-    if isinstance(values, (list, tuple)):
-        cells = [c[0] if isinstance(c, (list, tuple)) and len(c) == 1 else c for c in values]
-        return np.fromiter(cells, dtype=object, count=len(cells))
-    if isinstance(values, np.ndarray):
-        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-    shape = getattr(values, "shape", ())
-    if isinstance(shape, tuple) and len(shape) == 2:  # a frame or a table
-        if shape[1] != 1:
-            raise ValueError(f"y must be one column of answers, got {shape[1]}; name one of them")
-        match type(values).__module__.split(".")[0]:
-            case "pandas":
-                return values.iloc[:, 0]
-            case "polars":
-                return values.to_series(0)
-        return values.column(0)
-    return values
-
-
-def _length(values: Any, rows: int) -> int:
-    try:
-        return len(values)
-    except TypeError:
+    if not isinstance(data, np.ndarray) or data.dtype.kind not in "iufbUSOM":
+        kind = f" of {data.dtype}" if isinstance(data, np.ndarray) else ""
         raise TypeError(
-            f"y must be one answer for each of the {rows} rows, or the name of a column; got "
-            f"{type(values).__name__}"
-        ) from None
+            "data must be a data frame, an Arrow table, a CSV or Parquet file or folder, an array "
+            f"or a list of rows; got {type(data).__name__}{kind}"
+        )
+    rows = data[:, None] if data.ndim == 1 else data
+    if rows.ndim != 2 or rows.shape[1] != domain.dimension:
+        raise ValueError(
+            f"data must be an array of {domain.dimension} column(s), in the order "
+            f"{', '.join(domain.names)}; got shape {data.shape}"
+        )
+    if rows.dtype.kind in "OUSM" or isinstance(rows, np.ma.MaskedArray):
+        columns = {n: pa.array(codes_of(c, readers[n])) for n, c in zip(domain.names, rows.T, strict=True)}
+        return FoundCells(slices(pa.table(columns)), readers, domain.names)
+    for name in domain.names:
+        codes_of(rows[:0, 0], readers[name])  # its type alone
+    step = max(1, CHUNK // domain.dimension)
+
+    def tasks(_wanted: list[str]) -> Iterator[Task]:
+        for start in range(0, len(rows), step):
+            yield partial(_slice, rows[start : start + step], domain.names)
+
+    return FoundCells(tasks, readers)
+
+
+def _slice(rows: Any, names: Sequence[str]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    kind = rows.dtype if rows.dtype.kind == "b" else np.float64
+    with np.errstate(all="ignore"):  # a number beyond all doubles is infinite, and no warning
+        columns = [pa.array(np.ascontiguousarray(column, dtype=kind)) for column in rows.T]
+    yield pa.record_batch(columns, names=list(names))
+
+
+def _is_column(data: Any) -> bool:
+    import pyarrow as pa
+
+    return isinstance(data, (pa.Array, pa.ChunkedArray)) or type(data).__name__ == "Series"

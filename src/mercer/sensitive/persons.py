@@ -17,7 +17,7 @@ from mercer.common.checks import Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sources.names import identities
 
-__all__ = ["DrawnRows", "Lots", "Named", "Persons", "identities", "person_weights"]
+__all__ = ["DrawnRows", "Lots", "Named", "Persons", "person_weights"]
 
 _CELLS = 1 << 20  # of rows that wait to be sorted
 
@@ -67,18 +67,18 @@ def person_weights(rows: Named, scale: int) -> tuple[int, Callable[[], Iterator[
 
 
 class Persons(Sensitive):
-    """Numbers of persons as they come up in chunks."""
+    """Persons, numbered in the order in which their names first occur."""
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
 
     @property
     def count(self) -> int:
-        """Different persons so far."""
+        """Number of different persons so far."""
         return len(self._numbers)
 
     def numbers(self, names: Any) -> Ints:
-        """The number of each row's person; -1 of a row without a name, which is nobody's."""
+        """The number of each row's person; -1 for a row without a name, which belongs to nobody."""
         import pyarrow as pa
 
         coded = identities(names).dictionary_encode()
@@ -88,7 +88,7 @@ class Persons(Sensitive):
         return np.array([*places, -1], dtype=np.int64)[which]
 
     def since(self, number: int) -> list[bytes]:
-        """Names of the persons from this number on."""
+        """The names of the persons with this number and later ones."""
         return list(islice(self._numbers, number, None))
 
 
@@ -103,7 +103,7 @@ class Lots:
         self._key = key
 
     def seeds(self, names: Sequence[bytes]) -> npt.NDArray[np.uint64]:
-        """One number for each name."""
+        """A seed of 64 bits for each name."""
         digests = [blake2b(name, digest_size=8, key=self._key).digest() for name in names]
         return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
@@ -138,11 +138,11 @@ class DrawnRows(Sensitive):
 
     @property
     def count(self) -> int:
-        """Different persons so far."""
+        """Number of different persons so far."""
         return self._persons.count
 
     def put(self, names: Any, places: Ints) -> None:
-        """With a chunk of rows more, of shape (width, rows), and the names of their persons."""
+        """Add a chunk of rows, shape (width, rows), and the names of their persons."""
         before = self._persons.count
         person = self._persons.numbers(names)
         self._grow(before)
@@ -197,7 +197,7 @@ def _nothing(width: int) -> tuple[Ints, Any, Ints]:
 
 
 def _ranks(numbers: Ints) -> Ints:
-    """Of numbers that rise, how many equal ones stand before each."""
+    """For each of the sorted numbers, how many equal ones stand before it."""
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     lengths = np.diff(np.append(starts, len(numbers)))
     return np.arange(len(numbers)) - np.repeat(starts, lengths)

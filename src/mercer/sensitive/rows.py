@@ -66,7 +66,7 @@ class Rows(Sensitive, ABC):
 
     @abstractmethod
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
-        """Parts that threads may read side by side, each a stream of chunks."""
+        """Parts that threads may read in parallel, each a stream of chunks."""
 
     def chunks(self) -> Iterator[Floats]:
         """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
@@ -88,12 +88,12 @@ class Rows(Sensitive, ABC):
     _tick: Callable[[int], None] = staticmethod(lambda _rows: None)
 
     def columnwise(self) -> bool:
-        """Have chunks come as lists of columns, if that saves work; whether they do."""
+        """Ask for chunks as lists of columns; returns whether they will come so."""
         return False
 
 
 class ArrayRows(Rows):
-    """An array of numbers, its columns read one by one where they are not taken as they are."""
+    """Rows of an array of numbers; with readers its columns are read one by one."""
 
     def __init__(self, columns: Any, names: Sequence[str], readers: Sequence[Reader] = ()) -> None:
         super().__init__(names, None)
@@ -118,7 +118,7 @@ class ArrayRows(Rows):
 
 
 class ArrowRows(Rows, ABC):
-    """Anything Arrow can stream: tables, data frames, files; `ways` tell how columns are read."""
+    """Rows of anything that Arrow can stream; `ways` are functions that read its columns."""
 
     workers = 2
 
@@ -139,7 +139,7 @@ class ArrowRows(Rows, ABC):
 
     @abstractmethod
     def _chunk(self, columns: list[Floats]) -> Floats:
-        """Columns beside each other."""
+        """A chunk made of its columns."""
 
     def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
         for task in self._tasks(self._wanted):
@@ -184,7 +184,7 @@ class StreamedRows(ArrowRows):
 
 
 class Records(ArrowRows):
-    """Records of a public domain as codes."""
+    """Records of a public domain, as codes of their cells."""
 
     def __init__(self, tasks: Tasks, domain: TableDomain, unit: str | None, ways: Mapping[str, Way]) -> None:
         step = max(1, CHUNK // domain.dimension)
@@ -207,7 +207,7 @@ def _step(columns: int) -> int:
 
 @dataclass(frozen=True, repr=False)
 class FoundCells(Sensitive):
-    """Where the cells are, and how the columns are read."""
+    """Where the cells of a source are, and the readers of its columns."""
 
     tasks: Tasks
     readers: Readers
@@ -216,7 +216,7 @@ class FoundCells(Sensitive):
 
 
 def in_files(paths: list[Path], choose: Callable[[list[str]], Readers], unit: str | None) -> FoundCells:
-    """The columns that are chosen by their names, in files."""
+    """The cells of files, in the columns that are chosen by their names."""
     import pyarrow as pa
 
     schema, tasks = file_batches(paths)
@@ -233,7 +233,7 @@ def in_files(paths: list[Path], choose: Callable[[list[str]], Readers], unit: st
 def in_table(
     data: Any, present: list[str], choose: Callable[[list[str]], Readers], unit: str | None
 ) -> tuple[Any, FoundCells]:
-    """The same in a table or data frame, and an Arrow table of them."""
+    """The cells of a table or data frame in the chosen columns, and an Arrow table of these."""
     readers = choose(present)
     table, ready = table_read(data, readers, unit)
     check_unit(table.schema, unit)
@@ -241,7 +241,7 @@ def in_table(
 
 
 def in_list(data: Sequence[Any], readers: Readers, unit: str | None) -> tuple[Any, FoundCells]:
-    """Rows of any kind; what one is does not change how another is read (M18)."""
+    """The cells of a list of rows; the type of one row does not change how another is read (M18)."""
     import pyarrow as pa
 
     cells = in_rows(data, list(readers), unit)
@@ -253,7 +253,7 @@ def in_list(data: Sequence[Any], readers: Readers, unit: str | None) -> tuple[An
 
 
 def slices(table: Any) -> Tasks:
-    """An Arrow table in parts."""
+    """The tasks that read an Arrow table in parts."""
 
     def tasks(wanted: list[str]) -> Iterator[Task]:
         for batch in table.select(wanted).to_batches(max_chunksize=CHUNK):
@@ -263,7 +263,7 @@ def slices(table: Any) -> Tasks:
 
 
 def ways_of(found: FoundCells, blank: Collection[str]) -> dict[str, Way]:
-    """How an Arrow column of each name becomes numbers."""
+    """For each name the function that makes numbers of its Arrow column; `blank` are not looked at."""
     return {
         name: nothing_of if name in blank else read_already if name in found.ready else reader.codes
         for name, reader in found.readers.items()
@@ -271,7 +271,7 @@ def ways_of(found: FoundCells, blank: Collection[str]) -> dict[str, Way]:
 
 
 def check_once(name: str | None, present: list[str]) -> None:
-    """Refuse a name that several columns bear."""
+    """Refuse a name that several columns have."""
     if name is not None and present.count(name) > 1:
         raise ValueError(f"column {name!r} stands {present.count(name)} times; rename it")
 
@@ -286,14 +286,14 @@ def check_no_unit(unit: str | None) -> None:
 
 
 class Foldable(Protocol):
-    """A commutative monoid of sensitive sums."""
+    """Sensitive sums that can be added in any order and merged: a commutative monoid."""
 
     def add(self, chunk: Any) -> Self:
-        """The tally with a chunk of rows more."""
+        """Add a chunk of rows."""
         ...
 
     def merge(self, other: Self) -> Self:
-        """The tally of both sets of rows."""
+        """Add the sums of other rows."""
         ...
 
 

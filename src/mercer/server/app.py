@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mercer.common.version import __version__
+from mercer.common import __version__
 from mercer.server.answering import Answers
 from mercer.server.guard import First, Guard, PlainRoute, Refusal, handle_errors
 from mercer.server.owner import owner_routes

@@ -27,7 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from mercer.api.calls import made
 from mercer.api.density.call import density
 from mercer.api.live import live
-from mercer.common.disk import sync
+from mercer.common.files import sync
 from mercer.online.base import LiveUnkept
 from mercer.online.memory import store_of
 from mercer.online.store import LiveError, is_name

@@ -11,7 +11,7 @@ import orjson
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from mercer.common.version import __version__
+from mercer.common import __version__
 from mercer.server import schemas
 from mercer.server.answering import Answers, Values
 from mercer.server.budgets import Budgets

@@ -1,1 +1,1 @@
-"""What a terminal shows: words, numbers and tables."""
+"""What people see: tables and progress in the terminal, pictures, counts of cells in both."""

@@ -1,4 +1,4 @@
-"""What the command line shows.  Words, numbers and tables, no decisions."""
+"""What the command line prints: tables, facts, JSON and progress.  It decides nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mercer.sources.folders import said_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 __all__ = ["console", "facts", "print_json", "progress", "say_files", "searching", "table"]
 
@@ -27,8 +31,8 @@ def facts(heading: str, rows: list[tuple[str, str]]) -> None:
     console().print(columns)
 
 
-def table(*headings: str) -> Any:
-    """An empty table with these columns."""
+def table(*headings: str) -> Table:
+    """An empty table whose columns have these headings."""
     from rich.table import Table
 
     columns = Table(box=None, padding=(0, 1), header_style="bold")
@@ -37,15 +41,15 @@ def table(*headings: str) -> Any:
     return columns
 
 
-def console() -> Any:
-    """Where tables go."""
+def console() -> Console:
+    """The terminal, to print tables on."""
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=False)
 
 
 def print_json(value: Any, file: Path | None = None) -> None:
-    """Exact JSON on standard output; of a folder that was read also of how many files."""
+    """Print exact JSON on standard output; for a folder that was read, also how many files it had."""
     try:
         files = "" if file is None else said_of(file)
     except (OSError, ValueError):  # the folder has changed since; the release has not
@@ -54,16 +58,17 @@ def print_json(value: Any, file: Path | None = None) -> None:
 
 
 def say_files(wanted: bool, file: Path | None) -> None:
-    """Say how many files a folder holds, before they are read."""
+    """Print how many files of a folder are read, before they are."""
     if wanted and file is not None and (files := said_of(file)):
         print(f"Reading {files}", file=sys.stderr)
 
 
 @contextmanager
 def progress(wanted: bool, file: Path | None = None) -> Iterator[Tick | None]:
-    """Rows read so far, on a terminal only; of persons no rows are told, and nothing is counted.
+    """Show the number of rows read so far, on a terminal only; yields the function that counts them.
 
-    Of a folder it is said first how many files are read.
+    With a column of persons nobody calls it: their number of rows is not public.  For a folder the
+    number of its files is printed first.
     """
     with _line(wanted, file) as say:
         yield say and _counter(say, "{:,} rows")
@@ -71,14 +76,14 @@ def progress(wanted: bool, file: Path | None = None) -> Iterator[Tick | None]:
 
 @contextmanager
 def searching(wanted: bool, file: Path | None = None) -> Iterator[tuple[Tick | None, Tick | None]]:
-    """Rows read, then the trials of a search, on a terminal only."""
+    """Show the rows read, then the trials of a search, on a terminal only; yields a counter of each."""
     with _line(wanted, file) as say:
         yield say and _counter(say, "{:,} rows"), say and _counter(say, "searching records: {:,} trials")
 
 
 @contextmanager
 def _line(wanted: bool, file: Path | None) -> Iterator[Callable[[str], None] | None]:
-    """A line on a terminal that says what is done now, and since when."""
+    """A line on a terminal that says what is being done, and for how long."""
     say_files(wanted, file)
     if not (wanted and sys.stderr.isatty()):
         yield None
@@ -93,7 +98,7 @@ def _line(wanted: bool, file: Path | None) -> Iterator[Callable[[str], None] | N
 
 
 def _counter(say: Callable[[str], None], words: str) -> Tick:
-    """What adds to a number and says it."""
+    """A function that adds to a number and shows it in these words."""
     seen = 0
 
     def tick(more: int) -> None:

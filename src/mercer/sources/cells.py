@@ -5,8 +5,8 @@ file, of a data frame and of a list is read alike, for densities as for tables. 
 not fit is NaN, or the column's `other`; a column is refused by its declared type alone, which is
 public, and no error depends on a value (M18).
 
-A level is met by its text (case and blanks do not count), by its number, or by its truth: "Yes",
-" yes" and "YES" are one; 1, 1.0 and "1.0" are one; a column of truths fits levels that are truths,
+A level is met by its text (case and blanks do not count), by its number, or as a boolean: "Yes",
+" yes" and "YES" are one; 1, 1.0 and "1.0" are one; a column of booleans fits levels that are booleans,
 0 and 1, or two words for them.  What is undeclared is the column's `other`, or missing.
 """
 
@@ -43,7 +43,7 @@ _WHOLE = r"^[+-]?(0|[1-9][0-9]{0,17})([.]0*)?$"  # "01" is a code, not the numbe
 
 
 def reader_of(column: Column, how: OfColumn = AS_IS) -> Reader:
-    """The reader of a column's cells."""
+    """The reader for the cells of a column."""
     match column:
         case Numeric() | Integer() | Unbounded():
             return Numbers(column, how)
@@ -59,7 +59,7 @@ def reader_of(column: Column, how: OfColumn = AS_IS) -> Reader:
 
 
 class Reader(ABC):
-    """How cells of one column become codes: a way for each sort of cell."""
+    """How cells of one column become codes, with a method for each sort of cell."""
 
     sorts: frozenset[str]  # sorts of cells that can fit
 
@@ -68,11 +68,11 @@ class Reader(ABC):
 
     @abstractmethod
     def _numbers(self, numbers: Floats) -> Floats:
-        """Codes of numbers; NaN is a missing one."""
+        """Codes of numbers; NaN is a missing number."""
 
     @abstractmethod
     def _truths(self, truths: Floats) -> Floats:
-        """Codes of 0, 1 and NaN."""
+        """Codes of booleans, given as 0, 1 and NaN."""
 
     @abstractmethod
     def _days(self, days: Floats) -> Floats:
@@ -80,10 +80,10 @@ class Reader(ABC):
 
     @abstractmethod
     def _texts(self, texts: Any) -> Floats:
-        """Codes of trimmed Arrow bytes; an empty one is null."""
+        """Codes of text, given as trimmed Arrow bytes; an empty cell is null."""
 
     def check(self, kind: Any) -> None:
-        """Refuse a declared type, which is public, that no cell of could fit."""
+        """Refuse a column whose declared type, which is public, has no cells that fit."""
         sort = sort_of(kind)
         if sort not in (*self.sorts, "null"):
             column, name = self._column, self._column.name
@@ -99,7 +99,7 @@ class Reader(ABC):
     as_is = False  # numbers are their own codes
 
     def codes(self, cells: Any) -> Floats:
-        """Codes of an Arrow array, whatever its type."""
+        """Codes of an Arrow array of any type."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -128,13 +128,13 @@ class Reader(ABC):
         return np.full(len(cells), np.nan)
 
     def array(self, cells: Any) -> Floats:
-        """Codes of a NumPy array of numbers or truths."""
+        """Codes of a NumPy array of numbers or booleans."""
         if cells.dtype.kind == "b":
             return self._truths(cells.astype(np.float64))
         return self._numbers(self._present(np.asarray(cells, dtype=np.float64)))
 
     def objects(self, cells: Sequence[Any]) -> Floats:
-        """Codes of Python objects: one of another type does not change how others are read."""
+        """Codes of Python objects: the type of one does not change how another is read."""
         import pyarrow as pa
 
         codes, sorts = np.full(len(cells), np.nan), by_sort(cells)
@@ -149,13 +149,13 @@ class Reader(ABC):
         return codes
 
     def _present(self, numbers: Floats) -> Floats:
-        """Numbers, NaN in place of those that stand for a missing cell."""
+        """Numbers, with NaN in place of those that stand for a missing cell."""
         if not self._how.numbers:
             return numbers
         return np.where(np.isin(numbers, self._how.numbers), np.nan, numbers)
 
     def _written(self, cells: Any) -> Floats:
-        """Codes of text of any Arrow type."""
+        """Codes of text in an Arrow array of any type."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -166,7 +166,7 @@ class Reader(ABC):
         return self._texts(texts)
 
     def _in_text(self, texts: Any) -> Floats:
-        """The numbers that trimmed text says, as it is written."""
+        """The numbers in trimmed text, in the format that was given."""
         written, name = self._how.written, self._column.name
         if isinstance(written, NumberFormat):
             return self._present(written_numbers(texts, written, name))
@@ -174,7 +174,7 @@ class Reader(ABC):
 
 
 class Numbers(Reader):
-    """Numbers of a column with bounds, or of one without: whoever asks looks what fits."""
+    """Numbers: of a column with bounds, or of one whose reader leaves open what fits."""
 
     _wants = "numeric"
 
@@ -213,7 +213,7 @@ class Numbers(Reader):
 
 
 class Days(Reader):
-    """Dates, and times of day without the time."""
+    """Dates, and timestamps without their time of day."""
 
     sorts = frozenset({"day", "text"})
 
@@ -239,7 +239,7 @@ class Days(Reader):
 
 
 class Levels(Reader):
-    """Levels by their text, number or truth; what is undeclared is `other`, if there is one."""
+    """Levels by their text, number or boolean; what is undeclared is `other`, if there is one."""
 
     def __init__(
         self, column: Column, levels: Sequence[Any], other: str | None, how: OfColumn = AS_IS
@@ -298,14 +298,14 @@ class Levels(Reader):
 
 
 class _Places:
-    """Places of levels that are numbers."""
+    """The places of levels that are numbers, to look numbers up in."""
 
     def __init__(self, places: Mapping[float, float]) -> None:
         self.keys = np.array(sorted(places), dtype=np.float64)
         self._places = np.array([places[key] for key in sorted(places)], dtype=np.float64)
 
     def of(self, numbers: Floats, otherwise: Any) -> Floats:
-        """The place of each number among the levels, or `otherwise`."""
+        """The place of each number among the levels; `otherwise` for a number that is none of them."""
         if not self.keys.size:
             return np.broadcast_to(np.float64(otherwise), numbers.shape).copy()
         near = np.minimum(np.searchsorted(self.keys, numbers), self.keys.size - 1)
@@ -319,7 +319,7 @@ def _declared(column: Column) -> str:
 
 
 def _folded(texts: Any) -> Any:
-    """Trimmed text as bytes, without capitals (of ASCII) and with one blank for several."""
+    """Trimmed text as bytes in ASCII lower case, with one blank for several."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -328,13 +328,13 @@ def _folded(texts: Any) -> Any:
 
 
 def _fold(text: str) -> bytes:
-    """The same for one text; letters beyond ASCII keep their case."""
+    """The folded form of one text, as `_folded` makes it; letters beyond ASCII keep their case."""
     small = "".join(letter.lower() if letter.isascii() else letter for letter in text)
     return re.sub(r"[ \t\r\n]+", " ", small.strip()).encode("utf-8", "surrogatepass")
 
 
 def _spellings(name: str, labels: Sequence[Any], truths: Mapping[bool, int]) -> dict[bytes, float]:
-    """Places by how a level may stand in a text; an error where two could not be told apart."""
+    """Places of levels by how they may be spelt; an error where two could not be told apart."""
     words: dict[bytes, float] = {}
     for place, label in enumerate(labels):
         text = str(label)
@@ -353,7 +353,7 @@ def _spellings(name: str, labels: Sequence[Any], truths: Mapping[bool, int]) -> 
 
 
 def _truths_among(levels: Sequence[Any]) -> dict[bool, int]:
-    """Places of false and true: of levels that are truths, 0 and 1, or words for them."""
+    """Places of false and true among levels that are booleans, 0 and 1, or words for them."""
     if all(isinstance(level, bool) for level in levels):
         return {level: place for place, level in enumerate(levels)}
     if all(isinstance(level, (int, float)) for level in levels):
@@ -366,5 +366,5 @@ def _truths_among(levels: Sequence[Any]) -> dict[bool, int]:
 
 
 def _is_whole(level: object) -> bool:
-    """Whether a text is that of a whole number, which a table of numbers may hold."""
+    """Whether a level is the text of an integer, which a column of numbers may hold."""
     return isinstance(level, str) and bool(re.fullmatch(r"0|-?[1-9][0-9]{0,14}", level))

@@ -40,7 +40,7 @@ _WHOLE = re.compile(r"[+-]?\d{1,18}")
 
 
 def file_batches(source: object, *, whole: bool = False) -> tuple[Any, Callable[[list[str]], Iterator[Task]]]:
-    """Schema of a file, a folder or a list of them, and a function that gives columns in parts.
+    """Schema of a file, a folder or a list of them, and a function that reads columns in parts.
 
     `whole`: damaged lines of a CSV file are an error, for rows that are the caller's own.
     """
@@ -87,7 +87,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _keys(parts: tuple[Part, ...]) -> list[Any]:
-    """Columns that the names of folders give: whole numbers where all their values are, or text."""
+    """Columns that the names of folders give: integers where all their values are, or text."""
     import pyarrow as pa
 
     values = {name: {dict(part.keys)[name] for part in parts} for name, _ in parts[0].keys}
@@ -246,7 +246,7 @@ class _Lines:
         self._held.append(reader)
 
     def next(self) -> Any:
-        """The next batch, or None at the end."""
+        """The next batch of rows, or None at the end of the file."""
         try:
             return self._held[0].read_next_batch()
         except StopIteration:
@@ -291,7 +291,7 @@ def _unreadable(path: Path) -> ValueError:
 
 
 def header_of(path: Path) -> list[str]:
-    """Names of the columns of a CSV or TSV file; ValueError says what is wrong, not what stands.
+    """Names of the columns of a CSV or TSV file; ValueError says what is wrong and shows no cell.
 
     EOFError or another exception of reading is the caller's to turn into words.
     """
@@ -327,12 +327,12 @@ def header_of(path: Path) -> list[str]:
 
 
 def _separator(path: Path) -> str:
-    """What stands between the cells, by the file's ending."""
+    """The mark between the cells of a file, by the ending of its name."""
     return "\t" if (ending_of(path) or "").startswith(".tsv") else ","
 
 
 def _first_record(path: Path) -> tuple[str, list[str]]:
-    """Its text and its cells, a character a byte; as for Arrow, it may go over several lines."""
+    """Text and cells of the header, a character a byte; as for Arrow, it may take several lines."""
     size = _FIRST_HEADER
     while True:
         with _opened(path) as file:

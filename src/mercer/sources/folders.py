@@ -85,7 +85,7 @@ def ending_of(path: Path) -> str | None:
 
 
 def said_of(source: object) -> str:
-    """How many files are read of a folder or a list, and what is not; empty for a single file."""
+    """How many files of a folder or a list are read, and what is skipped; empty for a single file."""
     paths = paths_of(source)
     if paths is None or (len(paths) == 1 and not paths[0].is_dir()):
         return ""
@@ -129,7 +129,7 @@ def files_in(source: object) -> FoundFiles:
 
 
 class _Walk:
-    """Files as they are found, in the order of their names."""
+    """The files that are found, in the order of their names."""
 
     def __init__(self) -> None:
         self.files: list[Path] = []
@@ -251,7 +251,7 @@ def _entries(files: list[Path], root: Path) -> dict[Path, Path]:
 
 
 def _originals(stem: str) -> Iterator[tuple[str, bool]]:
-    """Of what a name says that it is a copy, step by step, and whether it says so by a word."""
+    """The names that a name says it is a copy of, step by step, and whether a word says so."""
     while True:
         match = next(filter(None, (pattern.fullmatch(stem) for pattern in _COPIES)), None)
         found = match or _NUMBERED.fullmatch(stem)
@@ -300,5 +300,5 @@ def _refuse_other_keys(parts: tuple[Part, ...]) -> None:
 
 
 def _absolute(path: Path) -> Path:
-    """The whole name as it is written: links are not followed, as names are what matter here."""
+    """The absolute path as it is written; links are not followed, as names are what matter here."""
     return Path(os.path.abspath(path))  # noqa: PTH100

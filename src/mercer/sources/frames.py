@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.columns.kinds import Unbounded
 from mercer.common.checks import Floats
@@ -24,34 +25,63 @@ __all__ = [
     "array_in",
     "check_unit",
     "codes_of",
+    "first_column",
     "in_rows",
     "is_a",
+    "is_frame",
     "names_of",
     "nothing_of",
     "numbers_among",
     "read_already",
     "table_read",
+    "tabled",
 ]
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ARROW = ("pyarrow.Array", "pyarrow.ChunkedArray")
 SERIES = ("pandas.Series", "pandas.Index", "pandas.ExtensionArray", "polars.Series", *ARROW)
 
 Readers = Mapping[str, Reader]
+T = TypeVar("T")
 
 
 def is_a(data: object, *names: str) -> bool:
-    """Whether data is of a class of another library, or of one derived from it."""
+    """Whether data is of one of these classes of other libraries, or of a class derived from one."""
     kinds = (f"{c.__module__.split('.')[0]}.{c.__qualname__}" for c in type(data).__mro__)
     return not set(names).isdisjoint(kinds)
 
 
+def is_frame(data: object) -> bool:
+    """Whether data is a table with names of columns that scikit-learn can read."""
+    return is_a(data, "pandas.DataFrame", "polars.DataFrame", "pyarrow.Table")
+
+
+def tabled(data: T) -> T | pa.Table:
+    """Batches of Arrow as the table they are; anything else as it is."""
+    batches: Any = data
+    if is_a(data, "pyarrow.RecordBatchReader"):
+        return batches.read_all()
+    if is_a(data, "pyarrow.RecordBatch"):
+        import pyarrow as pa
+
+        return pa.Table.from_batches([batches])
+    return data
+
+
+def first_column(frame: Any) -> object:
+    """The first column of a data frame or an Arrow table, as its library gives it."""
+    if is_a(frame, "pandas.DataFrame"):
+        return frame.iloc[:, 0]
+    return frame.to_series(0) if is_a(frame, "polars.DataFrame") else frame.column(0)
+
+
 def names_of(data: Any) -> list[str] | None:
-    """Columns of a table or a named column, or None for anything else."""
+    """Names of the columns of a table or of a named column; None for anything else."""
     import pyarrow as pa
 
-    if isinstance(data, (pa.Table, pa.RecordBatch)):
-        return list(data.schema.names)
-    if isinstance(data, pa.RecordBatchReader):
+    if isinstance(data, (pa.Table, pa.RecordBatch, pa.RecordBatchReader)):
         return list(data.schema.names)
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         return ["value"]
@@ -65,13 +95,10 @@ def names_of(data: Any) -> list[str] | None:
 
 
 def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[str]]:
-    """An Arrow table of the columns and the unit, and which columns are codes already."""
+    """An Arrow table of the columns to read and the unit, and the columns that are codes already."""
     import pyarrow as pa
 
-    if isinstance(data, pa.RecordBatchReader):
-        data = data.read_all()
-    if isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
+    data = tabled(data)
     if isinstance(data, (pa.Array, pa.ChunkedArray)):
         data = pa.table({next(iter(readers)): data})
     if isinstance(data, pa.Table):
@@ -118,8 +145,8 @@ def numbers_among(cells: Any, name: str = "x") -> Floats:
     return codes_of(cells, Numbers(Unbounded(name)))
 
 
-def array_in(data: object) -> Any:
-    """The array in anything that says by its type that it is one, else None."""
+def array_in(data: object) -> NDArray[Any] | None:
+    """The array in anything that says by its type that it is one; None for anything else."""
     if isinstance(data, np.ndarray):
         return data
     if getattr(type(data), "__array__", None) is not None:  # else a cell would say the type
@@ -141,17 +168,17 @@ def in_rows(data: Sequence[Any], names: Sequence[str], unit: str | None) -> list
 
 
 def nothing_of(column: Any) -> Floats:
-    """As many missing cells as a column has: for dry runs, which look at none."""
+    """As many missing cells as a column has: a dry run looks at none of them."""
     return np.full(len(column), np.nan)
 
 
 def read_already(column: Any) -> Floats:
-    """Codes that were made before, of Python objects."""
+    """The codes in an Arrow column that was read before, from Python objects."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def check_unit(schema: Any, unit: str | None) -> None:
-    """Refuse a column of persons whose declared type holds no names."""
+    """Refuse a unit column whose declared type cannot hold names of persons."""
     import pyarrow as pa
 
     if unit is not None:
@@ -185,7 +212,7 @@ def _joined(column: Any, reader: Reader) -> Floats:
 
 
 def _of_array(values: Any, reader: Reader) -> Floats:
-    """Of any number of axes where cells are numbers or objects, else of one."""
+    """Codes of an array, with any number of axes where cells are numbers or objects, else with one."""
     import pyarrow as pa
 
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind != "O":
@@ -209,7 +236,7 @@ def _of_array(values: Any, reader: Reader) -> Floats:
 
 
 def _check_array(dtype: Any, reader: Reader) -> None:
-    """Refuse an array's declared type, which is public."""
+    """Refuse an array whose declared type, which is public, cannot hold the column."""
     import pyarrow as pa
 
     kinds = {
@@ -228,7 +255,7 @@ def _check_array(dtype: Any, reader: Reader) -> None:
 
 
 def _arrow_column(cells: Any, reader: Reader) -> Any:
-    """A data frame's column as Arrow's, its type checked; None for one to be read cell by cell."""
+    """A data frame's column as an Arrow array, its type checked; None if it is read cell by cell."""
     import pyarrow as pa
 
     kind = str(cells.dtype).lower()
@@ -252,7 +279,7 @@ def _arrow_column(cells: Any, reader: Reader) -> Any:
 
 
 def _one_by_one(cells: Any, reader: Reader) -> Floats:
-    """Codes of Python objects; of categories, each is read once."""
+    """Codes of a column of Python objects; each category of a categorical column is read once."""
     if str(cells.dtype) == "category":
         levels = np.append(reader.objects(list(cells.cat.categories)), np.nan)
         return levels[cells.cat.codes.to_numpy()]
@@ -260,20 +287,20 @@ def _one_by_one(cells: Any, reader: Reader) -> Floats:
 
 
 def _named(table: Any, names: list[str]) -> Any:
-    """The named columns of an Arrow table; all of them where two have one name."""
+    """The named columns of an Arrow table; all of its columns where two have the same name."""
     present = table.schema.names
     return table if len(set(present)) < len(present) else table.select(names)
 
 
 def _unit_of(data: Any, unit: str) -> Any:
-    """The column of a data frame that names the persons, as Arrow's; no other is looked at."""
+    """The column of a data frame that names the persons, as an Arrow array."""
     if list(data.columns).count(unit) > 1:
         raise ValueError(f"column {unit!r} stands more than once; rename it")
     return _unit_column(data[unit])
 
 
 def _unit_column(column: Any) -> Any:
-    """Names of persons: cell by cell where one of them could be none of Arrow's."""
+    """A column of names of persons as an Arrow array, cell by cell where Arrow may not know the type."""
     import pyarrow as pa
 
     python = column.dtype == object or getattr(column.dtype, "storage", "") == "python"

@@ -14,12 +14,16 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import repeat
 from numbers import Rational, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import numpy as np
 
 from mercer.common.checks import Floats
+from mercer.sources.sorts import sort_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["identities", "person_name"]
 
@@ -42,8 +46,8 @@ _LONG = 400  # digits of a decimal number before its point
 _KINDS = (str, bytes, Real, Decimal, date, time, timedelta, UUID, np.bool_, np.datetime64, np.timedelta64)
 
 
-def identities(column: Any) -> Any:
-    """Names of an Arrow column of any type as text; null is nobody."""
+def identities(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Names of persons in an Arrow column of any type, as text; null is nobody."""
     import pyarrow as pa
 
     return _named(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
@@ -75,27 +79,11 @@ def _named(cells: Any) -> Any:
         return _of_texts(_moments(cells))
     if types.is_date(kind) or types.is_time(kind) or types.is_decimal(kind):
         return _of_texts(pc.cast(cells, text))
-    if any(test(kind) for test in _texts()):
-        return _of_texts(cells)
-    return pa.nulls(len(cells), text)
-
-
-def _texts() -> tuple[Any, ...]:
-    import pyarrow.types as types
-
-    return (
-        types.is_string,
-        types.is_large_string,
-        types.is_string_view,
-        types.is_binary,
-        types.is_large_binary,
-        types.is_binary_view,
-        types.is_fixed_size_binary,
-    )
+    return _of_texts(cells) if sort_of(kind) == "text" else pa.nulls(len(cells), text)
 
 
 def _moments(cells: Any) -> Any:
-    """Times of day in UTC as text."""
+    """Timestamps in UTC as text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -112,7 +100,7 @@ def _of_texts(cells: Any) -> Any:
 
 
 def _spelt(raw: Any) -> Any:
-    """Bytes of any kind as names: the same steps whatever they hold."""
+    """Names that are spelt in bytes of any kind: the same steps whatever they hold."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -143,7 +131,7 @@ def _replaced(names: Any, steps: Any) -> Any:
 
 
 def _of_numbers(doubles: Floats) -> Any:
-    """Whole numbers are written as such, all their digits; NaN is nobody."""
+    """Names of numbers: integers with all their digits; NaN is nobody."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -161,7 +149,7 @@ def _of_numbers(doubles: Floats) -> Any:
 
 
 def person_name(value: Any) -> str | None:
-    """A Python object in a unit column as text for `identities`; None is nobody.
+    """The name that a Python object in a unit column is, as text for `identities`; None is nobody.
 
     An object of another type than text, numbers, dates, times and UUIDs is nobody: what it says
     of itself may be an address in memory, another one in every row.
@@ -182,6 +170,7 @@ def _plain(text: str) -> str:
 
 
 def _told(value: Any) -> str | None:
+    """How a Python object is spelt as a name; None where its type has no names."""
     if isinstance(value, str):
         value = str.encode(value, "utf-8", "surrogatepass")
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""Sorts of cells: text, numbers, truths and days, each as doubles.  Left of the door.
+"""Sorts of cells: text, numbers, booleans and days, each as doubles.  Left of the door.
 
 What a text says does not depend on other cells: text that is no number, or no date, is NaN.  No
 message of Arrow, which may show a cell, gets out.
@@ -10,12 +10,16 @@ import re
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.columns.kinds import EPOCH
 from mercer.columns.reading import DateFormat, NumberFormat
 from mercer.common.checks import Floats, Ints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["by_sort", "days_of", "numbers_of", "sort_of", "trimmed", "written_days", "written_numbers"]
 
@@ -24,11 +28,10 @@ _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9:.,]*[ ]*(Z|[+-][0-9:]+)?)
 _A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _PARTS = ("year", "month", "day")
 _NUMBERS = frozenset({float, int, np.float64, np.float32, np.float16})  # most cells are of these
-_EPOCH = date(1970, 1, 1).toordinal()
 
 
 def sort_of(kind: Any) -> str | None:
-    """What sort of cells an Arrow type holds."""
+    """The sort of cells that an Arrow type holds; None for a type that is not read."""
     import pyarrow.types as types
 
     if types.is_dictionary(kind):
@@ -52,7 +55,7 @@ def sort_of(kind: Any) -> str | None:
 
 
 def by_sort(cells: Iterable[Any]) -> dict[str, tuple[list[int], list[Any]]]:
-    """Python objects that are a cell of some sort: their places, and their plain values."""
+    """Python objects by their sort: the places and the plain values of those that are a cell."""
     sorts: dict[str, tuple[list[int], list[Any]]] = {}
     with np.errstate(all="ignore"):  # or a number beyond all doubles would be a warning
         for place, cell in enumerate(cells):
@@ -87,12 +90,12 @@ def _plain(cell: Any) -> tuple[str | None, Any]:
     if isinstance(cell, np.datetime64):
         cell = cell.astype("datetime64[D]").item()
     if isinstance(cell, date):  # a datetime is one
-        return "day", float(cell.toordinal() - _EPOCH)
+        return "day", float(cell.toordinal() - EPOCH)
     return None, None
 
 
-def trimmed(cells: Any) -> Any:
-    """Text of any Arrow type as bytes without white space at the ends; null where empty."""
+def trimmed(cells: pa.Array) -> pa.Array:
+    """Text of any Arrow type as bytes without white space at its ends; null where nothing is left."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -101,8 +104,8 @@ def trimmed(cells: Any) -> Any:
     return pc.if_else(pc.equal(pc.binary_length(bare), 0), None, bare)
 
 
-def numbers_of(column: Any, name: str) -> Floats:
-    """An Arrow column as doubles, nulls as NaN; no message of Arrow's, which may show a cell."""
+def numbers_of(column: pa.Array, name: str) -> Floats:
+    """An Arrow column as doubles, nulls as NaN; no message of Arrow, which may show a cell, gets out."""
     import pyarrow as pa
 
     try:
@@ -126,8 +129,8 @@ def _converted(column: Any) -> Floats:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def days_of(cells: Any) -> Floats:
-    """Dates and times of day as days since 1970-01-01, on the calendar of their time zone."""
+def days_of(cells: pa.Array) -> Floats:
+    """Dates and timestamps as days since 1970-01-01, on the calendar of their time zone."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -141,8 +144,8 @@ def days_of(cells: Any) -> Floats:
     return np.where(missing, np.nan, days.astype(np.float64))
 
 
-def written_numbers(texts: Any, written: NumberFormat, name: str) -> Floats:
-    """Numbers in text, with signs around them and between their thousands; NaN where none is."""
+def written_numbers(texts: pa.Array, written: NumberFormat, name: str) -> Floats:
+    """Numbers in text, with signs around them and between thousands; NaN where there is no number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -160,10 +163,10 @@ def written_numbers(texts: Any, written: NumberFormat, name: str) -> Floats:
     return numbers_of(bare, name)
 
 
-def written_days(texts: Any, written: DateFormat | None = None) -> Floats:
-    """Dates in text, with or without a time of day, which is cut off; NaN where there is none.
+def written_days(texts: pa.Array, written: DateFormat | None = None) -> Floats:
+    """Dates in text as days since 1970-01-01; NaN where there is no date.
 
-    They are ISO dates unless a format says how they are written.
+    They are ISO dates unless a format says how they are written.  A time of day is cut off.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -183,7 +186,7 @@ def written_days(texts: Any, written: DateFormat | None = None) -> Floats:
 
 
 def _whole(digits: Any) -> Ints:
-    """Whole numbers of digits; 0 where there are none."""
+    """Integers written in digits; 0 where there are none."""
     return np.asarray(np.nan_to_num(numbers_of(digits, "day")), dtype=np.int64)
 
 

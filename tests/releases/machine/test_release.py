@@ -15,9 +15,10 @@ from mercer.columns.domain import Domain
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
 from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.sensitive.data import Answer, open_rows
-from mercer.sensitive.summaries import Examples, machine, newton
-from mercer.sources.targets import Classes
+from mercer.sensitive.answers import Answer, Classes
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.summaries import Examples, machine
+from mercer.sensitive.summaries import risk as solver
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import LOSSES, Hinge, Huber, Insensitive, Logistic, Pinball, Squared, loss_from_dict
 from mercer.spaces.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
@@ -123,16 +124,16 @@ def test_nesterov_arrives_in_the_public_number_of_passes(rng, monkeypatch):
     summary = summary_of(x, y, Hinge(0.5), 0.02)
     risk, passes = summary.risk, []
     aims = np.array([summary.bounds.aim(m) for m in summary.bounds.machines])
-    most = newton.most_passes(risk, aims)
-    sweep = newton.Risk.sweep
-    monkeypatch.setattr(newton.Risk, "sweep", lambda *a, **k: (passes.append(1), sweep(*a, **k))[1])
-    monkeypatch.setattr(newton, "_NEWTON", 0)
-    slow = newton.minimise(risk, aims)
+    most = solver.most_passes(risk, aims)
+    sweep = solver.Risk.sweep
+    monkeypatch.setattr(solver.Risk, "sweep", lambda *a, **k: (passes.append(1), sweep(*a, **k))[1])
+    monkeypatch.setattr(solver, "_NEWTON", 0)
+    slow = solver.minimise(risk, aims)
     assert sweep(risk, slow, curve=False).norms[0] <= aims[0]
     assert 4 < len(passes) <= most
     monkeypatch.undo()
     passes.clear()
-    quick = newton.minimise(risk, aims)
+    quick = solver.minimise(risk, aims)
     assert np.linalg.norm(slow - quick) <= 2 * summary.bounds.left(summary.bounds.machines[0]) / 0.02
 
 
@@ -164,9 +165,7 @@ def test_memory_does_not_grow_with_rows(tmp_path, monkeypatch):
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from mercer.sensitive.summaries import examples
-
-    monkeypatch.setattr(examples, "_KEPT", 1 << 20)
+    monkeypatch.setattr(solver, "_KEPT", 1 << 20)
     rng, peaks = np.random.default_rng(0), []
     for n in (400_000, 800_000):  # pieces enough that as many are under way in both
         x = rng.random((n, 2))
@@ -202,7 +201,7 @@ def test_pieces_are_the_same_however_the_source_is_cut(rng):
     """Small batches do not make small pieces: sums have as many terms as the proof counts."""
     import pyarrow as pa
 
-    from mercer.sensitive.summaries.examples import PIECE
+    from mercer.sensitive.summaries.risk import PIECE
 
     x = rng.random((3 * PIECE + 17, 1))
     y = (x[:, 0] > 0.5).astype(int)

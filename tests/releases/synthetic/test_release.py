@@ -12,7 +12,7 @@ from scipy.stats import binom
 import mercer
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, Shrink, choose_shrink
 from mercer.releases.synthetic.weights import fit_weights, herd, onto_ball, onto_simplex
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, LandmarkFeatures, tally_records
 from mercer.sensitive.summaries.kernel_sums import kernel_error
 from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel, RecordKernel

@@ -23,8 +23,8 @@ from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import CountNoise, count_mechanism, threshold_of
 from mercer.promise.statement import Statement
 from mercer.releases.counts.accuracy import sparse_error
+from mercer.sensitive.data import open_records
 from mercer.sensitive.persons import Lots
-from mercer.sensitive.records import open_records
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_counts import CellTally, MarginTally, moved_counts
 from mercer.sources.frames import names_of

@@ -14,8 +14,8 @@ from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import LedgerLike, Purse
 from mercer.releases.choice import QuantileRelease
 from mercer.sensitive.curves.source import Curves, open_curves, protected
-from mercer.sensitive.persons import identities
 from mercer.sensitive.summaries.curves import OUTSIDE, curve_norms
+from mercer.sources.names import identities
 
 __all__ = ["curve_bound"]
 

@@ -25,7 +25,6 @@ from mercer.releases.curve.release import CurveRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores
 from mercer.sensitive.curves.source import Curves
-from mercer.sensitive.persons import identities
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curves import (
     FOLDS,
@@ -36,6 +35,7 @@ from mercer.sensitive.summaries.curves import (
     fold_scores,
     tally_curves,
 )
+from mercer.sources.names import identities
 from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 

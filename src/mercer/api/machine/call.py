@@ -17,7 +17,7 @@ from mercer.common.checks import check_choice, check_positive
 from mercer.door.publish import LedgerLike
 from mercer.noise.mechanisms.base import no_delta
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sources.targets import Classes, Response
+from mercer.sensitive.answers import Classes, Response
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
 
 __all__ = ["classifier", "regression"]

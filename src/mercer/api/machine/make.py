@@ -23,9 +23,9 @@ from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.release import MachineRelease
-from mercer.sensitive.data import Answer, open_rows
+from mercer.sensitive.answers import Answer, Target
+from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
-from mercer.sources.targets import Target
 
 __all__ = ["learn"]
 

@@ -25,7 +25,7 @@ from mercer.releases.synthetic.records import OpenDomain, RecordsRelease
 from mercer.releases.synthetic.reduced.search import DEVICES
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import weigh
-from mercer.sensitive.records import open_records
+from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, OwnFeatures, tally_own
 from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel
 

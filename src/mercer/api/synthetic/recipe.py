@@ -23,7 +23,7 @@ from mercer.releases.synthetic.release import METHODS, MOST_POINTS
 from mercer.releases.synthetic.weights import STYLES
 from mercer.sensitive.summaries.embedding import LandmarkFeatures, WaveFeatures
 from mercer.sensitive.summaries.kernel_sums import kernel_error
-from mercer.sources.own import own_codes
+from mercer.sources.arrays import own_codes
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.landmarks import ColumnLaws, drawn, spread
 from mercer.spaces.record_kernels import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan

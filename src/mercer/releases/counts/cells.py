@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.common.checks import Floats, Ints
-from mercer.common.fields import Fields
+from mercer.common.files import Fields
 from mercer.promise.statement import rows_words
 from mercer.releases.base import Release
 

@@ -21,7 +21,7 @@ from mercer.releases.counts.cells import Margin
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease, StatisticRelease
-from mercer.show.bars import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
+from mercer.show.cells import MOST_BARS, Cells, bars, bins, heat, in_words, names, upright
 from mercer.show.figure import INK, SMALL, figure_of, no_more, promised
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.columns.cells import MOST_LISTED, Axes, Axis
 from mercer.common.checks import Bools, Floats, Ints, check_level
-from mercer.common.fields import Fields
+from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.weaker import RandomStatement, promise_from
 from mercer.releases.bands import Interval
@@ -271,8 +271,8 @@ class HistogramRelease(CellsRelease):
         privacy = promise_from(top.part("privacy"))
         axes = Axes.from_dict(top.get("domain", dict))
         values = whole_numbers(top.get("values", list), "values")
-        keys, given = top.get("keys", list | None), top.get("exact", list | None)
-        threshold = top.get("threshold", int | None)
+        keys, given = top.optional("keys", list), top.optional("exact", list)
+        threshold = top.optional("threshold", int)
         if threshold is not None and not 0 <= threshold < MOST_COUNT:
             raise ValueError("threshold must be a whole number >= 0")
         exact = None

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints, check_level
-from mercer.common.fields import Fields
+from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Interval

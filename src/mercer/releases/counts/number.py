@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mercer.columns.conditions import Condition
 from mercer.common.checks import check_level
-from mercer.common.fields import Fields, finite
+from mercer.common.files import Fields, finite
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.weaker import RandomStatement, promise_from, random_statement_from
 from mercer.releases.bands import Interval
@@ -101,7 +101,7 @@ class CountRelease(Release):
 
     @classmethod
     def from_fields(cls, top: Fields) -> Self:
-        privacy, given = promise_from(top.part("privacy")), top.get("noise", dict | None)
+        privacy, given = promise_from(top.part("privacy")), top.optional("noise", dict)
         noise: CountLaw | OptimalCount | None = None
         if given is not None and "law" in given:
             noise = count_law_from_dict(given)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_choice
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import order_statistic
@@ -319,7 +319,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
     @classmethod
     def from_fields(cls, top: Fields) -> Self:
         smoothing = top.part("filter")
-        frame = top.get("frame", list | None)
+        frame = top.optional("frame", list)
         raw, center, exact = (
             np.array(numbers(top.get(name, list), name)) for name in ("coordinates", "center", "coefficients")
         )

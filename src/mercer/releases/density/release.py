@@ -12,7 +12,7 @@ import numpy as np
 from mercer.columns.domain import Domain
 from mercer.common import streams
 from mercer.common.checks import Floats, check_choice, check_count
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band

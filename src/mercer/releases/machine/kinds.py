@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from mercer.common.checks import Floats
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.releases.machine.release import MachineRelease
 
 __all__ = ["ClassifierRelease", "RegressionRelease"]

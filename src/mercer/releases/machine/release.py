@@ -18,7 +18,7 @@ from scipy.stats import chi2
 
 from mercer.columns.domain import MOST_COLUMNS, Domain
 from mercer.common.checks import Floats, check_choice
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.bands import Band, Field, suprema_of

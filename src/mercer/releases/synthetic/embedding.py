@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.common.fields import Fields, finite, numbers
+from mercer.common.files import Fields, finite, numbers
 from mercer.noise.laws import Law, law_from_dict
 from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan

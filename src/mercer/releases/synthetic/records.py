@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.common.checks import Floats, check_choice
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release

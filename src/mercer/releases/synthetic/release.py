@@ -17,7 +17,7 @@ import numpy as np
 from mercer.columns.conditions import holds
 from mercer.columns.table import TableDomain
 from mercer.common.checks import Bools, Floats, check_choice, check_positive
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release
 from mercer.releases.synthetic.distances import TableAccuracy, TwoSample, two_sample_test
@@ -39,7 +39,7 @@ from mercer.releases.synthetic.weights import (
     weights_from,
 )
 from mercer.releases.weighted import Pushed, Weighted
-from mercer.sources.own import own_codes
+from mercer.sources.arrays import own_codes
 from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ class TableRelease(Weighted, Release):
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}")
         codes = _records(top, "points", domain, method)
-        given = top.get("landmarks", list | None) is not None
+        given = top.optional("landmarks", list) is not None
         if given and method != "landmarks":
             raise ValueError(f"a table of method {method!r} has no landmarks")
         landmarks = _records(top, "landmarks", domain, method) if given else None

@@ -13,7 +13,7 @@ from scipy.optimize import nnls
 
 from mercer.common import streams
 from mercer.common.checks import Floats, Ints, check_positive
-from mercer.common.fields import Fields, numbers
+from mercer.common.files import Fields, numbers
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.weighted import resample
 from mercer.spaces.record_kernels import RecordKernel

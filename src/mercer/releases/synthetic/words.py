@@ -113,8 +113,8 @@ class TableWords(SyntheticWords[TableRelease]):
         known = release.embedding is not None
         head = f"± {LEVEL:.0%} for the noise of privacy" if known else ""
         table = terminal.table("column", f"mean or shares {head}".rstrip())
-        for column in table.columns:
-            column.justify = "left"
+        for part in table.columns:
+            part.justify = "left"
         for column in release.domain.columns:
             table.add_row(column.name, _line(release, column))
         terminal.console().print(table)

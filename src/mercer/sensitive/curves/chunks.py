@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,8 +18,11 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
-from mercer.sensitive.persons import identities
 from mercer.sensitive.rows import CHUNK, Rows
+from mercer.sources.names import identities
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = [
     "CURVES",
@@ -109,7 +112,7 @@ class Blank(Curves):
 
 
 class Columns(Sensitive):
-    """Curves on the common grid, an array for each point of it, none of which may be changed."""
+    """Curves on the common grid: an array of heights for each grid point, which nobody may change."""
 
     def __init__(self, columns: Sequence[Floats]) -> None:
         self.columns = columns
@@ -122,7 +125,7 @@ class Columns(Sensitive):
 
 
 class Streamed(Curves):
-    """A table with a row a curve and a column a point of the grid; `missing` stand for none."""
+    """A table with a row for each curve and a column for each grid point; `missing` heights are none."""
 
     def __init__(self, rows: Rows, domain: Domain, grid: tuple[Floats, ...], missing: Floats = _NONE) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
@@ -149,7 +152,7 @@ class Streamed(Curves):
 
 
 class Held(Curves):
-    """So many curves in memory: `read` gives those of a slice, `people` whose they are."""
+    """Curves in memory: `read` gives those of a slice, `people` are the names of their persons."""
 
     def __init__(
         self,
@@ -195,7 +198,7 @@ def _finite(heights: Floats) -> Floats:
 def held_array(
     array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value", missing: Floats = _NONE
 ) -> Held:
-    """Curves of an array of numbers, (curves, *ticks)."""
+    """Curves in an array of numbers, shape (curves, *ticks)."""
 
     def read(part: slice) -> Floats:
         with np.errstate(all="ignore"):
@@ -248,7 +251,7 @@ def held_points(
 def held_ids(
     rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None, missing: Floats = _NONE
 ) -> Held:
-    """Curves of a table with a row a point: columns t and value, the unit column being the id.
+    """Curves of a table with a row for each point: columns t and value, and the id as the unit column.
 
     The whole table is read into memory.  Rows of one id and one person are a curve, whoever else
     uses that id; without `people` the id is the person.
@@ -284,8 +287,8 @@ def pairs_of(codes: Ints, people: Any) -> tuple[Ints, Any]:
     return pairs.reshape(-1) - skip, coded.dictionary.take(pa.array(owner, mask=owner < 0))
 
 
-def names_in(rows: Rows) -> Any:
-    """The unit column as one array of text; a number that is none is no name."""
+def names_in(rows: Rows) -> pa.Array:
+    """The unit column as one Arrow array of text; NaN is no name."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -15,8 +15,8 @@ from mercer.common.checks import Ints
 from mercer.sensitive.curves.chunks import names_in, pairs_of
 from mercer.sensitive.curves.source import is_file, matched, present_in
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.persons import identities
-from mercer.sources.frames import names_of
+from mercer.sources.frames import names_of, tabled
+from mercer.sources.names import identities
 
 __all__ = ["columns_of_points", "split_by"]
 
@@ -24,7 +24,7 @@ _MOST = 64
 
 
 def columns_of_points(curves: object, columns: object, *, besides: Sequence[str]) -> list[str]:
-    """Names of a table's columns with a height each; all but `besides` where none are named."""
+    """Names of a table's columns that hold heights; all but `besides` where none are named."""
     present = present_in(curves)
     if columns is None:
         return [name for name in present if name not in besides]
@@ -91,7 +91,7 @@ def _listed(columns: Any) -> list[str]:
 
 
 def _names(groups: Any) -> dict[Any, str]:
-    """What is public of the groups: their names, and how each is written as text."""
+    """The groups that a caller named, and the text of each in the column."""
     import pyarrow as pa
 
     plain = isinstance(groups, Sequence) and not isinstance(groups, str)
@@ -107,8 +107,7 @@ def _names(groups: Any) -> dict[Any, str]:
 
 
 def _table(data: Any) -> tuple[Any, list[str]]:
-    if type(data).__name__ == "RecordBatchReader":
-        data = data.read_all()  # a stream can be read once only
+    data = tabled(data)  # a stream can be read once only
     if not is_file(data) and names_of(data) is None:
         raise TypeError(
             "by names a column, so the curves must have named columns: hand in a data frame, an "
@@ -118,7 +117,7 @@ def _table(data: Any) -> tuple[Any, list[str]]:
 
 
 def _read(data: Any, numbers: list[str], texts: list[str]) -> Any:
-    """Points as doubles, names as text, whatever they are read from."""
+    """An Arrow table of points as doubles and names as text, from any source."""
     import pyarrow as pa
 
     passes = {name: open_rows(data, columns=numbers, unit=name, dimension=None) for name in texts}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
@@ -35,7 +36,7 @@ _NUMBERS = (str, bytes, bytearray, memoryview, range, array.array)  # no sequenc
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ragged(Sensitive):
-    """Curves on grids of their own: points of all curves one after the other.
+    """Curves on grids of their own, their points concatenated.
 
     Curve i has the points starts[i]:starts[i + 1], perhaps none; its times lie in the unit
     interval and increase, and all values are finite.
@@ -49,7 +50,7 @@ class Ragged(Sensitive):
         return len(self.starts) - 1
 
     def cut(self, part: slice) -> Ragged:
-        """The curves of a slice."""
+        """The curves of a slice, with their points."""
         starts = self.starts[part.start : part.stop + 1]
         points = slice(starts[0], starts[-1])
         return Ragged(self.times[points], self.values[points], starts - starts[0])
@@ -78,12 +79,12 @@ def ragged_of(times: Floats, values: Floats, owners: Ints, curves: int, domain: 
 
 
 def owners_of(lengths: Any) -> Ints:
-    """The curve of each point, where the curves have so many points."""
+    """For each point the place of its curve, from the numbers of points of the curves."""
     return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
 
 
 def line_of(pair: Any) -> tuple[Floats, Floats]:
-    """Times and values of a pair; none if it is no pair of lines of one length."""
+    """Times and values of a (t, x) pair; empty if it is no pair of lines of equal length."""
     rows = isinstance(pair, (list, tuple)) or (isinstance(pair, np.ndarray) and pair.ndim > 0)
     two = pair if rows and len(pair) == 2 else ((), ())
     times, values = numbers_in(two[0]), numbers_in(two[1])
@@ -109,7 +110,7 @@ def numbers_in(cells: Any, axes: int = 1) -> Floats:
         return np.empty(0)
 
 
-def stack_of(curves: Any, shape: tuple[int, ...]) -> Any:
+def stack_of(curves: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """Curves as an array of numbers; in a list, one of another shape has no values (M18).
 
     Each curve of a list is read on its own: none may decide how the others are.  The shape of an

@@ -29,21 +29,11 @@ from mercer.sensitive.curves.chunks import (
 )
 from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
 from mercer.sensitive.data import open_rows
+from mercer.sources.files import file_batches
 from mercer.sources.folders import paths_of
-from mercer.sources.frames import names_of
+from mercer.sources.frames import names_of, tabled
 
-__all__ = [
-    "Columns",
-    "Curves",
-    "Ragged",
-    "fda_curves",
-    "fda_kind",
-    "is_file",
-    "matched",
-    "open_curves",
-    "present_in",
-    "protected",
-]
+__all__ = ["Columns", "Curves", "Ragged", "is_file", "matched", "open_curves", "present_in", "protected"]
 
 
 def open_curves(
@@ -85,7 +75,7 @@ def _opened(
         return curves
     unit = check_column("unit", unit)
     missing = missing_heights(na_values)
-    kind = fda_kind(curves)
+    kind = _fda_kind(curves)
     named = kind is None and (is_file(curves) or names_of(curves) is not None)
     if named and long is not None:
         return _long(curves, long, grid, bounds, columns, unit, missing)
@@ -98,7 +88,7 @@ def _opened(
                 f"frame, an Arrow table or a file, or leave {name} out"
             )
     if kind is not None:
-        return fda_curves(kind, curves, grid, bounds, missing)
+        return _fda_curves(kind, curves, grid, bounds, missing)
     if grid is None:
         if come_singly(curves) or _paired(curves):
             pairs: Any = curves
@@ -143,7 +133,7 @@ def _pairs_domain(bounds: object) -> Domain:
 def _wide(
     curves: Any, grid: object, bounds: object, columns: object, unit: str | None, missing: Floats
 ) -> Curves:
-    """A row a curve, a column a point."""
+    """Curves of a table with a row for each curve and a column for each point."""
     if grid is None:
         raise ValueError(
             "grid is missing: give one public number for each value column, or, where a row is a "
@@ -166,7 +156,7 @@ def _wide(
 
 
 def matched(curves: Any, columns: Any, unit: str | None) -> object:
-    """Names of columns; one that ends in * stands for those that start so, in their order."""
+    """Names of columns; one that ends in * stands for all columns that start with it, in order."""
     given = [columns] if isinstance(columns, str) else columns
     if not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
         return columns  # which is an error of whoever reads the table
@@ -185,19 +175,17 @@ def matched(curves: Any, columns: Any, unit: str | None) -> object:
 def present_in(curves: Any) -> list[str]:
     """Names of the columns of a table or of files."""
     if is_file(curves):
-        from mercer.sources.files import file_batches
-
         return list(file_batches(curves)[0].names)
     return names_of(curves) or []
 
 
 def is_file(curves: object) -> bool:
-    """Whether it stands for files that are to be read."""
+    """Whether curves are given as files to be read."""
     return paths_of(curves) is not None
 
 
 def protected(unit: str | None, long: Any) -> str | None:
-    """Whose presence is hidden: the person, or the curve that rows are points of."""
+    """The column whose value is protected: that of the person, or of the curve that rows belong to."""
     named = isinstance(long, (list, tuple)) and long and isinstance(long[0], str)
     return unit if unit is not None or not named else str(long[0])
 
@@ -205,7 +193,7 @@ def protected(unit: str | None, long: Any) -> str | None:
 def _long(
     curves: Any, long: Any, grid: object, bounds: object, columns: object, unit: str | None, missing: Floats
 ) -> Curves:
-    """A row a point."""
+    """Curves of a table with a row for each point."""
     for name, given in (("grid", grid), ("columns", columns)):
         if given is not None:
             raise ValueError(
@@ -224,8 +212,7 @@ def _long(
     for name in long:
         if name not in present:
             raise ValueError(f"long: there is no column {name!r}; there are {listed(present)}")
-    if type(curves).__name__ == "RecordBatchReader":
-        curves = curves.read_all()  # a stream can be read once only
+    curves = tabled(curves)  # a stream can be read once only
     points = [time, height]
     rows = open_rows(curves, columns=points, unit=who, dimension=None)
     other = unit is not None and unit != who
@@ -236,15 +223,15 @@ def _long(
 _EVEN = 513  # points at which curves given in a basis are read
 
 
-def fda_kind(curves: object) -> str | None:
-    """Which class of scikit-fda it is, if any."""
+def _fda_kind(curves: object) -> str | None:
+    """The name of the class of scikit-fda that curves are of; None for other data."""
     for base in type(curves).__mro__:
         if base.__module__.split(".")[0] == "skfda" and base.__name__ in _READERS:
             return base.__name__
     return None
 
 
-def fda_curves(kind: str, curves: Any, grid: Any, bounds: object, missing: Floats) -> Curves:
+def _fda_curves(kind: str, curves: Any, grid: Any, bounds: object, missing: Floats) -> Curves:
     """Curves of a class of scikit-fda; grid and bounds are its own, and may be repeated."""
     most = 2 if kind == "FDataGrid" else 1
     arguments, heights = curves.dim_domain, curves.dim_codomain

@@ -2,7 +2,6 @@
 
 from mercer.sensitive.base import Scores, Summary
 from mercer.sensitive.summaries.density import DensitySummary, PointValues, row_sensitivity
-from mercer.sensitive.summaries.examples import Examples
 from mercer.sensitive.summaries.machine import (
     Machine,
     MachineBounds,
@@ -10,6 +9,7 @@ from mercer.sensitive.summaries.machine import (
     MachineSummary,
     held_scores,
 )
+from mercer.sensitive.summaries.risk import Examples
 from mercer.sensitive.summaries.tally import Tally, tally_rows
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How many records are in each cell of a table.  Left of the door.  M13, M16, M18.
+"""Counts of records in the cells of a table.  Left of the door.  M13, M16, M18.
 
 One pass over the rows.  A small table is counted cell by cell, a large one by the cells that are
 occupied: memory grows with them, not with the rows.  A record that does not fit is in no cell.
@@ -8,7 +8,8 @@ Of a person's rows at most `most` count, drawn at random: counts stay whole numb
 from __future__ import annotations
 
 import math
-from typing import Any, Self, TypeVar
+from collections.abc import Callable
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -40,7 +41,7 @@ _KEPT = 1 << 20  # keys kept apart before they are merged
 
 
 class CellTally(Sensitive):
-    """Records in the cells of one table."""
+    """Counts of records in the cells of one table."""
 
     def __init__(self, axes: Axes, most: int = 1) -> None:
         self.axes, self.most = axes, most
@@ -51,7 +52,7 @@ class CellTally(Sensitive):
         self._waiting = 0
 
     def add(self, chunk: Floats) -> Self:
-        """With a chunk of records more."""
+        """Add a chunk of records."""
         if self._dense is not None and self.axes.dimension == 1 and quick(self.axes.columns[0]):
             self.rows += len(chunk)
             self._dense += count_places(self.axes.columns[0], chunk[:, 0])
@@ -59,7 +60,7 @@ class CellTally(Sensitive):
         return self.put(places_of(self.axes, chunk), len(chunk))
 
     def put(self, places: Ints, rows: int, weights: Ints | None = None) -> Self:
-        """With records of these places more, each of weight one or its own."""
+        """Add records at these places, shape (columns, records), each with weight one or its own."""
         keys = self.axes.keys(places) if len(places) > 1 else places[0]
         self.rows += rows if weights is None else int(weights.sum())
         if self._dense is not None:
@@ -91,7 +92,7 @@ class CellTally(Sensitive):
         self._waiting = 0
 
     def merge(self, other: Self) -> Self:
-        """Of both sets of rows."""
+        """Add the counts of other rows."""
         self.rows += other.rows
         if self._dense is not None and other._dense is not None:
             self._dense += other._dense
@@ -110,7 +111,7 @@ class CellTally(Sensitive):
         return self._keys[0], self._counts[0]
 
     def dense(self) -> Ints:
-        """Counts of all cells."""
+        """The counts of all cells, in the order of their keys."""
         if self._dense is not None:
             return self._dense
         keys, counts = self.occupied()
@@ -142,11 +143,11 @@ class MarginTally(Sensitive):
         self.rows = self.persons = self.fitting = 0
 
     def add(self, chunk: Floats) -> Self:
-        """With a chunk of records more."""
+        """Add a chunk of records."""
         return self.put(places_of(self.axes, chunk), len(chunk))
 
     def put(self, places: Ints, rows: int, weights: Ints | None = None) -> Self:
-        """With records of these places more; one that does not fit is in no margin."""
+        """Add records at these places; one that does not fit is in no margin."""
         fits = np.all(places >= 0, axis=0)
         self.rows += rows if weights is None else int(weights.sum())
         self.fitting += int(fits.sum()) if weights is None else int(weights[fits].sum())
@@ -155,7 +156,7 @@ class MarginTally(Sensitive):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Of both sets of rows."""
+        """Add the counts of other rows."""
         self.rows += other.rows
         self.fitting += other.fitting
         for one, two in zip(self.parts, other.parts, strict=True):
@@ -166,6 +167,9 @@ class MarginTally(Sensitive):
     def complete(self) -> int:
         """Records that fit.  Sensitive, unless the caller knows it is public."""
         return self.fitting
+
+
+AnyTally = TypeVar("AnyTally", CellTally, MarginTally)
 
 
 def moved_counts(moves: int, most: int, norm: Norm) -> Sensitivity:
@@ -259,7 +263,7 @@ class MarginCounts(Summary[Ints]):
 
 
 def moves_of(single: tuple[bool, ...]) -> int:
-    """Cells that one record enters or leaves, of margins of which some are single."""
+    """Number of counts that one record changes when it is replaced; a single margin has one."""
     return sum(1 if alone else 2 for alone in single)
 
 
@@ -272,8 +276,7 @@ def count_cells(
     records: Records, axes: Axes, *, most: int, counts: str | None = None, lots: Lots | None = None
 ) -> CellTally:
     """All records of a source in the cells of a table; of persons, those that `lots` draw."""
-    found: CellTally = _counted(records, lambda: CellTally(axes, most), most, counts, lots)
-    return found
+    return _counted(records, lambda: CellTally(axes, most), most, counts, lots)
 
 
 def count_margins(
@@ -286,8 +289,7 @@ def count_margins(
     lots: Lots | None = None,
 ) -> MarginTally:
     """All records of a source in the cells of several margins: the same ones in all of them."""
-    found: MarginTally = _counted(records, lambda: MarginTally(axes, sets, most), most, counts, lots)
-    return found
+    return _counted(records, lambda: MarginTally(axes, sets, most), most, counts, lots)
 
 
 def count_persons(records: Records, axes: Axes, least: int) -> tuple[int, int]:
@@ -301,7 +303,9 @@ def count_persons(records: Records, axes: Axes, least: int) -> tuple[int, int]:
     return int(found.sum()), seen.count
 
 
-def _counted(records: Records, zero: Any, most: int, counts: str | None, lots: Lots | None) -> Any:
+def _counted(
+    records: Records, zero: Callable[[], AnyTally], most: int, counts: str | None, lots: Lots | None
+) -> AnyTally:
     if counts is not None:
         return _weighed(records, zero())
     if records.unit is None:
@@ -318,7 +322,7 @@ def _counted(records: Records, zero: Any, most: int, counts: str | None, lots: L
     return tally
 
 
-def _weighed(records: Records, tally: Any) -> Any:
+def _weighed(records: Records, tally: AnyTally) -> AnyTally:
     """Rows that are cells with the number of their records in the last column.
 
     A number below zero is no count of any records: an error of it tells of none.

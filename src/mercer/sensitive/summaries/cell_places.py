@@ -1,4 +1,4 @@
-"""Cells of chunks of records.  Left of the door.
+"""Which cell of a table each record is in.  Left of the door.
 
 No branch here depends on a value.  A place between edges is found from a fine even grid over
 them, fine enough that no cell of it holds two edges: how many edges lie certainly below the
@@ -73,12 +73,12 @@ def _compared(axis: Axis, codes: Floats) -> Ints:
 
 
 def quick(axis: Axis) -> bool:
-    """Whether places are found from a fine grid: not where edges are too near each other."""
+    """Whether places can be found from a fine grid: edges are not too near each other."""
     return axis.cuts.size > 0 and _grid(axis) is not None
 
 
 def _open_ends(axis: Axis) -> tuple[float, float]:
-    """What is in a cell is not below the one, nor above the other."""
+    """The least and the greatest code that is in a cell."""
     largest = float(np.finfo(np.float64).max)
     ends = float(axis.cuts[0]), float(axis.cuts[-1])
     return ends if axis.outside == "drop" else (-largest, largest)
@@ -148,6 +148,6 @@ class _Finder:
         return place
 
     def outside(self, codes: Floats) -> Bools:
-        """Which codes are in no cell."""
+        """Whether each code is in no cell."""
         below, above = self.open_ends
         return ~((codes >= below) & (codes <= above))

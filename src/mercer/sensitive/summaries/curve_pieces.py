@@ -38,7 +38,7 @@ class CurvePiece(Sensitive):
     complete: Bools
 
     def sums(self, share: Floats, place: int, folds: int) -> Floats:
-        """Of the numbers times the curves' shares, cut to whole ones: a row for each fold."""
+        """Sums of the numbers times the curves' shares, cut to integers: a row for each fold."""
         whole = self.numbers
         whole *= share[:, None]
         np.trunc(whole, out=whole)
@@ -50,7 +50,7 @@ class CurvePiece(Sensitive):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnPiece(Sensitive):
-    """The same for curves that come as columns, which stay as they are."""
+    """Some curves as a `CurvePiece`, but kept as columns, which are not changed."""
 
     columns: Sequence[Floats]
     gaps: Ints  # curves with gaps
@@ -59,7 +59,7 @@ class ColumnPiece(Sensitive):
     complete: Bools
 
     def sums(self, share: Floats, place: int, folds: int) -> Floats:
-        """A column at a time: it stays at hand in the processor."""
+        """The sums of `CurvePiece`, a column at a time, which stays in the processor's cache."""
         out, mine = np.zeros((folds, len(self.columns))), share[self.gaps]
         whole = np.empty(len(share))
         for j, column in enumerate(self.columns):
@@ -93,7 +93,7 @@ class Gridded(Sensitive):
         self.bits = 62 - MOST_BITS - math.ceil(-math.log2(least) / 2)
 
     def _columns(self, columns: Sequence[Floats]) -> ColumnPiece:
-        """As below, a column at a time."""
+        """Norms as in `_piece`, a column at a time."""
         high, low = np.zeros(len(columns[0])), np.zeros(len(columns[0]))
         for column in columns:
             np.maximum(high, column, out=high)
@@ -118,14 +118,14 @@ class Gridded(Sensitive):
         return ColumnPiece(columns, gaps, filled, norms, complete)
 
     def coordinates(self, mean: Floats) -> Floats:
-        """Of the broken line with these heights."""
+        """Coordinates of the broken line with these heights."""
         value = mean.reshape([len(table) for table in self._tables])
         for table in self._tables:  # the first axis goes, and comes back as the last
             value = np.tensordot(value, table, axes=(0, 0))
         return value.reshape(-1)
 
     def pieces(self, chunk: Floats | Columns) -> Iterator[CurvePiece | ColumnPiece]:
-        """A chunk, some curves at a time."""
+        """A chunk of curves in pieces of some curves each."""
         if isinstance(chunk, Columns) and not self._raised:
             yield self._columns(chunk.columns)
             return
@@ -167,11 +167,11 @@ class Scattered(Sensitive):
         self.size = polynomials.size  # numbers of a curve
 
     def coordinates(self, mean: Floats) -> Floats:
-        """They are what is summed."""
+        """The sums are coordinates already."""
         return mean
 
     def pieces(self, chunk: Ragged) -> Iterator[CurvePiece]:
-        """A chunk whole: it has few curves."""
+        """A chunk of curves as one piece: it has few."""
         times, starts = chunk.times, chunk.starts
         most = np.finfo(np.float64).max / 4
         level = self._polynomials.evaluate(times[:, None], self._center)
@@ -214,7 +214,7 @@ def _trapezoid(ticks: Floats) -> Floats:
 
 
 def _own_trapezoid(times: Floats, starts: Ints) -> Floats:
-    """The same for grids one after the other."""
+    """Weights of the trapezoid rule for concatenated grids."""
     seen = np.diff(starts) > 0
     middle = np.append((times[1:] + times[:-1]) / 2, 1.0)
     middle[starts[1:][seen] - 1] = 1.0
@@ -250,7 +250,7 @@ def _bridged(heights: Floats, ticks: Floats) -> Floats:
 
 
 def projection(curves: Curves, polynomials: Polynomials, center: Floats) -> Gridded | Scattered:
-    """How these curves become numbers: public."""
+    """How these curves become numbers that are summed: public."""
     if curves.grid is None:
         return Scattered(polynomials, center)
     return Gridded(polynomials, curves.grid, center)

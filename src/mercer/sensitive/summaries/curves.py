@@ -61,7 +61,7 @@ class CurveTally(Sensitive):
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
     def add(self, chunk: Floats | Ragged | Columns, weights: Floats | None = None) -> Self:
-        """With a chunk of curves more, each with weight one or its own, at most one."""
+        """Add a chunk of curves, each with weight one or its own, at most one."""
         folds, begin = len(self._totals), 0
         for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
             count = len(piece.norms)
@@ -79,7 +79,7 @@ class CurveTally(Sensitive):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Of both sets of curves."""
+        """Add the sums of other curves."""
         self._totals += other._totals
         self.rows += other.rows
         self.complete += other.complete
@@ -87,7 +87,7 @@ class CurveTally(Sensitive):
 
     @property
     def size(self) -> int:
-        """Numbers that a curve is seen by: public."""
+        """Number of sums to which each curve contributes: public."""
         return self._how.size
 
     def means(self, n: int, folds: Ints | None = None) -> Floats:
@@ -106,7 +106,7 @@ def tally_curves(
     outside: str = "clip",
     folds: int = 1,
 ) -> CurveTally:
-    """One pass over the curves, or two where a person may have several (M16)."""
+    """Sum the clipped curves, in two passes where a person may have several (M16)."""
     how = projection(curves, polynomials, center)
 
     def zero() -> CurveTally:
@@ -216,12 +216,12 @@ def fold_scores(
 
 
 def fold_sizes(n: int) -> list[int]:
-    """Curves of each fold: public."""
+    """Number of curves in each fold: public."""
     return [len(range(k, n, FOLDS)) for k in range(FOLDS)]
 
 
 def score_sensitivity(n: int) -> Sensitivity:
-    """Of the whole numbers: the largest over folds, and rounding."""
+    """Sensitivity of the scores, which are integers: the largest over folds, rounding included."""
     sizes = fold_sizes(n)
     parts = [8 / n * size / (n - size) for size in sizes]
     most = max(8 / n + sum(parts) - part for part in parts)

@@ -90,7 +90,7 @@ class PointValues(Sensitive):
 
     @classmethod
     def of(cls, tally: Tally, smoother: Kernel, *, n: int) -> PointValues:
-        """From counted rows."""
+        """The values for rows that were counted."""
         counts, factor = tally.on(nodes_for(smoother.lengths))
         return cls(counts, n * tally.weight * factor, smoother)
 
@@ -124,7 +124,7 @@ class PointValues(Sensitive):
         return total
 
     def to_bytes(self) -> bytes:
-        """For the store of a live release, which is as sensitive as this.
+        """The counts as bytes, for the store of a live release, which is as sensitive as they are.
 
         Not compressed: neither time nor size may depend on the counts.
         """
@@ -132,7 +132,7 @@ class PointValues(Sensitive):
 
     @classmethod
     def from_bytes(cls, secret: bytes, shape: Sequence[int], weight: int, smoother: Kernel) -> PointValues:
-        """What `to_bytes` wrote."""
+        """The values whose counts `to_bytes` wrote; ValueError if they do not fit the grid."""
         counts = np.frombuffer(secret, dtype="<i8").astype(np.int64)
         if counts.size != math.prod(shape) or int(counts.sum()) > weight:
             raise ValueError("counts do not fit their grid")
@@ -140,5 +140,5 @@ class PointValues(Sensitive):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Nodes along each coordinate: public."""
+        """Number of nodes along each coordinate: public."""
         return self._counts.shape

@@ -44,17 +44,17 @@ class RecordFeatures(Protocol):
 
     @property
     def size(self) -> int:
-        """Coordinates of the release."""
+        """Number of coordinates of the release."""
         ...
 
     @property
     def numbers(self) -> int:
-        """Whole numbers that a record adds."""
+        """Number of integers that a record adds."""
         ...
 
     @property
     def diameter(self) -> float:
-        """How far two records are apart in the coordinates, at most, rounding included."""
+        """The largest distance of two records in the coordinates, rounding included."""
         ...
 
     def coordinates(self, total: Sequence[int], count: int) -> Floats:
@@ -63,7 +63,7 @@ class RecordFeatures(Protocol):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What the coordinates depend on, for whoever replays a release."""
+        """The public choices that the coordinates depend on, for a replay."""
         ...
 
 
@@ -84,7 +84,7 @@ class LandmarkFeatures:
         return len(self.points)
 
     def first(self, most: int) -> LandmarkFeatures:
-        """Seen through fewer coordinates of the same sums."""
+        """The same features with only the first coordinates of the span."""
         return replace(self, span=self.span.first(most))
 
     def sums(self, u: Floats, weights: Ints | None) -> Ints:
@@ -228,7 +228,7 @@ class OwnTally(Sensitive):
 
 
 def tally_records(records: Records, how: LandmarkFeatures | WaveFeatures) -> EmbeddingTally:
-    """One pass over the rows, or two where a person may have several (M16)."""
+    """Sum the features of all rows, in two passes where a person may have several rows (M16)."""
     if records.unit is None:
         return fold(records.parts(), lambda: EmbeddingTally(how), workers=records.workers)
     persons, shares = person_weights(records, _PERSON)
@@ -240,7 +240,7 @@ def tally_records(records: Records, how: LandmarkFeatures | WaveFeatures) -> Emb
 
 
 def tally_own(records: Sequence[Any], how: OwnFeatures, tick: Any = None) -> OwnTally:
-    """One pass over records, one at a time."""
+    """Sum the features of records of any kind, one at a time."""
     total = np.zeros(how.size, dtype=np.int64)
     for record in records:
         total += how.row(record)

@@ -1,4 +1,4 @@
-"""Sums of kernel values and of waves over records, in whole numbers.  Left of the door.
+"""Sums of kernel values and of cosine and sine waves over records, as integers.  Left of the door.
 
 What a record adds is a function of that record alone, computed by the same correctly rounded
 operations wherever it stands, cut to whole multiples of 2^-24 and added up as integers (M3.3).

@@ -20,8 +20,7 @@ from mercer.common.checks import Floats
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Norm, Sensitivity, Slopes, reach
 from mercer.sensitive.base import Summary
-from mercer.sensitive.summaries.examples import PIECE, ExampleBatch, Examples
-from mercer.sensitive.summaries.newton import Machine, Risk, minimise
+from mercer.sensitive.summaries.risk import PIECE, ExampleBatch, Examples, Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap
 
 __all__ = [
@@ -54,12 +53,12 @@ class MachineBounds:
 
     @property
     def size(self) -> int:
-        """Weights of all machines."""
+        """Number of weights of all machines."""
         return len(self.machines) * self.features.size
 
     @property
     def penalties(self) -> Floats:
-        """Of each weight."""
+        """The penalty of each weight, shape (size,)."""
         return np.repeat([machine.penalty for machine in self.machines], self.features.size)
 
     def steepness(self, machine: Machine) -> float:
@@ -166,7 +165,7 @@ class MachineSummary(Summary[Floats]):
         return self.tilted(np.zeros(self.size))
 
     def tilted(self, tilt: Floats) -> Floats:
-        """The same for the risk plus tilt'w / n."""
+        """The weights that minimise the risk plus tilt'w / n, each times its penalty."""
         risk = replace(self.risk, tilt=tilt.reshape(len(self.bounds.machines), -1))
         aims = {m: self.bounds.aim(m) for m in dict.fromkeys(self.bounds.machines)}
         each = np.array([aims[m] for m in self.bounds.machines])
@@ -195,15 +194,15 @@ class MachineObjective(Summary[Callable[[Floats], Floats]]):
         return self._machines.note
 
     def sensitivity(self, norm: Norm) -> Sensitivity:
-        """Of n times the gradient, at any function: what noise in the objective hides first."""
+        """Sensitivity of n times the gradient at any function, which noise in the objective hides."""
         return Sensitivity(reach(self._machines.bounds.slopes), norm=norm)
 
     def coordinates(self) -> Callable[[Floats], Floats]:
-        """The weights that minimise them with a given slope."""
+        """The function from a slope to the weights that minimise the objectives with it."""
         return self._machines.tilted
 
     def shown(self, exact: Callable[[Floats], Floats]) -> Floats:  # noqa: ARG002
-        """N times the gradient at the function zero."""
+        """The gradient at the function zero, times n."""
         bounds = self._machines.bounds
         zero = np.zeros((len(bounds.machines), bounds.features.size))
         return self.n * self._machines.risk.sweep(zero, curve=False).gradient.reshape(-1)

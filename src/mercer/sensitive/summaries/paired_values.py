@@ -1,4 +1,4 @@
-"""Values of one column in pairs: how far exchanging one for the other moves a statistic.
+"""Values of one column in pairs: how much replacing one by the other changes a statistic.
 
 Left of the door.  M14, M18; thesis, Section 5.3.  A value that is missing or infinite
 counts as 0.  All of it is held in memory.
@@ -87,14 +87,14 @@ class PairedValues(Summary["PairedValues"]):
 
 
 def paired_values(records: Records, change: Change | None, statistic: Statistic | None) -> PairedValues:
-    """All values of a source of one column."""
+    """The values of all records of a source with one column."""
     chunks = [np.array(chunk[:, 0], dtype=np.float64) for chunk in records.chunks()]
     values = np.concatenate(chunks) if chunks else np.zeros(0)
     return PairedValues(values, change, statistic)
 
 
 def _own(name: str, function: Any, *values: Floats) -> Any:
-    """What a function of the caller gives; whatever it says in an error may show a record."""
+    """The result of a function of the caller; the text of its errors, which may show a record, is dropped."""
     try:
         return np.asarray(function(*values), dtype=np.float64)
     except Exception:

@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.common.checks import Ints
 from mercer.promise.events import Sensitivity
@@ -44,7 +45,7 @@ class Ranks(Sensitive):
         self.cells = len(self.counts) - 1
         self.weight, self.n, self.unit = tally.weight, n, unit
 
-    def scores(self, q: Fraction, nodes: Ints) -> Any:
+    def scores(self, q: Fraction, nodes: Ints) -> NDArray[Any]:
         """-distance of 0 from [#(x < v) - q N, #(x <= v) - q N] at nodes v, times q's denominator.
 
         N counts the rows with values.  Row i adds 1 - q, -q or (no value) 0 to either end, so

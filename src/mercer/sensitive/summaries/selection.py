@@ -40,7 +40,7 @@ _RATIO = 1.002  # of neighbouring distances at which kernels are compared
 
 @dataclass(frozen=True)
 class Criterion:
-    """The public side: kernels at each candidate, and what one of n rows can do to J."""
+    """What is public: the candidate bandwidths, their kernels, and the sensitivity of J to one of n rows."""
 
     bandwidths: tuple[float, ...]  # in the unit cube
     boundary: str

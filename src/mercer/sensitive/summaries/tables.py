@@ -1,4 +1,4 @@
-"""Whole numbers behind synthetic tables: bins of every column, and small tables.  Left of the door.
+"""Integer counts behind synthetic tables: bins of every column, and small tables.  Left of the door.
 
 Landmarks are chosen by counts of the bins of each column (M13, M16).  The exponential mechanism
 chooses among all tables of M records: a table R has the score -||mu_D - mu_R|| (M10, M12; Balog,
@@ -35,14 +35,14 @@ _SCALE = 1 << 30  # of the scores
 
 
 class SmallTally(Sensitive):
-    """How many records are each of the records of a small domain."""
+    """For each possible record of a small domain, how many records are equal to it."""
 
     def __init__(self, cells: Floats) -> None:
         self._cells = cells
         self.rows, self.counts = 0, np.zeros(len(cells), dtype=np.int64)
 
     def add(self, chunk: Floats) -> Self:
-        """With a chunk of rows more; those that do not fit are none of the records."""
+        """Add a chunk of rows; those that do not fit are none of the records."""
         self.rows += len(chunk)
         for start in range(0, len(chunk), _STEP):
             same = chunk[start : start + _STEP, None, :] == self._cells[None, :, :]
@@ -50,14 +50,14 @@ class SmallTally(Sensitive):
         return self
 
     def merge(self, other: Self) -> Self:
-        """Of both sets of rows."""
+        """Add the counts of other rows."""
         self.rows += other.rows
         self.counts += other.counts
         return self
 
 
 def count_records(records: Records, cells: Floats) -> SmallTally:
-    """One pass over the rows."""
+    """Count the records of a small domain in one pass over the rows."""
     return fold(records.parts(), lambda: SmallTally(cells), workers=records.workers)
 
 
@@ -131,7 +131,7 @@ class ColumnCounts(Summary[Floats]):
         self.counts = [np.zeros(bins_of(c), dtype=np.int64) for c in self.domain.columns]
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Self:
-        """With a chunk of rows more, each of weight one or its own."""
+        """Add a chunk of rows, each with weight one or its own."""
         self.rows += len(chunk)
         share = np.ones(len(chunk), dtype=np.int64) if weights is None else weights
         for column, codes, counts in zip(self.domain.columns, chunk.T, self.counts, strict=True):
@@ -143,7 +143,7 @@ class ColumnCounts(Summary[Floats]):
 
     @property
     def n(self) -> int:  # type: ignore[override]
-        """Rows, or persons: public."""
+        """Number of rows, or of persons where a unit is named: public."""
         return self.rows if self.unit == "row" else self.persons
 
     @property
@@ -155,12 +155,12 @@ class ColumnCounts(Summary[Floats]):
         return Sensitivity(float(2 * len(self.counts) * self.weight), norm="l1")
 
     def coordinates(self) -> Floats:
-        """The counts of one column after the other."""
+        """The counts of all columns, concatenated."""
         return np.concatenate(self.counts).astype(float)
 
 
 def count_columns(records: Records) -> ColumnCounts:
-    """One pass over the rows, or two where a person may have several (M16)."""
+    """Count the bins of every column, in two passes where a person may have several rows (M16)."""
     counts = ColumnCounts(records)
     if records.unit is None:
         for chunk in records.chunks():

@@ -29,7 +29,7 @@ _FINE = {1: 1 << 15, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
 
 
 class Tally(Sensitive):
-    """Weights of rows on the fine grid."""
+    """Weights of rows at the nodes of the fine grid, as integers."""
 
     def __init__(self, domain: Domain, weight: int = 1) -> None:
         self.domain = domain
@@ -130,7 +130,7 @@ def tally_rows(rows: Rows, domain: Domain) -> Tally:
 
 
 class Counted(Sensitive):
-    """Records counted on the fine grid, with what is public of them."""
+    """Records counted on the fine grid, with their public domain, unit and number."""
 
     def __init__(
         self,
