@@ -21,7 +21,6 @@ import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon, check_level
 from mercer.common.fields import Fields, finite, numbers
-from mercer.noise.exact import working
 
 __all__ = [
     "BITS",
@@ -319,10 +318,10 @@ def ratios(epsilon: float) -> tuple[int, int]:
 
     The lower one is right for the double and for the decimal that it prints as.
     """
-    from flint import arb, fmpq
+    from flint import arb, ctx, fmpq
 
     both = Fraction(epsilon), Fraction(repr(float(epsilon)))
-    with working(2 * BITS + 128):
+    with ctx.workprec(2 * BITS + 128):
         low, high = (
             arb(fmpq(number.numerator, number.denominator)).exp() * 2**BITS
             for number in (min(both), max(both))

@@ -18,9 +18,9 @@ import numpy as np
 from mercer.common.checks import Bools, Ints, check_delta, check_epsilon
 from mercer.noise.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy
+from mercer.noise.exact import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.noise.mechanisms.base import Randomiser, check_norm, check_pure, no_delta
 from mercer.noise.optimal import OptimalCount
-from mercer.noise.whole import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.events import GaussianEvent, Norm, PureEvent, Sensitivity
 
