@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypedDict
 from mercer.common.checks import Floats, check_delta, check_epsilon
 from mercer.noise.entropy import Entropy, Secure
 from mercer.noise.laws import Law
-from mercer.promise.events import Event, Norm, Sensitivity
+from mercer.promise.events import Event, Norm, PureEvent, Sensitivity
 
 __all__ = [
     "MECHANISMS",
@@ -17,6 +17,7 @@ __all__ = [
     "Mechanism",
     "Noise",
     "Promise",
+    "PureMechanism",
     "Randomiser",
     "check_norm",
     "check_promise",
@@ -89,6 +90,15 @@ class Mechanism(ABC):
     @abstractmethod
     def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Noise:
         """The noise that makes `size` coordinates of this sensitivity (epsilon, delta)-DP."""
+
+
+class PureMechanism(Mechanism, by_name=False):
+    """A mechanism that promises epsilon alone: delta is 0, and what it releases is a pure event."""
+
+    pure = True
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
 
 
 class AnyMechanism(Protocol):

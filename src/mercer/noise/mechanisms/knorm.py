@@ -24,7 +24,7 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import Entropy, Uniforms
 from mercer.noise.exact import balls, gamma, phases, powered, settle
 from mercer.noise.laws import RUNS, Euclidean, Law, OrbitopeLaw, powers
-from mercer.noise.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below
+from mercer.noise.mechanisms.base import Noise, PureMechanism, check_norm, check_promise, lattice_below
 from mercer.promise.events import Norm, PureEvent, Sensitivity
 
 __all__ = [
@@ -107,7 +107,7 @@ class BodyLaw(Law):
 
 
 @dataclass(frozen=True)
-class KNorm(Mechanism, by_name=False):
+class KNorm(PureMechanism, by_name=False):
     """Noise shaped like a given symmetric body: pure epsilon-DP in the body's own norm.
 
     The sensitivity is a bound on the body's gauge of the change; its norm is called "body".
@@ -117,7 +117,6 @@ class KNorm(Mechanism, by_name=False):
 
     name = "k-norm"
     norm = "body"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -126,9 +125,6 @@ class KNorm(Mechanism, by_name=False):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         law = BodyLaw(1.0, 1.0, self.body)
         return float(np.sqrt(np.mean(law.deviations(size) ** 2))) / epsilon
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -143,7 +139,7 @@ class KNorm(Mechanism, by_name=False):
 
 
 @dataclass(frozen=True)
-class L2(Mechanism):
+class L2(PureMechanism):
     """Direction uniform, length Gamma(d, Delta / epsilon): pure epsilon-DP in the l2 norm.
 
     The "Gamma" mechanism: K-norm noise of the Euclidean ball.  Any orthonormal coordinates.
@@ -151,7 +147,6 @@ class L2(Mechanism):
 
     name = "l2"
     norm = "l2"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -159,9 +154,6 @@ class L2(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(size + 1) / epsilon
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -200,7 +192,7 @@ class OrbitopeNoise(Noise):
 
 
 @dataclass(frozen=True)
-class Orbitope(Mechanism):
+class Orbitope(PureMechanism):
     """Noise shaped like the body of moments: pure epsilon-DP, squared error of order m^2.
 
     Coordinates are (c_0, c_1..c_m), c_j the mean of cos(pi j x) (`real`), or the real parts and
@@ -210,7 +202,6 @@ class Orbitope(Mechanism):
     real: bool = True
 
     name = "orbitope"
-    pure = True
 
     @property
     def norm(self) -> Norm:  # type: ignore[override]
@@ -223,9 +214,6 @@ class Orbitope(Mechanism):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         law = OrbitopeLaw(2 / epsilon, 1.0, self.real)
         return float(np.sqrt(np.mean(law.deviations(size)[1:] ** 2)))
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0

@@ -21,8 +21,8 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms.base import (
-    Mechanism,
     Noise,
+    PureMechanism,
     Randomiser,
     check_norm,
     check_promise,
@@ -55,7 +55,7 @@ class LaplaceNoise(Noise):
 
 
 @dataclass(frozen=True)
-class Laplace(Mechanism):
+class Laplace(PureMechanism):
     """Independent Laplace noise in every coordinate: pure epsilon-DP in the l1 norm.
 
     The scale is Delta_1 / epsilon, with Delta_1 the bound on the l1 norm of the whole change; the
@@ -64,7 +64,6 @@ class Laplace(Mechanism):
 
     name = "laplace"
     norm = "l1"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -72,9 +71,6 @@ class Laplace(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(2.0) / epsilon
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -89,12 +85,11 @@ class Laplace(Mechanism):
 
 
 @dataclass(frozen=True)
-class Geometric(Mechanism):
+class Geometric(PureMechanism):
     """Two-sided geometric noise on whole numbers: counts stay counts.  Pure, in the l1 norm."""
 
     name = "geometric"
     norm = "l1"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -102,9 +97,6 @@ class Geometric(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return 1 / (math.sqrt(2.0) * math.sinh(epsilon / 2))
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self,
