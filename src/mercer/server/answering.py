@@ -28,7 +28,7 @@ from mercer.releases.density.release import DensityRelease
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry
 from mercer.server.guard import Refusal, busy, mercer_errors
-from mercer.server.questions import Question
+from mercer.server.questions import ValuesRequest
 from mercer.server.settings import Settings
 from mercer.spaces.bases import SpectralBasis
 
@@ -105,7 +105,7 @@ class Answers:
     async def _do_look(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._lookout, self.catalogue.refresh)
 
-    async def values(self, entry: Entry, question: Question) -> Values:
+    async def values(self, entry: Entry, question: ValuesRequest) -> Values:
         """Values at points, with a band if one is asked for."""
         if isinstance(entry, LiveEntry):
             return await self._live(entry, question)
@@ -115,7 +115,7 @@ class Answers:
                 return Values(await self._batches.values(release, rows, raw=question.raw))
         return await self.work.run(lambda: self._stored(entry, question))
 
-    def _stored(self, entry: StoredEntry, question: Question) -> Values:
+    def _stored(self, entry: StoredEntry, question: ValuesRequest) -> Values:
         release = self.smoothed(entry, question.bandwidth)
         with mercer_errors():
             values = release(question.rows, raw=question.raw)
@@ -144,7 +144,7 @@ class Answers:
                 self._smoothed.popitem(last=False)
         return release
 
-    async def _live(self, entry: LiveEntry, question: Question) -> Values:
+    async def _live(self, entry: LiveEntry, question: ValuesRequest) -> Values:
         if question.bandwidth is not None or question.raw:
             raise Refusal(
                 422,
@@ -159,7 +159,7 @@ class Answers:
             band = await self.work.run(lambda: self._live_band(entry, question))
         return Values(values, band.lower, band.upper)
 
-    def _live_band(self, entry: LiveEntry, question: Question) -> Band:
+    def _live_band(self, entry: LiveEntry, question: ValuesRequest) -> Band:
         assert question.band is not None
         return entry.release.band(question.rows, level=question.band)
 
@@ -212,7 +212,9 @@ class Work:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Pending:
+    """A question that waits for its answer."""
+
     rows: Floats  # (points, columns), checked
     answer: asyncio.Future[Floats]
 
@@ -233,12 +235,12 @@ class Batches:
     """The light questions of this turn of the loop, by release and by whether they are raw."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[DensityRelease, bool], list[_Asked]] = {}
+        self._waiting: dict[tuple[DensityRelease, bool], list[_Pending]] = {}
 
     async def values(self, release: DensityRelease, rows: Floats, *, raw: bool) -> Floats:
         """Values at rows of the domain."""
         loop = asyncio.get_running_loop()
-        question = _Asked(rows, loop.create_future())
+        question = _Pending(rows, loop.create_future())
         key = (release, raw)
         if key in self._waiting:
             self._waiting[key].append(question)
@@ -281,14 +283,14 @@ class LiveQueue:
         self._ask = ask
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="mercer-live")
         self._most, self._together = most, together
-        self._waiting: list[_Asked] = []
+        self._waiting: list[_Pending] = []
         self._task: asyncio.Task[None] | None = None
 
     async def ask(self, rows: Floats) -> Floats:
         """Values at the rows, which must have been checked: they are asked with others'."""
         if len(self._waiting) >= self._most:
             raise busy("too many requests wait for this live release; send it again in a moment")
-        question = _Asked(rows, asyncio.get_running_loop().create_future())
+        question = _Pending(rows, asyncio.get_running_loop().create_future())
         self._waiting.append(question)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve())
@@ -309,7 +311,7 @@ class LiveQueue:
             for one, part in zip(group, values, strict=True):
                 _settle(one.answer, part)
 
-    async def _apart(self, group: list[_Asked], error: Exception) -> None:
+    async def _apart(self, group: list[_Pending], error: Exception) -> None:
         """An error of all together: each is told, or asked alone where it may fare better."""
         for one in group:
             if len(group) == 1 or isinstance(error, (LiveUnavailable, OSError)):
@@ -322,7 +324,7 @@ class LiveQueue:
             else:
                 _settle(one.answer, value)
 
-    def _next_group(self) -> list[_Asked]:
+    def _next_group(self) -> list[_Pending]:
         """As many questions as come to `together` points, at least one."""
         total = size = 0
         for one in self._waiting:

@@ -21,7 +21,7 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats
 from mercer.server.guard import Refusal
 
-__all__ = ["Question", "csv_answer", "from_csv", "from_json", "from_query", "widths_of"]
+__all__ = ["ValuesRequest", "csv_answer", "from_csv", "from_json", "from_query", "widths_of"]
 
 _NUMBERS = frozenset((int, float))
 _FIELDS = ("points", "bandwidth", "raw", "band", "simultaneous")
@@ -30,8 +30,8 @@ _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
 @dataclass(frozen=True)
-class Question:
-    """Points and how they are to be answered."""
+class ValuesRequest:
+    """Points at which values are asked for, and how they are to be answered."""
 
     rows: Floats  # (points, columns), in the domain
     bandwidth: tuple[float, ...] | None = None
@@ -41,7 +41,7 @@ class Question:
     nested: bool = True  # points are answered as they came: numbers, or lists of numbers
 
 
-def from_json(body: bytes, domain: Domain, most: int) -> Question:
+def from_json(body: bytes, domain: Domain, most: int) -> ValuesRequest:
     """A question in JSON."""
     try:
         fields = orjson.loads(body)
@@ -69,7 +69,7 @@ def from_json(body: bytes, domain: Domain, most: int) -> Question:
     if not kinds <= _NUMBERS:
         raise _wrong("points", "must be numbers; null, text and true are none")
     rows = np.array(points, dtype=float).reshape(len(points), d)
-    return Question(
+    return ValuesRequest(
         _inside(rows, domain),
         bandwidth=_bandwidth(fields.get("bandwidth"), d),
         raw=_truth("raw", fields.get("raw", False)),
@@ -79,7 +79,7 @@ def from_json(body: bytes, domain: Domain, most: int) -> Question:
     )
 
 
-def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int) -> Question:
+def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int) -> ValuesRequest:
     """A question in CSV: a header with the columns' names, then a line a point."""
     try:
         text = body.decode("utf-8-sig")
@@ -100,7 +100,7 @@ def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int)
     return _with_options(_inside(rows.reshape(-1, len(names)), domain), options, domain)
 
 
-def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int) -> Question:
+def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int) -> ValuesRequest:
     """A question in an address: at=1&at=2, or at=1,2 for two columns."""
     if not at:
         raise _wrong("at", "is missing; give points like ?at=1&at=2, with commas between columns")
@@ -129,9 +129,9 @@ def widths_of(text: str | None, dimension: int) -> tuple[float, ...] | None:
     return _bandwidth([_number("bandwidth", part) for part in text.split(",")], dimension)
 
 
-def _with_options(rows: Floats, options: Mapping[str, str], domain: Domain) -> Question:
+def _with_options(rows: Floats, options: Mapping[str, str], domain: Domain) -> ValuesRequest:
     band = options.get("band")
-    return Question(
+    return ValuesRequest(
         rows,
         bandwidth=widths_of(options.get("bandwidth"), domain.dimension),
         raw=_word("raw", options.get("raw", "false")),

@@ -13,10 +13,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from mercer.server.answering import Answers, Values
-from mercer.server.entries import Entry
+from mercer.server.entries import Entry, errors
 from mercer.server.guard import PlainRoute, Refusal
-from mercer.server.questions import Question, csv_answer, from_csv, from_json, from_query
-from mercer.server.schemas import errors
+from mercer.server.questions import ValuesRequest, csv_answer, from_csv, from_json, from_query
 
 __all__ = ["PATH", "described", "values_route"]
 
@@ -35,7 +34,7 @@ def values_route(answers: Answers) -> PlainRoute:
         body = await _body(request)
         most, domain = answers.settings.points, entry.domain
 
-        def parse() -> Question:
+        def parse() -> ValuesRequest:
             if kind == "json":
                 return from_json(body, domain, most)
             return from_csv(body, options, domain, most)
@@ -69,7 +68,7 @@ async def _body(request: Request) -> bytes:
 
 
 async def _answered(
-    answers: Answers, request: Request, entry: Entry, question: Question, options: dict[str, str]
+    answers: Answers, request: Request, entry: Entry, question: ValuesRequest, options: dict[str, str]
 ) -> Response:
     as_csv = _wants_csv(request, options)
     found = await answers.values(entry, question)
@@ -86,7 +85,7 @@ async def _answered(
     return Response(body, media_type=kind)
 
 
-def _json(found: Values, question: Question) -> bytes:
+def _json(found: Values, question: ValuesRequest) -> bytes:
     points = question.rows if question.nested else question.rows[:, 0]
     fields = {
         "points": points.tolist(),
