@@ -28,11 +28,10 @@ from mercer.releases.density.release import DensityRelease
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry
 from mercer.server.guard import Refusal, busy, mercer_errors
-from mercer.server.questions import ValuesRequest
 from mercer.server.settings import Settings
 from mercer.spaces.bases import SpectralBasis
 
-__all__ = ["Answers", "LiveQueue", "Values", "Work"]
+__all__ = ["Answers", "LiveQueue", "Values", "ValuesRequest", "Work"]
 
 _MOST_TOGETHER = 100_000  # points of one durable write
 _PATIENCE = 3.0  # seconds that a request waits for a store to say what it holds
@@ -40,6 +39,18 @@ _LIGHT = 500_000  # points times coordinates of one question: about a millisecon
 _TURN = 2_000_000  # of all questions in one turn of the loop
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ValuesRequest:
+    """Points at which values are asked for, and how they are to be answered."""
+
+    rows: Floats  # (points, columns), in the domain
+    bandwidth: tuple[float, ...] | None = None
+    raw: bool = False
+    band: float | None = None
+    simultaneous: bool = True
+    nested: bool = True  # points are answered as they came: numbers, or lists of numbers
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from starlette.responses import Response, StreamingResponse
 
 from mercer.common.version import __version__
 from mercer.server import entries
-from mercer.server.answering import Answers, Values
+from mercer.server.answering import Answers, Values, ValuesRequest
 from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, errors, summary_of
 from mercer.server.guard import Refusal, mercer_errors
-from mercer.server.questions import ValuesRequest, widths_of
 from mercer.server.records import Budgets
+from mercer.server.values import widths_of
 
 __all__ = ["details_of", "json_response", "public_routes"]
 
