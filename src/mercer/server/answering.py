@@ -55,7 +55,7 @@ class ValuesRequest:
 
 @dataclass(frozen=True)
 class Values:
-    """What a question is answered with."""
+    """The values at the points of a request, with the ends of a band if one was asked for."""
 
     values: Floats
     lower: Floats | None = None
@@ -69,7 +69,7 @@ class Values:
 
 @final
 class Answers:
-    """The releases and the threads that answer for them."""
+    """All releases, and the threads that evaluate them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -84,7 +84,7 @@ class Answers:
         self._look: asyncio.Task[None] | None = None
 
     async def find(self, name: str) -> Entry:
-        """A release by name; a new file is seen as soon as the list is stale."""
+        """A release by name; new files are found once the list is older than `refresh_seconds`."""
         if self.catalogue.stale:
             if not self.catalogue.has(name) or self.settings.refresh_seconds == 0:
                 if not await self.look() and not self.catalogue.has(name):
@@ -94,9 +94,9 @@ class Answers:
         return self.catalogue.get(name)
 
     async def look(self) -> bool:
-        """Look at the folder again, unless that was done a moment ago.
+        """Read the folder again, unless the list is fresh.
 
-        False if a store keeps us waiting: what is known is then as it was.
+        False if a store does not answer in time: the list is then unchanged.
         """
         if self.catalogue.stale:
             with mercer_errors():
@@ -107,7 +107,7 @@ class Answers:
         return True
 
     def _begin_look(self) -> asyncio.Task[None]:
-        """One look at a time, however many wait for it."""
+        """Start to read the folder, or join the reading that is under way."""
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._do_look())
             self._look.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -184,7 +184,7 @@ class Answers:
         return self._queues[entry]
 
     def on_close(self, call: Callable[[], None]) -> None:
-        """Have something else finished before the stores are closed."""
+        """Register a call that is made before the stores are closed."""
         self._closers.append(call)
 
     def close(self) -> None:
@@ -200,7 +200,7 @@ class Answers:
 
 @final
 class Work:
-    """A pool of `workers` threads; at most `queue` calls wait for one."""
+    """A pool of `workers` threads; at most `queue` calls wait for a free one."""
 
     def __init__(self, workers: int, queue: int) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mercer")
@@ -231,7 +231,7 @@ class _Pending:
 
 
 def is_light(release: DensityRelease, points: int, most: int) -> bool:
-    """Whether values are quick, and the same to the last bit in whatever company.
+    """Whether evaluation is fast, and the same to the last bit whatever the batch.
 
     They are sums in a fixed order on spectral bases; linear algebra may round by the size of the
     batch, so other bases are left to threads, one question at a time.
@@ -243,13 +243,13 @@ def is_light(release: DensityRelease, points: int, most: int) -> bool:
 
 @final
 class Batches:
-    """The light questions of this turn of the loop, by release and by whether they are raw."""
+    """The light questions of one turn of the event loop, grouped by release and `raw`."""
 
     def __init__(self) -> None:
         self._waiting: dict[tuple[DensityRelease, bool], list[_Pending]] = {}
 
     async def values(self, release: DensityRelease, rows: Floats, *, raw: bool) -> Floats:
-        """Values at rows of the domain."""
+        """Values of a release at rows of the domain, evaluated together with other questions."""
         loop = asyncio.get_running_loop()
         question = _Pending(rows, loop.create_future())
         key = (release, raw)
@@ -288,7 +288,7 @@ class Batches:
 
 @final
 class LiveQueue:
-    """The queue of one live release.  Lives on the event loop; asks in a thread of its own."""
+    """The queue of one live release: it runs on the event loop and asks in a thread of its own."""
 
     def __init__(self, ask: Callable[[Floats], Floats], *, most: int, together: int) -> None:
         self._ask = ask
@@ -298,7 +298,7 @@ class LiveQueue:
         self._task: asyncio.Task[None] | None = None
 
     async def ask(self, rows: Floats) -> Floats:
-        """Values at the rows, which must have been checked: they are asked with others'."""
+        """Values at rows of the domain, asked in one write together with other questions."""
         if len(self._waiting) >= self._most:
             raise busy("too many requests wait for this live release; send it again in a moment")
         question = _Pending(rows, asyncio.get_running_loop().create_future())
@@ -323,7 +323,7 @@ class LiveQueue:
                 _settle(one.answer, part)
 
     async def _apart(self, group: list[_Pending], error: Exception) -> None:
-        """An error of all together: each is told, or asked alone where it may fare better."""
+        """After an error of a group: each question gets the error, or is asked alone if that may succeed."""
         for one in group:
             if len(group) == 1 or isinstance(error, (LiveUnavailable, OSError)):
                 _settle(one.answer, error)

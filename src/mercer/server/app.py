@@ -82,7 +82,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _describe(app: FastAPI) -> None:
-    """Have the description hold the routes that are not FastAPI's."""
+    """Add the routes that are not FastAPI's to the description."""
     plain = app.openapi
 
     def whole() -> dict[str, Any]:
@@ -204,7 +204,7 @@ def _parameter(name: str, schema: dict[str, Any], words: str) -> dict[str, Any]:
 
 
 def _page_routes(app: FastAPI) -> list[PlainRoute]:
-    """`/`, `/assets/…`, `/docs` and `/openapi.json`."""
+    """The routes `/`, `/assets/…`, `/docs` and `/openapi.json`."""
     files = _assets()
     pages: dict[str, bytes] = {}  # made when they are first asked for
 
@@ -238,7 +238,7 @@ def _page_routes(app: FastAPI) -> list[PlainRoute]:
 
 
 def _assets() -> dict[str, bytes]:
-    """All files of the page by their path, read once."""
+    """The contents of all files of the page, by path."""
     root = resources.files("mercer.server") / "assets"
     found: dict[str, bytes] = {}
 
@@ -260,7 +260,7 @@ def _file(name: str, content: bytes) -> Response:
 
 
 def _docs(openapi: dict[str, Any]) -> str:
-    """The description as a plain page, without a script."""
+    """The description of the API as an HTML page without scripts."""
     text = html.escape
     parts = []
     for path, operations in openapi["paths"].items():

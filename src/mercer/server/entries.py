@@ -46,7 +46,7 @@ Signature: TypeAlias = tuple[int, int, int]  # inode, size, time of the last cha
 
 @dataclass(frozen=True, eq=False)
 class StoredEntry:
-    """A release file, read and ready."""
+    """A release that was read from a file, and what the service says of it."""
 
     name: str
     release: DensityRelease
@@ -59,13 +59,13 @@ class StoredEntry:
 
     @property
     def domain(self) -> Domain:
-        """Names and bounds."""
+        """The columns of the release with their bounds."""
         return self.release.domain
 
 
 @dataclass(frozen=True, eq=False)
 class LiveEntry:
-    """A live release, open."""
+    """An open live release, and what the service says of it."""
 
     name: str
     release: LiveRelease
@@ -75,11 +75,11 @@ class LiveEntry:
 
     @property
     def domain(self) -> Domain:
-        """Names and bounds."""
+        """The columns of the release with their bounds."""
         return self.release.domain
 
     def details(self) -> dict[str, Any]:
-        """All that is public; reads the store."""
+        """All that is public of the release; the store is read for it."""
         accuracy = self.release.accuracy
         return {
             **summary_of(self),
@@ -96,7 +96,7 @@ Entry: TypeAlias = StoredEntry | LiveEntry
 
 
 def stored_entry(name: str, release: DensityRelease, path: Path, mark: Signature) -> StoredEntry:
-    """An entry with its facts computed, and the release warm: its first value is not slow."""
+    """An entry with its details computed and the release evaluated once, so that no request is slow."""
     entry = StoredEntry(name, release, path, mark, {})
     middle = release.domain.from_unit(0.5 + 0 * release.domain.lower[None, :])
     release(middle)
@@ -115,7 +115,7 @@ def stored_entry(name: str, release: DensityRelease, path: Path, mark: Signature
 
 
 def summary_of(entry: Entry) -> dict[str, Any]:
-    """A line of the list."""
+    """The fields of a release in the list of all releases."""
     domain, privacy = entry.domain, entry.release.privacy
     return {
         "name": entry.name,
@@ -131,7 +131,7 @@ def summary_of(entry: Entry) -> dict[str, Any]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """age; age and weight; age, weight and height."""
+    """Names joined for a sentence, as in: age; age and weight; age, weight and height."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -151,7 +151,7 @@ def _statement(privacy: Statement) -> dict[str, Any]:
 
 
 def accuracy_of(accuracy: Any) -> dict[str, Any]:
-    """The noise in words and numbers."""
+    """The accuracy of a release as a sentence and in numbers; null where one does not apply."""
     names = ("pointwise", "integrated", "coordinates", "resolution")
     numbers = {name: getattr(accuracy, name, None) for name in names}
     return {"words": str(accuracy)} | {

@@ -105,7 +105,7 @@ class Retired(entries.Out):
 
 
 def owner_routes(answers: Answers) -> APIRouter:
-    """Everything under /api/owner."""
+    """The routes under /api/owner."""
     settings = answers.settings
     assert settings.data is not None
     data = DataFolder(settings.data)
@@ -182,7 +182,7 @@ def owner_routes(answers: Answers) -> APIRouter:
 
 @final
 class Maker:
-    """Makes releases of files of the data folder, one at a time."""
+    """Makes and retires releases of files of the data folder, one at a time."""
 
     def __init__(self, settings: Settings, catalogue: Catalogue, data: DataFolder) -> None:
         assert settings.folder is not None
@@ -255,7 +255,7 @@ class Maker:
             raise
 
     def _remove_empty(self, place: Path) -> None:
-        """A store that was begun for a release that was refused."""
+        """Remove a store that was made for a release that was then refused."""
         with suppress(LiveError, OSError):
             store = store_of(place)
             empty = not store.names()
@@ -296,7 +296,7 @@ class Maker:
             return self._catalogue.get(name)
 
     def _reserve(self, name: str) -> Path:
-        """An empty file that holds the name; a refusal if it was ever used."""
+        """Reserve a name by an empty file; a refusal if the name was ever used."""
         if not is_name(name):
             raise Refusal(
                 422,

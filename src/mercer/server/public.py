@@ -1,4 +1,4 @@
-"""The public side: what there is, what was promised, curves and maps."""
+"""The public side: the list of releases, their statements and files, curves and maps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
 def public_routes(answers: Answers) -> APIRouter:
-    """Everything that needs no token, but for values and pages."""
+    """All routes that need no token, except those of values and pages."""
     router = APIRouter(tags=["releases"])
     budgets = Budgets(answers.settings.ledger_place)
 
@@ -264,5 +264,5 @@ def _open(entry: StoredEntry) -> Iterator[bytes]:
 
 
 def json_response(fields: Any, status: int = 200) -> Response:
-    """Fields as JSON."""
+    """A response with these fields as JSON."""
     return Response(orjson.dumps(fields), status, media_type="application/json")

@@ -34,7 +34,7 @@ _DAY = 86_400
 
 @final
 class DataFolder:
-    """The folder of records."""
+    """The folder of records: the only one that releases are made from."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.resolve()
@@ -57,7 +57,7 @@ class DataFolder:
         return path
 
     def listing(self) -> list[dict[str, Any]]:
-        """Names and sizes."""
+        """Names and sizes of the files, for the owner."""
         found = []
         for path in sorted(self._folder.iterdir()):
             if _NAME.fullmatch(path.name) and path.resolve().parent == self._folder:
@@ -67,7 +67,7 @@ class DataFolder:
         return found
 
     async def receive(self, name: str, pieces: AsyncIterator[bytes]) -> int:
-        """Store an upload; its size.  A refusal if there is a file of that name."""
+        """Store an upload and return its size in bytes; a refusal if a file of that name exists."""
         _check_file_name(name)
         target = self._folder / name
         if os.path.lexists(target):
@@ -127,16 +127,16 @@ def _file_taken(name: str) -> Refusal:
 
 @final
 class Budgets:
-    """The datasets of one ledger.
+    """The budgets of datasets in one ledger.
 
-    All of it blocks.  The ledger is opened anew for each use: one that was gone may be back.
+    All methods block.  The ledger is opened anew for each use: one that was gone may be back.
     """
 
     def __init__(self, place: str | None) -> None:
         self._place = place
 
     def view(self, name: str) -> dict[str, Any]:
-        """A dataset's total, charges and what is left: public."""
+        """The total of a dataset, its charges and what is left, all of which is public."""
         ledger = self._opened()
         if ledger is None or name not in ledger.datasets:
             raise _unknown(name)
@@ -170,7 +170,7 @@ class Budgets:
         }
 
     def register(self, name: str, *, epsilon: float, delta: float, unit: str, data: Path | None) -> None:
-        """A new dataset; the ledger is made if there is none."""
+        """Register a new dataset; the ledger is made if it does not exist."""
         assert self._place is not None
         ledger = Ledger(self._place)
         if name in ledger.datasets:
@@ -181,7 +181,7 @@ class Budgets:
         ledger.register(name, epsilon=epsilon, delta=delta, unit=unit, data=data)
 
     def to_charge(self, dataset: str, unit: str | None, data: Path) -> Ledger:
-        """The ledger, where a release of these data may be charged to this dataset."""
+        """The ledger, after checking that a release of these data may be charged to this dataset."""
         ledger = self._opened()
         known = {} if ledger is None else ledger.datasets
         if ledger is None or dataset not in known:

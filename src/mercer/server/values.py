@@ -36,7 +36,7 @@ _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
 def values_route(answers: Answers) -> PlainRoute:
-    """POST and GET of values."""
+    """The route for POST and GET of values."""
 
     async def post(request: Request) -> Response:
         kind = _content_type(request)
@@ -67,7 +67,7 @@ def values_route(answers: Answers) -> PlainRoute:
 
 
 async def _body(request: Request) -> bytes:
-    """All of the body; the guard has counted it."""
+    """The whole body, whose size the guard limits."""
     message = await request.receive()
     body: bytes = message.get("body", b"")
     while message.get("more_body", False):
@@ -143,7 +143,7 @@ def _options(request: Request, *unknown: str) -> dict[str, str]:
 
 
 def from_json(body: bytes, domain: Domain, most: int) -> ValuesRequest:
-    """A question in JSON."""
+    """Parse a request in JSON; a refusal names what is wrong."""
     try:
         fields = orjson.loads(body)
     except ValueError:
@@ -181,7 +181,7 @@ def from_json(body: bytes, domain: Domain, most: int) -> ValuesRequest:
 
 
 def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int) -> ValuesRequest:
-    """A question in CSV: a header with the columns' names, then a line a point."""
+    """Parse a request in CSV: a header with the columns' names, then one line a point."""
     try:
         text = body.decode("utf-8-sig")
         lines = [line for line in csv.reader(io.StringIO(text), strict=True) if line]
@@ -202,7 +202,7 @@ def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int)
 
 
 def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int) -> ValuesRequest:
-    """A question in an address: at=1&at=2, or at=1,2 for two columns."""
+    """Parse a request in an address: at=1&at=2, or at=1,2 for two columns."""
     if not at:
         raise _wrong("at", "is missing; give points like ?at=1&at=2, with commas between columns")
     _check_count(len(at), most)
@@ -214,7 +214,7 @@ def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, mo
 
 
 def csv_answer(domain: Domain, columns: Mapping[str, Floats | None], rows: Floats) -> bytes:
-    """Points and values, a line a point."""
+    """Points and values as CSV, one line a point."""
     given = {name: values for name, values in columns.items() if values is not None}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -224,7 +224,7 @@ def csv_answer(domain: Domain, columns: Mapping[str, Floats | None], rows: Float
 
 
 def widths_of(text: str | None, dimension: int) -> tuple[float, ...] | None:
-    """A bandwidth in an address: a number, or one a column with commas between."""
+    """Parse a bandwidth in an address: one number, or one a column with commas between."""
     if text is None or text == "":
         return None
     return _bandwidth([_number("bandwidth", part) for part in text.split(",")], dimension)

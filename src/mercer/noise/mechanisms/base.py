@@ -1,4 +1,4 @@
-"""What every mechanism does: calibrate from a sensitivity, draw, state the event."""
+"""What every mechanism does: calibrate to a sensitivity, draw noise, state the privacy event."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ MECHANISMS: dict[str, type[Mechanism]] = {}
 
 
 class Randomiser(ABC):
-    """A calibrated mechanism: it turns an exact value into one that may be told."""
+    """A calibrated mechanism: it turns an exact value into one that may be released."""
 
     event: Event
     law: Any  # of the noise, for the release: public
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        """Public numbers, for whoever replays a release: they may not follow the records."""
+        """Public numbers that a replay compares: they must not depend on the records."""
         return ()
 
     @abstractmethod
     def randomise(self, exact: Any, entropy: Entropy) -> Any:
-        """What is told of the exact value."""
+        """What is released in place of the exact value."""
 
 
 class Noise(Randomiser):
@@ -56,11 +56,11 @@ class Noise(Randomiser):
 
     @abstractmethod
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Noisy coordinates, on the lattice."""
+        """The coordinates with noise, as points of the lattice."""
 
 
 class Mechanism(ABC):
-    """A law of noise, and the norm in which it wants the sensitivity."""
+    """A law of noise, and the norm in which it takes the sensitivity."""
 
     name: ClassVar[str]
     norm: Norm
@@ -74,18 +74,18 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
 
     @abstractmethod
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
-        """Root mean square of a coordinate's noise / sensitivity, before the lattice.
+        """Root mean square of the noise of a coordinate divided by the sensitivity, without the lattice.
 
-        For public rules and plans.
+        Public rules and plans use it.
         """
 
     @abstractmethod
     def event(self, *, epsilon: float, delta: float) -> Event:
-        """A bound on the event of noise of this promise, before its size is known."""
+        """A bound on the privacy event of noise for this epsilon and delta, before its scale is known."""
 
     @abstractmethod
     def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Noise:
@@ -102,36 +102,36 @@ class PureMechanism(Mechanism, by_name=False):
 
 
 class AnyMechanism(Protocol):
-    """What the door asks of a mechanism, whatever it turns into what: numbers, counts or a choice."""
+    """What the door needs of a mechanism, whether it releases numbers, counts or a choice."""
 
     @property
     def norm(self) -> Norm:
-        """In which it wants the sensitivity."""
+        """The norm in which it takes the sensitivity."""
         ...
 
     @property
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
         ...
 
     @property
     def calibration(self) -> str:
-        """How the noise follows from the promise."""
+        """How the scale of the noise follows from epsilon and delta, for the statement."""
         ...
 
     def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Randomiser:
-        """What makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
+        """The mechanism that makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
         ...
 
 
 def secure_draws(randomiser: Randomiser, exact: Any, runs: int) -> list[Any]:
-    """So many answers to the same question, drawn as for a release: for audits."""
+    """`runs` independent answers for the same exact value, drawn as for a release, for audits."""
     source = Secure()
     return [randomiser.randomise(exact, source) for _ in range(runs)]
 
 
 def check_norm(mechanism: AnyMechanism, sensitivity: Sensitivity) -> None:
-    """A bound in another norm says nothing about this mechanism."""
+    """ValueError unless the sensitivity is in the norm of the mechanism."""
     if sensitivity.norm != mechanism.norm:
         raise ValueError(
             f"sensitivity must be in the norm {mechanism.norm!r} for the mechanism "
@@ -140,21 +140,21 @@ def check_norm(mechanism: AnyMechanism, sensitivity: Sensitivity) -> None:
 
 
 class Promise(TypedDict):
-    """Epsilon and delta, checked."""
+    """Epsilon and delta that were checked, as keyword arguments."""
 
     epsilon: float
     delta: float
 
 
 def check_promise(mechanism: Mechanism, epsilon: object, delta: object) -> Promise:
-    """What this mechanism can promise: a pure one keeps any promise with a delta, and more."""
+    """Epsilon and delta of what this mechanism keeps: delta is 0 for a pure one, whatever was asked."""
     if mechanism.pure:
         return Promise(epsilon=check_pure(epsilon, delta), delta=0.0)
     return Promise(epsilon=check_epsilon(epsilon), delta=check_delta(delta))
 
 
 def check_pure(epsilon: object, delta: object) -> float:
-    """Epsilon of a mechanism that is pure: it keeps any promise with a delta, and more."""
+    """Epsilon for a pure mechanism.  A delta is checked and not needed: delta = 0 promises more."""
     number = check_epsilon(epsilon)
     if not no_delta(delta):
         check_delta(delta)
@@ -169,5 +169,8 @@ def no_delta(delta: object) -> bool:
 
 
 def lattice_below(scale: float) -> float:
-    """A power of two some 2^-20 of the noise's scale, which doubles hold beside numbers below 4."""
+    """The lattice step: a power of two, about 2^-20 of the noise's scale and at least 2^-50.
+
+    Doubles hold multiples of it exactly up to 4.
+    """
     return max(math.ldexp(1.0, math.floor(math.log2(scale)) - 20), 2.0**-50)

@@ -6,8 +6,8 @@ released is a rounding of the real number itself, and so as private.  docs/proof
 
 The body of trigonometric moments (thesis, Sec. 4.4) is not symmetric: K-norm noise of it, as in the
 thesis with Delta = 2/n, is (m + 1)/2 times less private than printed (E5).  The difference A - B of
-two independent draws on the cone over the body is as private as claimed, and tells the share of
-records with values in the same breath.  docs/proofs/orbitope.md.
+two independent draws on the cone over the body is as private as claimed, and releases the share of
+records with values along with the moments.  docs/proofs/orbitope.md.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class KNormNoise(Noise):
 
 @dataclass(frozen=True)
 class BodyLaw(Law):
-    """The law of K-norm noise for a body that has no name: simulated where it is asked for."""
+    """The law of K-norm noise for a body that the caller gave, described by simulation."""
 
     body: Body
 
@@ -168,7 +168,7 @@ class L2(PureMechanism):
 
 @dataclass(frozen=True)
 class OrbitopeNoise(Noise):
-    """A - B on the cone of moments (c_0, c), rounded to the lattice with certainty."""
+    """The difference A - B of two draws on the cone of moments, rounded to the lattice with certainty."""
 
     law: OrbitopeLaw
     event: PureEvent
@@ -267,7 +267,7 @@ def cross_polytope(dimension: int) -> Body:
 
 
 def cube(dimension: int) -> Body:
-    """{|z|_inf <= 1}: every coordinate uniform."""
+    """{|z|_inf <= 1}, whose uniform points have independent uniform coordinates."""
 
     def uniform(u: Sequence[Any]) -> list[Any]:
         return [2 * value - 1 for value in u]
@@ -276,12 +276,12 @@ def cube(dimension: int) -> Body:
 
 
 def _scale(sensitivity: Sensitivity, epsilon: float) -> float:
-    """Delta / epsilon, rounded up."""
+    """The scale Delta / epsilon of the noise, rounded up."""
     return math.nextafter(sensitivity.value / epsilon * (1 + 1e-12), math.inf)
 
 
 def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: bool) -> list[Any]:
-    """(c_0, c_0 u): c_0 of law Gamma(size), u uniform on the body; in balls."""
+    """A draw (c_0, c_0 u) on the cone, in balls: c_0 is Gamma(size), u is uniform on the body."""
     from flint import acb, arb
 
     total = gamma(balls(mass, bits))
@@ -291,7 +291,7 @@ def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: 
     predictor: list[Any] = []
     error = one
     for u, (cosine, sine), power in points:
-        # 1/b is 1 over a whole number or a half: exact as a quotient of balls
+        # 1/b is 1 over an integer or a half: exact as a quotient of balls
         square = 1 - powered(u, one / round(2 / power) * 2)
         radius = square.sqrt()
         alpha = radius * cosine if real else acb(radius * cosine, radius * sine)

@@ -1,9 +1,9 @@
 """Laplace noise and the two-sided geometric, exact on a lattice.  M3.6, M11, M14.
 
 Both are the discrete Laplace law P(k) proportional to exp(-|k| / scale) of OpenDP's exact
-sampler: on a fine lattice for real numbers, on the whole numbers for counts.
+sampler: on a fine lattice for real numbers, on the integers for counts.
 docs/proofs/laplace.md.  Laplace noise for a quantile of the changes that pairs of records make
-(thesis, Section 5.3) follows the records, so it keeps the weaker promise alone.
+(thesis, Section 5.3) follows the records, so it keeps only the weaker promise (M14).
 docs/proofs/random.md.
 """
 
@@ -44,11 +44,11 @@ class LaplaceNoise(Noise):
 
     @property
     def drawable(self) -> bool:
-        """Whether draws of 64 bits reach so far."""
+        """Whether the scale is within what 64-bit draws allow."""
         return self.scale <= MAX_SCALE
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Snap to the lattice, then add whole numbers of steps as Python integers."""
+        """Snap to the lattice, then add an integer number of steps in Python integers."""
         snapped = [int(value) for value in np.rint(coordinates / self.law.step)]
         draws = entropy.discrete_laplace(self.scale, len(snapped))
         return np.array([float(s + k) for s, k in zip(snapped, draws, strict=True)]) * self.law.step
@@ -86,7 +86,7 @@ class Laplace(PureMechanism):
 
 @dataclass(frozen=True)
 class Geometric(PureMechanism):
-    """Two-sided geometric noise on whole numbers: counts stay counts.  Pure, in the l1 norm."""
+    """Two-sided geometric noise, so that counts stay integers: pure, in the l1 norm."""
 
     name = "geometric"
     norm = "l1"
@@ -106,7 +106,7 @@ class Geometric(PureMechanism):
         epsilon: float,
         delta: float = 0.0,
     ) -> LaplaceNoise:
-        """Whole numbers lie on the lattice already: nothing is widened."""
+        """Integers lie on the lattice already, so the sensitivity is not widened."""
         epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         if sensitivity.value != round(sensitivity.value):
@@ -119,7 +119,7 @@ class Geometric(PureMechanism):
 
 @dataclass(frozen=True)
 class GeometricShare:
-    """The same for a share of an epsilon that was checked as a whole: it may be below 1e-9."""
+    """`Geometric` for a share of an epsilon that was checked as a whole: it may be below 1e-9."""
 
     norm: ClassVar[Norm] = "l1"
     words = "discrete Laplace noise"
@@ -133,20 +133,20 @@ class GeometricShare:
         epsilon: float,
         delta: float = 0.0,  # noqa: ARG002
     ) -> LaplaceNoise:
-        """Whole numbers lie on the lattice already."""
+        """Integers lie on the lattice already, so the sensitivity is not widened."""
         check_norm(self, sensitivity)
         return _whole(sensitivity, epsilon)
 
 
 class Paired(Protocol):
-    """Values of which pairs say how far exchanging one for the other moves a statistic."""
+    """Values in pairs: exchanging the two records of a pair shows how far a statistic can move."""
 
     def spread(self, pairs: tuple[Ints, Ints], rank: int) -> float:
-        """The rank-th smallest change."""
+        """The `rank`-th smallest change of the statistic over these pairs."""
         ...
 
     def steps(self, step: float) -> int:
-        """The statistic times n, in steps of a lattice."""
+        """The statistic times n, in steps of a lattice, as an integer."""
         ...
 
     def exact(self) -> float:
@@ -156,7 +156,7 @@ class Paired(Protocol):
 
 @dataclass(frozen=True)
 class PairedNoise(Randomiser):
-    """Noise for the change of this rank among n / 2 pairs."""
+    """Laplace noise for the change of a given rank among n / 2 pairs of records."""
 
     n: int
     rank: int
@@ -177,7 +177,7 @@ class PairedNoise(Randomiser):
 
 @dataclass(frozen=True)
 class PairedLaplace:
-    """The noise of `rank`, times two where the promise is asymptotic."""
+    """Laplace noise for the change of `rank`; twice as much if the promise is asymptotic."""
 
     n: int
     rank: int
@@ -196,7 +196,7 @@ class PairedLaplace:
         epsilon: float,
         delta: float,
     ) -> PairedNoise:
-        """The scale is found when the noise is drawn: there is no bound for all data."""
+        """The scale is found when the noise is drawn: no bound holds for all data sets."""
         event = RandomEvent(epsilon, delta, self.gamma)
         return PairedNoise(self.n, self.rank, 2 if self.asymptotic else 1, event)
 

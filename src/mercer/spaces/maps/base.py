@@ -54,12 +54,12 @@ class FeatureMap(ABC):
     @property
     @abstractmethod
     def dimension(self) -> int:
-        """How many columns the data have."""
+        """The number of columns of the data."""
 
     @property
     @abstractmethod
     def inner(self) -> int:
-        """How many features there are beside the constant."""
+        """The number of features without the constant."""
 
     @property
     @abstractmethod
@@ -68,20 +68,20 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def rows(self, unit: Floats) -> Floats:
-        """The features but the constant, before any scaling."""
+        """The features without the constant, before rows are scaled to norm at most one."""
 
     @abstractmethod
     def fields(self) -> dict[str, Any]:
-        """What a file needs to rebuild it, beside name and constant."""
+        """The fields, besides name and constant, from which a file rebuilds the map."""
 
     @classmethod
     @abstractmethod
     def from_fields(cls, constant: float, fields: dict[str, Any]) -> FeatureMap:
-        """Rebuild; ValueError if a field is out of range."""
+        """Rebuild a map from its `fields`; ValueError if one is out of range."""
 
     @property
     def size(self) -> int:
-        """m, the number of features, the constant included."""
+        """The number m of features, with the constant."""
         return self.inner + (self.constant > 0)
 
     @property
@@ -92,19 +92,19 @@ class FeatureMap(ABC):
     @property
     @abstractmethod
     def amplification(self) -> float:
-        """Root mean square over the features of the sum of sizes of the terms of each."""
+        """Root mean square, over the features, of the sum of absolute values of their terms."""
 
     @property
     def wobble(self) -> float:
-        """Bound on what the place of a row in a piece can do to its computed features, by rounding.
+        """Bound on how far rounding moves the features of a row when its batch changes.
 
-        Products of matrices may add up the same terms in another order.
+        Matrix products may add up the same terms in another order.
         """
         terms = 4 * (self.dimension + 64)
         return terms * 2.0**-53 * math.sqrt(self.inner) * self.amplification
 
     def features(self, unit: Floats) -> Floats:
-        """Phi at rows of the unit cube: shape (rows, m)."""
+        """The feature vectors phi of rows of the unit cube: shape (rows, m)."""
         inner = self.rows(unit)
         inner /= np.sqrt(np.maximum(np.einsum("ij,ij->i", inner, inner), 1.0))[:, None]
         if not self.constant:
@@ -131,14 +131,14 @@ def map_from_dict(fields: object) -> FeatureMap:
 
 
 def shown(lengths: Floats) -> str:
-    """A bandwidth in words, as a share of the width."""
+    """A bandwidth formatted for people, as a share of the width."""
     values = [f"{h:.3g}" for h in lengths]
     return f"{values[0] if len(set(values)) == 1 else ', '.join(values)} of the width"
 
 
 @dataclass(frozen=True, eq=False)
 class Linear(FeatureMap):
-    """2 (x - middle) / sqrt(d): the linear kernel on the cube."""
+    """The linear kernel on the cube: features 2 (x - middle) / sqrt(d)."""
 
     columns: int
 
@@ -176,7 +176,7 @@ class Linear(FeatureMap):
 
 @dataclass(frozen=True, eq=False)
 class Taylor(FeatureMap):
-    """The Gaussian kernel's leading functions around the middle of the cube, few and orthonormal.
+    """Taylor features of the Gaussian kernel around the middle of the cube: few, and orthonormal.
 
     e_a(x) = exp(-|u|^2 / 2) prod u_i^a_i / sqrt(a!), u = (x - middle) / bandwidth, for all a of
     total degree at most `degree`; all degrees together are the kernel.
