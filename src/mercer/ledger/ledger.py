@@ -33,17 +33,7 @@ from mercer.promise.composition import power_of
 from mercer.promise.events import Event, event_to_dict
 from mercer.promise.filter import Cost, PrivacyFilter
 
-__all__ = [
-    "BudgetExceeded",
-    "Charge",
-    "Dataset",
-    "Ledger",
-    "LedgerError",
-    "Receipt",
-    "account",
-    "check_total",
-    "make_with",
-]
+__all__ = ["BudgetExceeded", "Ledger", "LedgerError", "Receipt", "account", "check_total", "make_with"]
 
 _BACK = timedelta(days=1)  # how far the clock may go back between two charges
 
@@ -150,10 +140,7 @@ class Ledger:
 
     def remaining(self, name: str, *, delta: float | None = None) -> Remaining:
         """What remains, what is spent, what would be accepted; Gaussian releases at this delta."""
-        with self._store.transaction() as run:
-            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
-            costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
-        total = PrivacyFilter(dataset.epsilon, dataset.delta)
+        total, costs = self._spent(name)
         at_delta = None if delta is None else _check_delta(delta)
         return Remaining.of(name, total, costs, at_delta)
 
@@ -195,8 +182,7 @@ class Ledger:
         only after it: whatever happens then, the release is paid for.
         """
         _check_words("what", what)
-        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
-        cost.check()
+        cost = _checked_cost(events, epsilon, delta)
         with self._store.transaction(lock=name) as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
             self._check_use(dataset, unit, secure)
@@ -221,15 +207,18 @@ class Ledger:
 
     def rehearse(self, name: str, events: Iterable[Event], *, epsilon: float, delta: float) -> Remaining:
         """What remains of a dataset that would accept this charge; BudgetExceeded if it would not."""
-        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
-        cost.check()
-        with self._store.transaction() as run:
-            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
-            costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
-        total = PrivacyFilter(dataset.epsilon, dataset.delta)
+        cost = _checked_cost(events, epsilon, delta)
+        total, costs = self._spent(name)
         if not total.accepts([*costs, cost]):
             raise BudgetExceeded.of(name, total, costs, cost)
         return Remaining.of(name, total, costs)
+
+    def _spent(self, name: str) -> tuple[PrivacyFilter, list[Cost]]:
+        """The total of a dataset, and the costs of all releases charged to it."""
+        with self._store.transaction() as run:
+            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
+            costs = [charge.cost for charge in charges_in(run, self.id, dataset, self.where)]
+        return PrivacyFilter(dataset.epsilon, dataset.delta), costs
 
     def check_use(self, name: str, *, unit: str, secure: bool) -> None:
         """LedgerError unless such releases may be charged: the first check of `charge`."""
@@ -321,6 +310,12 @@ def _time_after(last: Charge | None, where: str) -> str:
             "set the clock right. Nothing was charged"
         )
     return last.time
+
+
+def _checked_cost(events: Iterable[Event], epsilon: float, delta: float) -> Cost:
+    cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
+    cost.check()
+    return cost
 
 
 def _check_delta(delta: object) -> float:

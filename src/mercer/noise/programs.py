@@ -31,7 +31,7 @@ from mercer.noise.optimal import (
     settled,
 )
 
-__all__ = ["OptimalCount", "optimal_count", "risk_body"]
+__all__ = ["optimal_count", "risk_body"]
 
 _MOST_PLAIN = 100  # counts, where the whole program is solved
 _HIGHEST_PLAIN = 12.0  # epsilon, likewise: e^epsilon is a coefficient

@@ -15,6 +15,7 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from mercer.common.checks import check_delta, check_epsilon
 from mercer.promise.events import (
+    RANDOM_ALONE,
     ApproximateEvent,
     Event,
     GaussianEvent,
@@ -144,10 +145,7 @@ def _gathered(events: Iterable[Event]) -> tuple[float, float, float, float]:
             case ApproximateEvent():
                 shift, lost = shift + event.epsilon, lost + event.delta
             case RandomEvent():
-                raise ValueError(
-                    "a random-DP release does not compose with differentially private ones: its "
-                    "promise fails for a share gamma of data sets; account for it apart"
-                )
+                raise ValueError(RANDOM_ALONE)
     return shift, math.sqrt(square), distance, lost
 
 

@@ -27,7 +27,7 @@ from scipy.special import log_ndtr
 
 from mercer.common.checks import check_delta, check_epsilon
 from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier, power
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import RANDOM_ALONE, ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
 
 __all__ = ["decimal", "delta_of", "epsilon_of", "gaussian_above", "gaussian_beside", "power_of"]
 
@@ -172,10 +172,7 @@ class _Profile:
                     total += decimal(event.epsilon)
                     kept += math.log1p(-min(event.delta, 1.0)) if event.delta < 1 else -math.inf
                 case RandomEvent():
-                    raise ValueError(
-                        "a random-DP release does not compose with differentially private ones: "
-                        "its promise fails for a share gamma of data sets; account for it apart"
-                    )
+                    raise ValueError(RANDOM_ALONE)
         mu = math.sqrt(square) * (1 + 1e-15)
         lost = -math.expm1(kept) * (1 + 1e-14)
         few = math.prod(count + 1 for count in counts.values()) <= _ATOMS

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 __all__ = [
+    "RANDOM_ALONE",
     "ApproximateEvent",
     "Event",
     "GaussianEvent",
@@ -126,6 +127,11 @@ class RandomEvent:
 
     kind = "random"
 
+
+RANDOM_ALONE = (
+    "a random-DP release does not compose with differentially private ones: its promise fails for a "
+    "share gamma of data sets; account for it apart"
+)
 
 Event = PureEvent | GaussianEvent | ApproximateEvent | RandomEvent
 _EVENTS: dict[str, type[Event]] = {

@@ -29,6 +29,7 @@ __all__ = [
     "Matern52",
     "MaternKernel",
     "Norms",
+    "gaussian_frequencies",
     "norms",
 ]
 
@@ -210,6 +211,19 @@ class Matern52(MaternKernel):
 
     name = "matern52"
     states = 3
+
+
+def gaussian_frequencies(pairs: int, dimension: int, rng: np.random.Generator) -> Floats:
+    """Frequencies with the spectral law of the Gaussian kernel of unit bandwidth, one row each.
+
+    They are orthogonal in blocks, so that averages over them converge faster.
+    """
+    blocks = []
+    for _ in range(math.ceil(pairs / dimension)):
+        q, r = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+        lengths = np.sqrt(rng.chisquare(dimension, dimension))
+        blocks.append(lengths[:, None] * (q * np.sign(np.diag(r))))
+    return np.concatenate(blocks)[:pairs]
 
 
 KERNELS: dict[str, type[Kernel]] = {

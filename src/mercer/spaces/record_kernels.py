@@ -26,7 +26,7 @@ from mercer.columns.table import TableDomain
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats, Ints, check_positive
 from mercer.common.quiet import quiet
-from mercer.spaces.kernels import KERNELS, MaternKernel
+from mercer.spaces.kernels import KERNELS, MaternKernel, gaussian_frequencies
 
 __all__ = [
     "GRAIN",
@@ -108,11 +108,7 @@ class RecordKernel:
     def frequencies(self, pairs: int) -> Floats:
         """Public random frequencies with the kernel's spectral law, orthogonal in blocks."""
         d, rng = len(self.factors), streams.simulation(29)
-        blocks = []
-        for _ in range(math.ceil(pairs / d)):
-            q, r = np.linalg.qr(rng.standard_normal((d, d)))
-            blocks.append(np.sqrt(rng.chisquare(d, d))[:, None] * (q * np.sign(np.diag(r))))
-        w = np.concatenate(blocks)[:pairs]
+        w = gaussian_frequencies(pairs, d, rng)
         shape = KERNELS[self.name]
         if issubclass(shape, MaternKernel):
             straight = np.flatnonzero(self.straight)

@@ -40,7 +40,7 @@ from mercer.promise.events import (
     reach,
 )
 
-__all__ = ["FINISH", "Slopes", "Tilt", "TiltedNoise", "calibrate_tilt", "corners", "reach"]
+__all__ = ["FINISH", "Tilt", "TiltedNoise", "calibrate_tilt"]
 
 FINISH = 0.02  # share of epsilon and delta for the noise that hides what the solver leaves
 _KEYS = 96  # squared lengths are rounded up to so many values

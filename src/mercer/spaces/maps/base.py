@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from mercer.common import streams
 from mercer.common.checks import Floats
 from mercer.spaces.bases.base import matrix_of
-from mercer.spaces.kernels import KERNELS, MaternKernel
+from mercer.spaces.kernels import KERNELS, MaternKernel, gaussian_frequencies
 
 __all__ = [
     "MAPS",
@@ -255,8 +255,7 @@ class RandomFeatures(FeatureMap):
     def spanning(cls, constant: float, kernel: str, lengths: Floats, size: int) -> RandomFeatures:
         """`size` features for a kernel that is a product over the columns.
 
-        Frequencies have the kernel's spectral law, and are orthogonal in blocks for the Gaussian
-        kernel, which makes the average converge faster; drawn from a fixed public stream.
+        Frequencies have the kernel's spectral law and are drawn from a fixed public stream.
         """
         d, pairs = len(lengths), (size + 1) // 2
         rng = streams.simulation(17)
@@ -265,12 +264,7 @@ class RandomFeatures(FeatureMap):
             nu = shape.states - 0.5
             w = stdtrit(2 * nu, rng.random((pairs, d)))
         else:
-            blocks = []
-            for _ in range(math.ceil(pairs / d)):
-                q, r = np.linalg.qr(rng.standard_normal((d, d)))
-                lengths_of = np.sqrt(rng.chisquare(d, d))
-                blocks.append(lengths_of[:, None] * (q * np.sign(np.diag(r))))
-            w = np.concatenate(blocks)[:pairs]
+            w = gaussian_frequencies(pairs, d, rng)
         words = f"{kernel} kernel, bandwidth {shown(lengths)}"
         return cls(constant, np.ldexp(np.rint(np.ldexp(w / lengths, 24)), -24), words)
 
