@@ -14,7 +14,8 @@ from scipy.optimize import linprog
 
 from common import options, race, report, table, verdict
 from mercer.noise.entropy import Secure
-from mercer.noise.programs import OptimalCount, optimal_count
+from mercer.noise.optimal import OptimalCount
+from mercer.noise.programs import optimal_count
 
 NOTE = """\
 Seconds, the least of {repeats} after a warm-up (the dense program at n = 70: one run).  Absolute

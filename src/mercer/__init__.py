@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from mercer.estimators.machines import PrivateKernelClassifier, PrivateKernelRegressor
     from mercer.estimators.unsupervised import PrivateKernelDensity, PrivateMeanCurve, PrivateSynthesizer
     from mercer.ledger.ledger import BudgetExceeded, Ledger, LedgerError, Receipt
-    from mercer.noise.programs import OptimalCount, optimal_count, risk_body
+    from mercer.noise.optimal import OptimalCount
+    from mercer.noise.programs import optimal_count, risk_body
     from mercer.online.base import LiveRelease, LiveUnkept
     from mercer.online.store import LiveError, LiveFull, LiveUnavailable
     from mercer.promise.weaker import RandomStatement
@@ -140,7 +141,8 @@ _NAMES = {  # module: the public names it holds
     "estimators.machines": ("PrivateKernelClassifier", "PrivateKernelRegressor"),
     "estimators.unsupervised": ("PrivateKernelDensity", "PrivateMeanCurve", "PrivateSynthesizer"),
     "ledger.ledger": ("BudgetExceeded", "Ledger", "LedgerError", "Receipt"),
-    "noise.programs": ("OptimalCount", "optimal_count", "risk_body"),
+    "noise.optimal": ("OptimalCount",),
+    "noise.programs": ("optimal_count", "risk_body"),
     "online.base": ("LiveRelease", "LiveUnkept"),
     "online.store": ("LiveError", "LiveFull", "LiveUnavailable"),
     "promise.weaker": ("RandomStatement",),

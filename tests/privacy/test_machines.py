@@ -11,9 +11,9 @@ from mercer.columns.domain import Domain
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import Gaussian
-from mercer.noise.mechanisms.objective import FINISH, Slopes, calibrate_tilt, corners
+from mercer.noise.mechanisms.objective import FINISH, calibrate_tilt
 from mercer.promise.accountants import gaussian_log_delta
-from mercer.promise.events import Sensitivity
+from mercer.promise.events import Sensitivity, Slopes, corners
 from mercer.sensitive.answers import Answer, Classes, Response
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary

@@ -14,7 +14,7 @@ import pytest
 import mercer
 from mercer.online.sql import Tables
 from mercer.releases.base import Release
-from mercer.server import Settings, create_app, making
+from mercer.server import Settings, create_app, owner
 from mercer.server.settings import read_token
 from tests.helpers.serving import OWNER, TOKEN, refusal, serving
 
@@ -440,7 +440,7 @@ class TestReleases:
 
     def test_a_full_disk_before_and_after_the_charge(self, ready, places, monkeypatch):
         with monkeypatch.context() as patch:
-            patch.setattr(making, "_ROOM", 1 << 62)
+            patch.setattr(owner, "_ROOM", 1 << 62)
             assert refusal(make(ready))[:2] == (503, "storage")
         assert spent(ready) == 0
         assert not (places / "releases" / "ages.json").exists()
@@ -518,7 +518,7 @@ class TestRetire:
     def test_a_crash_between_note_and_move(self, ready, monkeypatch):
         make(ready)
         with monkeypatch.context() as patch:
-            patch.setattr(making.Maker, "_put_away", lambda *_: (_ for _ in ()).throw(OSError(5, "x")))
+            patch.setattr(owner.Maker, "_put_away", lambda *_: (_ for _ in ()).throw(OSError(5, "x")))
             assert ready.error("DELETE", "/api/owner/releases/ages")[0] == 503
         assert ready.error("GET", "/api/releases/ages")[:2] == (410, "retired")
 

@@ -1,4 +1,4 @@
-"""Budgets of datasets that last: totals, charges against them, and receipts."""
+"""Privacy budgets of datasets, kept durably: totals, charges against them, and receipts."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A note beside a data file that says which ledger counts its releases.
 
 Two ledgers that both count the releases of the same records would each allow a whole total.
-Names cannot show it, and no ledger knows of another; but the data can carry a note.  The file
+Names cannot show it, and no ledger knows of another; so the data carry a note.  The file
 `<data>.mercer-ledger` is made once, by `Ledger.register(..., data=...)`, and never replaced.
 """
 
@@ -30,12 +30,12 @@ class Claim:
 
 
 def note_of(data: Path) -> Path:
-    """Where the note of a file or folder is."""
+    """The path of the note of a data file or folder."""
     return data.with_name(data.name + _END)
 
 
 def claim_on(data: object) -> tuple[Path, Claim] | None:
-    """The note on a path, a folder that it lies in, or any of a list; None for anything else."""
+    """The note on a path, on a folder that holds it, or on any path of a list; else None."""
     found = [note for path in paths_of(data) or () if (note := _claim_on(path.resolve()))]
     for _, claim in found[1:]:
         if (claim.ledger, claim.dataset) != (found[0][1].ledger, found[0][1].dataset):
@@ -55,7 +55,7 @@ def _claim_on(path: Path) -> tuple[Path, Claim] | None:
 
 
 def check_claim(data: Path, claim: Claim) -> None:
-    """LedgerError unless these data are there and no other ledger counts them."""
+    """LedgerError unless these data exist and no other ledger counts them."""
     if not data.exists():
         raise LedgerError(f"data: there is no file or folder {str(data)!r}")
     note = note_of(data)
@@ -64,7 +64,7 @@ def check_claim(data: Path, claim: Claim) -> None:
 
 
 def write_claim(data: Path, claim: Claim) -> None:
-    """Leave the note, on the disk before this returns; LedgerError if another ledger's is there."""
+    """Write the note, durably before this returns; LedgerError if another ledger's note exists."""
     check_claim(data, claim)
     note = note_of(data)
     text = json.dumps(asdict(claim), indent=1) + "\n"

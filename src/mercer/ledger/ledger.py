@@ -1,8 +1,8 @@
-"""Budgets that last: every release is charged, durably, before noise is drawn.
+"""Privacy budgets that last: every release is charged, durably, before noise is drawn.
 
 A ledger holds totals (epsilon, delta) of datasets and the charges against them.  Whether one more
 release fits is decided by `promise.filter`, in the transaction that writes the charge.  Rows are
-chained by digests, so that damage and careless changes are seen when they are read.
+chained by digests, so that damage and careless changes are detected on reading.
 """
 
 from __future__ import annotations
@@ -33,17 +33,7 @@ from mercer.promise.composition import power_of
 from mercer.promise.events import Event, event_to_dict
 from mercer.promise.filter import Cost, PrivacyFilter
 
-__all__ = [
-    "BudgetExceeded",
-    "Charge",
-    "Dataset",
-    "Ledger",
-    "LedgerError",
-    "Receipt",
-    "account",
-    "check_total",
-    "make_with",
-]
+__all__ = ["BudgetExceeded", "Ledger", "LedgerError", "Receipt", "account", "check_total", "make_with"]
 
 _BACK = timedelta(days=1)  # how far the clock may go back between two charges
 
@@ -78,7 +68,7 @@ class Ledger:
 
     @classmethod
     def create(cls, place: str | os.PathLike[str]) -> Ledger:
-        """A new ledger; LedgerError if there is one."""
+        """Make a new ledger; LedgerError if one exists at this place."""
         store = store_of(place)
         if store.exists():
             raise LedgerError(f"ledger {store.where!r} exists; open it, or choose another name")
@@ -86,7 +76,7 @@ class Ledger:
 
     @classmethod
     def open(cls, place: str | os.PathLike[str]) -> Ledger:
-        """A ledger that is there; LedgerError if there is none."""
+        """Open an existing ledger; LedgerError if there is none."""
         store = store_of(place)
         if not store.exists():
             raise LedgerError(
@@ -96,7 +86,7 @@ class Ledger:
 
     @property
     def where(self) -> str:
-        """Path or URL, without a password."""
+        """The path or URL of the ledger, without a password."""
         return self._store.where
 
     def __repr__(self) -> str:
@@ -150,10 +140,7 @@ class Ledger:
 
     def remaining(self, name: str, *, delta: float | None = None) -> Remaining:
         """What remains, what is spent, what would be accepted; Gaussian releases at this delta."""
-        with self._store.transaction() as run:
-            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
-            costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
-        total = PrivacyFilter(dataset.epsilon, dataset.delta)
+        total, costs = self._spent(name)
         at_delta = None if delta is None else _check_delta(delta)
         return Remaining.of(name, total, costs, at_delta)
 
@@ -166,7 +153,7 @@ class Ledger:
         return power_of([event for charge in self.history(name) for event in charge.events], alpha)
 
     def holds(self, receipt: Receipt) -> bool:
-        """Whether this ledger has the charge of a receipt: a lost or restored file may not."""
+        """Whether this ledger holds the charge of a receipt; a file restored from a copy may not."""
         return (
             receipt.ledger == self.id
             and receipt.dataset in self.datasets
@@ -195,8 +182,7 @@ class Ledger:
         only after it: whatever happens then, the release is paid for.
         """
         _check_words("what", what)
-        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
-        cost.check()
+        cost = _checked_cost(events, epsilon, delta)
         with self._store.transaction(lock=name) as run:
             dataset = find(datasets_in(run, self.id, self.where), name, self.where)
             self._check_use(dataset, unit, secure)
@@ -220,19 +206,22 @@ class Ledger:
         return Receipt(self.id, name, row[1], row[2], digest)
 
     def rehearse(self, name: str, events: Iterable[Event], *, epsilon: float, delta: float) -> Remaining:
-        """What is left of a dataset, if it would accept this charge: else BudgetExceeded."""
-        cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
-        cost.check()
-        with self._store.transaction() as run:
-            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
-            costs = [c.cost for c in charges_in(run, self.id, dataset, self.where)]
-        total = PrivacyFilter(dataset.epsilon, dataset.delta)
+        """What remains of a dataset that would accept this charge; BudgetExceeded if it would not."""
+        cost = _checked_cost(events, epsilon, delta)
+        total, costs = self._spent(name)
         if not total.accepts([*costs, cost]):
             raise BudgetExceeded.of(name, total, costs, cost)
         return Remaining.of(name, total, costs)
 
+    def _spent(self, name: str) -> tuple[PrivacyFilter, list[Cost]]:
+        """The total of a dataset, and the costs of all releases charged to it."""
+        with self._store.transaction() as run:
+            dataset = find(datasets_in(run, self.id, self.where), name, self.where)
+            costs = [charge.cost for charge in charges_in(run, self.id, dataset, self.where)]
+        return PrivacyFilter(dataset.epsilon, dataset.delta), costs
+
     def check_use(self, name: str, *, unit: str, secure: bool) -> None:
-        """LedgerError unless such releases may be charged: what `charge` asks before it counts."""
+        """LedgerError unless such releases may be charged: the first check of `charge`."""
         self._check_use(self.dataset(name), unit, secure)
 
     def _check_use(self, dataset: Dataset, unit: str, secure: bool) -> None:
@@ -270,7 +259,7 @@ def make_with(
 
 
 def check_total(name: str, *, epsilon: float, delta: float, unit: str) -> tuple[float, float]:
-    """The total that `Ledger.register` would set; ValueError says what is wrong with it."""
+    """The checked total that `Ledger.register` would set; ValueError says what is wrong with it."""
     _check_words("name", name)
     _check_words("unit", unit)
     total = check_epsilon(epsilon)
@@ -288,7 +277,7 @@ def account(
     unit: str | None,
     secure: bool,
 ) -> Ledger | None:
-    """The ledger of a release, with all that can be checked before data are read."""
+    """The ledger of a release, or None, after all checks that need no data."""
     if (ledger is None) != (dataset is None):
         raise ValueError("ledger and dataset go together: give both, or neither")
     found = claim_on(data)
@@ -321,6 +310,12 @@ def _time_after(last: Charge | None, where: str) -> str:
             "set the clock right. Nothing was charged"
         )
     return last.time
+
+
+def _checked_cost(events: Iterable[Event], epsilon: float, delta: float) -> Cost:
+    cost = Cost(check_epsilon(epsilon), _check_delta(delta), accountable(events))
+    cost.check()
+    return cost
 
 
 def _check_delta(delta: object) -> float:

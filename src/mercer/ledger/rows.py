@@ -1,8 +1,8 @@
-"""The rows of a ledger as values, the chain that ties them, and what remains after them.
+"""The rows of a ledger as Python values, the chain of their digests, and what remains of a total.
 
 Every row carries the SHA-256 digest of its contents and of the row before it: the first charge's
-of its dataset's, the dataset's of the ledger's id.  Damage and careless changes are seen when
-rows are read; whoever may write the file and means to deceive can compute the chain anew.
+of its dataset's, the dataset's of the ledger's id.  Damage and careless changes are detected when
+rows are read; somebody with write access who wants to deceive can compute the chain anew.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Charge:
-    """One release as the ledger remembers it."""
+    """One release as the ledger recorded it."""
 
     number: int  # 1, 2, 3, … : the order, whatever the clock says
     dataset: str
@@ -81,12 +81,12 @@ class Charge:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A registered dataset: its totals, and what all its releases hide."""
+    """A registered dataset: its totals, and the unit that all its releases protect."""
 
     name: str
     epsilon: float
     delta: float
-    unit: str  # whose presence all its releases hide: "row", or the column that names a person
+    unit: str  # whose data all its releases protect: "row", or the column that names a person
     data: str | None  # the file or folder that carries the ledger's note
     digest: str
 
@@ -111,7 +111,7 @@ def identity_of(run: Run, where: str) -> str:
 
 
 def datasets_in(run: Run, identity: str, where: str) -> dict[str, Dataset]:
-    """All datasets by name; LedgerError where one is not what was registered."""
+    """All datasets by name; LedgerError if the digest of one does not fit."""
     known = {}
     for *row, digest in run(
         "SELECT name, epsilon, delta, unit, data, time, digest FROM mercer_datasets ORDER BY name"
@@ -127,7 +127,7 @@ def datasets_in(run: Run, identity: str, where: str) -> dict[str, Dataset]:
 
 
 def find(known: dict[str, Dataset], name: str, where: str) -> Dataset:
-    """One of them; LedgerError names the known ones."""
+    """The dataset of this name; LedgerError names the known ones."""
     if name not in known:
         names = ", ".join(map(repr, known)) or "none yet"
         raise LedgerError(
@@ -138,7 +138,7 @@ def find(known: dict[str, Dataset], name: str, where: str) -> Dataset:
 
 
 def charges_in(run: Run, identity: str, dataset: Dataset, where: str) -> list[Charge]:
-    """All charges of a dataset; LedgerError where the chain of digests is broken."""
+    """All charges of a dataset in order; LedgerError if the chain of digests is broken."""
     rows = run(
         "SELECT dataset, number, time, events, epsilon, delta, what, digest "
         "FROM mercer_charges WHERE dataset = ? ORDER BY number",
@@ -160,7 +160,7 @@ def charges_in(run: Run, identity: str, dataset: Dataset, where: str) -> list[Ch
 
 
 def digest_of(previous: str, *row: object) -> str:
-    """Of a row and the row before it."""
+    """The digest of a row, chained to the digest of the row before it."""
     return hashlib.sha256(json.dumps([previous, *row], default=repr).encode()).hexdigest()
 
 
@@ -203,9 +203,9 @@ class Remaining:
     def of(
         cls, name: str, total: PrivacyFilter, costs: Sequence[Cost], at_delta: float | None = None
     ) -> Remaining:
-        """Of a filter and the releases so far.
+        """What remains of the total of a filter after the releases so far.
 
-        Without `at_delta`: that of the total, or a smaller one where only that leaves room for a
+        Without `at_delta` it is that of the total, or a smaller one where only that leaves room for a
         Gaussian release.
         """
         if at_delta is not None:
@@ -238,7 +238,7 @@ class Remaining:
 
     @property
     def offer(self) -> str:
-        """What would be accepted now, rounded down."""
+        """What would be accepted now, as a phrase; numbers are rounded down."""
         words = [f"a pure release of epsilon up to {_down(self.epsilon)}"] if self.epsilon else []
         if self.gaussian:
             promise = f"epsilon up to {_down(self.gaussian)} at delta = {self.at_delta:g}"
@@ -247,7 +247,7 @@ class Remaining:
 
     @property
     def way_out(self) -> str:
-        """What somebody can do whose release does not fit."""
+        """What to do if a release does not fit, as a phrase."""
         if self.epsilon or self.gaussian:
             return "ask for no more than that"
         return (
@@ -278,7 +278,7 @@ class BudgetExceeded(LedgerError):  # noqa: N818
 
     @classmethod
     def of(cls, name: str, total: PrivacyFilter, costs: Sequence[Cost], cost: Cost) -> Self:
-        """Of the release that does not fit, after those that did."""
+        """The error for a release `cost` that does not fit after the releases `costs`."""
         left = Remaining.of(name, total, costs, cost.delta)
         if cost.delta > 0 and total.delta == 0:
             words = f"it is registered with delta = 0, for pure releases only, and {left.offer}"

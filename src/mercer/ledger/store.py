@@ -1,6 +1,6 @@
 """Where a ledger's rows are kept: a SQLite file or a PostgreSQL database.
 
-Rows are only ever added, which triggers enforce in both.  A transaction that writes is alone:
+Rows are only ever added, which triggers enforce in both.  One transaction writes at a time:
 SQLite's begins with BEGIN IMMEDIATE, PostgreSQL's locks the row of its dataset.  It is on the
 disk when it returns: write-ahead log with synchronous=FULL; synchronous_commit and fsync.
 Connections are opened for one transaction, so that processes may fork and threads may share.
@@ -38,7 +38,7 @@ _NAMES = ("mercer_ledger", "mercer_datasets", "mercer_charges")
 
 
 class LedgerError(ValueError):
-    """A ledger that cannot be used, or not so; nothing was charged."""
+    """A ledger that cannot be used, or not in this way; nothing was charged."""
 
 
 class LedgerStore(ABC):
@@ -49,17 +49,17 @@ class LedgerStore(ABC):
 
     @abstractmethod
     def exists(self) -> bool:
-        """Whether there is a ledger at this place already."""
+        """Whether a ledger exists at this place."""
 
     @abstractmethod
     def create(self) -> None:
-        """Make an empty ledger, all of it or nothing; an existing one is left as it is."""
+        """Make an empty ledger atomically; an existing one is left unchanged."""
 
     @abstractmethod
     def transaction(self, *, lock: str | None = None) -> contextlib.AbstractContextManager[Run]:
-        """Statements that are done together or not at all.
+        """A transaction: its statements take effect together or not at all.
 
-        With `lock`, the name of a dataset, nobody else charges it meanwhile; without, reads only.
+        With `lock`, the name of a dataset, nobody else charges it meanwhile; without, it only reads.
         """
 
     @abstractmethod
@@ -230,7 +230,7 @@ class LedgerPostgreSQL(LedgerStore):
 
 
 def store_of(place: str | os.PathLike[str]) -> LedgerStore:
-    """The store for a path or a URL."""
+    """The store that a path or a URL names."""
     text = os.fspath(place)
     if text.startswith(("postgresql://", "postgres://")):
         return LedgerPostgreSQL(text)

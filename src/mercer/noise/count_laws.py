@@ -1,4 +1,4 @@
-"""Laws of the noise of counts, on whole numbers.  M13, M15."""
+"""Probability laws of the noise of counts, on the integers.  M13, M15."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_SCALE = 1e15  # counts with more noise would not stay within 64 bits
 
 @dataclass(frozen=True)
 class CountLaw(ABC):
-    """Symmetric noise on the whole numbers; `scale` is the law's own parameter."""
+    """Symmetric noise on the integers; `scale` is the parameter of the law."""
 
     scale: float
 
@@ -43,47 +43,48 @@ class CountLaw(ABC):
 
     @abstractmethod
     def above(self, k: int) -> float:
-        """The probability P(noise > k), in doubles."""
+        """The probability P(noise > k), in double precision."""
 
     @abstractmethod
     def above_ball(self, k: int) -> arb:
-        """P(noise > k) for k >= 0 as a ball, to the working precision."""
+        """P(noise > k) for k >= 0 as a ball (FLINT's Arb), to the working precision."""
 
     @abstractmethod
     def threshold(self, chance: float) -> float:
-        """The t >= 0 at which noise is larger with this chance, before rounding."""
+        """The t >= 0 that the noise exceeds with this probability, before rounding."""
 
     @abstractmethod
     def transform(self, t: Floats) -> Floats:
-        """Characteristic function E exp(i t noise): real."""
+        """Characteristic function E exp(i t noise), which is real because the law is symmetric."""
 
     @abstractmethod
     def log_moment(self, t: float) -> float:
-        """Logarithm of E exp(t noise)."""
+        """Logarithm of the moment generating function, E exp(t noise)."""
 
     @property
     @abstractmethod
     def reach(self) -> float:
-        """Supremum of t with a finite moment."""
+        """Supremum of the t at which the moment generating function is finite."""
 
     @abstractmethod
     def simulate(self, size: Any, rng: np.random.Generator) -> Ints:
-        """Draws in doubles, for audits and studies on public numbers."""
+        """Draws in double precision, for audits and studies on public numbers, never for a release."""
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of one count's noise."""
+        """Standard deviation of the noise of one count."""
         return math.sqrt(self.variance)
 
     def half_width(self, terms: int, level: float) -> float:
-        """Least whole w with P(|sum of `terms` noises| <= w) >= level."""
+        """The least integer w with P(|sum of `terms` independent draws| <= w) >= level."""
         return _half_width(self, terms, level) if terms else 0.0
 
     def chosen_width(self, terms: int, among: int, level: float) -> float:
-        """A w that no sum of up to `terms` of `among` noises exceeds, whichever they are.
+        """A bound for all sums of at most `terms` out of `among` draws at once, at this level.
 
-        By Chernoff, for cells that were chosen by looking at their noise, and so their number
-        too; weights of at most one do not matter.
+        It holds for cells that were chosen by looking at their noise, also if their number was.
+        It is a Chernoff bound and a union bound over all choices; weights of at most one in the
+        sum change nothing.
         """
         if not terms:
             return 0.0
@@ -102,7 +103,7 @@ class CountLaw(ABC):
 
 @dataclass(frozen=True)
 class GeometricLaw(CountLaw):
-    """P(k) proportional to exp(-|k| / scale)."""
+    """Two-sided geometric noise: P(k) is proportional to exp(-|k| / scale)."""
 
     name = "two-sided-geometric"
 
@@ -155,7 +156,7 @@ class GeometricLaw(CountLaw):
 
 @dataclass(frozen=True)
 class RoundedNormalLaw(CountLaw):
-    """The nearest whole number to a normal of standard deviation `scale`."""
+    """Rounded normal noise: the nearest integer to a normal of standard deviation `scale`."""
 
     name = "rounded-normal"
 
@@ -226,7 +227,7 @@ def count_law_from_dict(fields: Mapping[str, Any]) -> CountLaw:
 
 
 def _log_choices(among: int, terms: int) -> float:
-    """At least the logarithm of the number of choices of so many, or of any fewer."""
+    """Upper bound on the logarithm of the number of subsets of at most `terms` out of `among`."""
     few = min(terms, among // 2)
     if among > 1 << 30:  # differences of their factorials would be rounding alone
         return few * math.log(among) - math.lgamma(few + 1)
@@ -235,7 +236,7 @@ def _log_choices(among: int, terms: int) -> float:
 
 @lru_cache(maxsize=512)
 def _half_width(law: CountLaw, terms: int, level: float) -> float:
-    """By the discrete Fourier transform of the sum's characteristic function."""
+    """`CountLaw.half_width`, by a discrete Fourier transform of the characteristic function."""
     spread = math.sqrt(terms * law.variance)
     tail = 1.0 - level
     if isinstance(law, RoundedNormalLaw) and law.scale > 3:

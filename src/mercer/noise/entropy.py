@@ -1,6 +1,6 @@
-"""The only source of noise.
+"""The only source of randomness for noise.
 
-Two kinds, kept apart by type:
+There are two kinds, kept apart by type:
 
 - `Secure`: noise that a promise rests on.  Exact discrete Gaussian and Laplace draws by OpenDP
   (M3.5), and uniform numbers with as many bits as anyone asks for (M3.6), from the operating
@@ -8,7 +8,7 @@ Two kinds, kept apart by type:
 - `Seeded`: the same law from a seed the caller gave, for studies.  Whoever knows the seed can
   subtract the noise, so every release made with it says that it is not private.
 
-Floating-point generators for work on public values are in `mercer.common.streams`.
+Random generators for computations on public values are in `mercer.common.streams`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e
 
 
 class Entropy(ABC):
-    """A source of noise for releases."""
+    """A source of randomness from which the noise of releases is drawn."""
 
     secure: bool
 
@@ -42,16 +42,17 @@ class Entropy(ABC):
 
     @abstractmethod
     def octets(self, count: int) -> bytes:
-        """Independent uniform bytes."""
+        """`count` independent uniformly random bytes."""
 
     def witness(self, what: str, value: Callable[[], Any], sensitivity: Any) -> None:  # noqa: B027
-        """The door offers to show what it adds noise to, and its declared bound.
+        """Called by the door with the exact value, as a function, and its declared sensitivity.
 
-        Nothing is asked for or kept, but by the `mercer.replay` of somebody who holds the data anyway.
+        It does nothing here.  Only `mercer.replay`, run by somebody who holds the data anyway, reads
+        the value.
         """
 
     def parameters(self, *public: Any) -> None:  # noqa: B027
-        """The door shows what is public of a summary: a replay sees where it follows the data."""
+        """Called by the door with public parameters: a replay sees whether they depend on the records."""
 
     def uniforms(self, size: int) -> Uniforms:
         """`size` independent uniform numbers in [0, 1), known to as many bits as asked for."""
@@ -59,19 +60,19 @@ class Entropy(ABC):
 
 
 class Uniforms:
-    """Uniform numbers in [0, 1), read bit by bit: more bits of the same numbers can follow."""
+    """Uniform numbers in [0, 1), read bit by bit: more bits of the same numbers can be read later."""
 
     def __init__(
         self, octets: Callable[[int], bytes], size: int, *, heads: list[int] | None = None, bits: int = 0
     ) -> None:
-        """`heads` are the first `bits` of each, where they were read already."""
+        """`heads` are the first `bits` bits of each number, if they were read already."""
         self._octets, self._heads, self._bits = octets, heads or [0] * size, bits
 
     def __len__(self) -> int:
         return len(self._heads)
 
     def heads(self, bits: int) -> list[int]:
-        """floor(2^bits U) for each; `bits` is a multiple of 8.  Later calls agree with earlier."""
+        """floor(2^bits U) for each number U; `bits` is a multiple of 8.  Later calls agree with earlier."""
         more = bits - self._bits
         if more > 0:
             width = more // 8
@@ -87,7 +88,7 @@ class Uniforms:
 
 @dataclass(frozen=True)
 class Secure(Entropy):
-    """OpenDP's exact sampler on the operating system's entropy."""
+    """Private noise: OpenDP's exact samplers on the operating system's entropy."""
 
     secure = True
 
@@ -104,7 +105,10 @@ class Secure(Entropy):
 
 
 class Seeded(Entropy):
-    """Reproducible and therefore not private: rounded normals, a law within 1/(40 s^2)."""
+    """Reproducible noise from a seed, and therefore not private.
+
+    Rounded normals stand for the discrete Gaussian: a law within total variation 1/(40 scale^2).
+    """
 
     secure = False
 
@@ -127,7 +131,7 @@ class Seeded(Entropy):
 
 
 def resolve(rng: object) -> Entropy:
-    """`None` is secure; a whole number or a NumPy generator is a seed, marked not private."""
+    """The source that `rng` names: None is secure; an integer or a NumPy generator is a seed."""
     if rng is None:
         return Secure()
     if isinstance(rng, Entropy):

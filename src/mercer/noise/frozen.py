@@ -1,4 +1,7 @@
-"""Noise that is always the same: what a replay of a release on two neighbours draws from."""
+"""Noise that is always the same, for replays of a release on two neighbouring data sets.
+
+A module of its own: audits may import it, and must not import the entropy.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ __all__ = ["Frozen"]
 
 
 class Frozen(Entropy):
-    """Noise that is always the same; writes down what was asked for and what was shown."""
+    """Noise that is always the same.  It records what was asked for and what the door offered."""
 
     secure = False
 

@@ -1,9 +1,10 @@
-"""Laws of noise: public, and all that a release tells about its error.  M15.
+"""Probability laws of the noise of coordinates.  M15.
 
-A law knows the standard deviation of every coordinate and how to simulate itself.  How noise is
-drawn for a release, exactly, is the mechanisms' business.
+The law is public and is all that a release says about its error.  A law knows the standard
+deviation of every coordinate and how to simulate itself.  The exact draws for releases are in
+`noise/mechanisms`.
 
-`OrbitopeLaw` is that of the body of trigonometric moments (M11; thesis, Sec. 4.4).  The moments
+`OrbitopeLaw` is the law for the body of trigonometric moments (M11; thesis, Sec. 4.4).  The moments
 c_j = mean of exp(2 pi i j x) (periodic), or of cos(pi j x) (reflecting), j = 1..m, of any
 distribution are those c for which the Toeplitz matrix with diagonal 1 and entries c is
 positive semidefinite: the convex hull of the moment curve.  Its points are one to one with m
@@ -56,7 +57,7 @@ RUNS = 4000  # public draws by which a law of noise is described
 
 @dataclass(frozen=True)
 class Law(ABC):
-    """Symmetric noise on lattice points; `scale` is the law's own parameter."""
+    """Symmetric noise on lattice points; `scale` is the parameter of the law."""
 
     scale: float
     step: float  # of the lattice: a power of two
@@ -67,20 +68,21 @@ class Law(ABC):
 
     @abstractmethod
     def deviations(self, size: int) -> Floats:
-        """Standard deviation of each of `size` coordinates."""
+        """Standard deviations of the noise of `size` coordinates."""
 
     @abstractmethod
     def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
-        """Draws of the law in doubles, for audits and studies: shape (runs, size)."""
+        """Draws of the law in double precision, for audits and studies: shape (runs, size)."""
 
     @abstractmethod
     def draws(self, size: int, kept: Ints) -> Floats:
         """Public draws of the coordinates `kept` of `size`, from a fixed stream: (runs, kept)."""
 
     def radii(self, size: int) -> Floats:
-        """Equally likely factors by which normal noise of the same deviations is the law, nearly.
+        """Equally likely factors r: normal noise of these deviations times r has nearly this law.
 
-        One for laws whose sums over many coordinates are normal; see `Euclidean`.
+        The only factor is 1 for laws whose sums over many coordinates are nearly normal; see
+        `Euclidean` for the other case.
         """
         del size
         return np.ones(1)
@@ -162,7 +164,7 @@ class OrbitopeLaw(Law):
     moments = True
 
     def degree(self, size: int) -> int:
-        """m, from the number of coordinates."""
+        """m, the highest order of the moments, from the number of coordinates."""
         return size - 1 if self.real else (size - 1) // 2
 
     def deviations(self, size: int) -> Floats:
@@ -188,7 +190,7 @@ class BinnedLaplace(Law):
     """Cosine moments of equal bins, P(k step) proportional to exp(-|k| step / scale) in each bin.
 
     Moments 1 and above are uncorrelated; they reach further than normal ones where few bins make
-    a value.  The constant moment is known, and no noise of it is told.
+    a value.  The constant moment is known, so its noise is not described.
     """
 
     cells: int  # bins; more than there are moments
@@ -257,14 +259,14 @@ def gauge(coordinates: Floats, *, real: bool) -> float:
 
 
 def powers(degree: int, *, real: bool) -> list[float]:
-    """1/b of each canonical moment: |alpha_k|^2 = 1 - U^(1/b)."""
+    """The exponents 1/b of the canonical moments, with |alpha_k|^2 = 1 - U^(1/b)."""
     if real:
         return [1 / (degree - k - 0.5) for k in range(degree)]
     return [1 / (2 * (degree - k) - 1) for k in range(degree)]
 
 
 def uniform_moments(degree: int, runs: int, rng: np.random.Generator, *, real: bool) -> Floats:
-    """Uniform draws from the body, shape (m or 2 m, runs): for public simulation, in doubles."""
+    """Uniform draws from the body in double precision, for public simulation: shape (m or 2 m, runs)."""
     kind: Any = np.float64 if real else np.complex128
     c: Any = np.zeros((degree + 1, runs), dtype=kind)
     predictor: Any = np.zeros((degree + 1, runs), dtype=kind)
@@ -297,7 +299,7 @@ def cone_draws(degree: int, runs: int, rng: np.random.Generator, *, real: bool) 
 
 @lru_cache(maxsize=8)
 def public_draws(degree: int, *, real: bool) -> Floats:
-    """Draws of `cone_draws` from a fixed public stream: by them errors and bands are computed."""
+    """`cone_draws` from a fixed public stream, from which errors and bands are computed."""
     runs = min(RUNS, max(1000, 64 * RUNS // degree))  # fewer where each one is long
     draws = cone_draws(degree, runs, streams.simulation(2 * degree + real), real=real)
     draws.setflags(write=False)

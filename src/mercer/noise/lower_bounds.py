@@ -1,4 +1,4 @@
-"""How good a private release can be at best: proved lower bounds, with constants.  M13.
+"""Lower bounds on the error of any private release of counts, with constants.  M13.
 
 Each is a bound on the largest expected l1 error, over databases of n records, of any
 epsilon-DP release whatever it prints; neighbours replace one record and n is public.  They hold
@@ -40,7 +40,7 @@ def counting_bound(n: int, epsilon: float) -> float:
 
 
 def histogram_bound(n: int, cells: int, epsilon: float) -> float:
-    """The same for a histogram of n records in this many cells, l1 error summed over cells.
+    """The lower bound for a histogram of n records in `cells` cells, in l1 error summed over cells.
 
     Cells in pairs: each pair is a count, wrong in both cells.  Near cells/epsilon for large n;
     geometric noise has twice that.  Thesis, Proposition 2.4.2, with a constant.
@@ -54,7 +54,7 @@ def histogram_bound(n: int, cells: int, epsilon: float) -> float:
 
 
 def sparse_bound(n: int, cells: int, occupied: int, epsilon: float) -> float:
-    """The same over histograms with at most `occupied` cells that are not empty.
+    """The lower bound for histograms of which at most `occupied` cells are not empty, in l1 error.
 
     Order occupied ln(cells/occupied) / epsilon: thesis, Proposition 2.4.4, with a constant.
     """
@@ -76,7 +76,7 @@ def sparse_bound(n: int, cells: int, occupied: int, epsilon: float) -> float:
 
 
 def margins_bound(n: int, attributes: int, epsilon: float) -> float:
-    """The same for the counts of ones of each of k attributes of zeros and ones, k at most 10000.
+    """The lower bound for the counts of ones of k binary attributes, k at most 10000.
 
     Order k^2/epsilon: thesis, Proposition 2.4.5, with a constant.  l1 error summed over the k
     counts.
@@ -93,7 +93,7 @@ def margins_bound(n: int, attributes: int, epsilon: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _counting(n: int, epsilon: float) -> float:
-    """The largest over step sizes t of t times the Bayes risk at t epsilon."""
+    """The largest value, over step sizes t, of t times the Bayes risk at t epsilon."""
     wide = int(min(_STEP / epsilon, n))  # a range of _LATTICE _STEP/epsilon
     steps = {max(1, wide), max(1, 2 * wide), max(1, -(-n // _LATTICE)), *_two_points(n, epsilon)}
     return _SAFE * max(
@@ -154,7 +154,7 @@ def _scatter(spread: Floats, k: int) -> Floats:
 
 
 def _grid(most: float) -> Floats:
-    """Some whole numbers in [1, most], all of them up to 30; 1 at least."""
+    """Some integers in [1, most], among them all up to 30; at least the integer 1."""
     few = np.arange(1.0, 31.0)
     values = np.concatenate([few, np.linspace(1, max(most, 1.0), 300)])
     return np.unique(np.floor(values[values <= max(most, 1.0)]))

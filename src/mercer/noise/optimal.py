@@ -1,10 +1,10 @@
-"""A mechanism for a count as a matrix of whole numbers, and the losses it is judged by.  M13.
+"""A mechanism for a count as a matrix of integers, and the losses by which it is judged.  M13.
 
-Row j holds the weights of the answers 0..n where the count is j; all rows have one sum.  Doubles
-cannot promise anything about ratios, so the matrix that a linear program finds is rounded to
-whole numbers and mixed with the uniform matrix by the smallest share that makes every ratio
-right.  `OptimalCount` checks itself in whole numbers whenever one is made.  loss(i, j) is what it
-costs to say i where the count is j, both in 0..n; losses, and priors on the count, are public.
+Row j holds the weights of the answers 0..n when the count is j; all rows have the same sum.
+Floating-point numbers guarantee nothing about ratios, so the matrix that a linear program finds is
+rounded to integers and mixed with the uniform matrix, by the smallest share that makes every ratio
+right.  `OptimalCount` checks itself in integer arithmetic whenever one is made.  loss(i, j) is the
+cost of the answer i when the count is j, both in 0..n; losses, and priors on the count, are public.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_epsilon, check_level
 from mercer.common.files import Fields, finite, numbers
-from mercer.noise.exact import working
 
 __all__ = [
     "BITS",
@@ -49,7 +48,7 @@ _LARGEST = 1e12
 
 
 def loss_matrix(loss: Loss, n: int) -> tuple[str, Floats]:
-    """Name of a loss and its values, loss(i, j) in row i and column j."""
+    """The name of a loss and the matrix of its values, loss(i, j) in row i and column j."""
     i, j = np.indices((n + 1, n + 1))
     if isinstance(loss, str):
         named = {"absolute": np.abs(i - j), "squared": (i - j) ** 2, "zero-one": i != j}
@@ -88,7 +87,7 @@ def loss_matrix(loss: Loss, n: int) -> tuple[str, Floats]:
 
 
 def check_prior(prior: object, n: int) -> Floats:
-    """Weights of the counts 0..n with sum one."""
+    """The prior as weights of the counts 0..n with sum one; an error if it is none."""
     try:
         weights = np.array(prior, dtype=float)
     except (TypeError, ValueError) as error:
@@ -125,13 +124,13 @@ def distance_graded(matrix: Floats) -> bool:
 
 
 def mirrored(matrix: Floats) -> bool:
-    """Whether counting the others instead, n - i for n - j, costs the same."""
+    """Whether the loss is the same after i -> n - i and j -> n - j, as for counting the other records."""
     return bool(np.array_equal(matrix, matrix[::-1, ::-1]))
 
 
 Weights: TypeAlias = tuple[tuple[int, ...], ...]
 
-BITS = 96  # weights are whole numbers of about 2^-96
+BITS = 96  # weights are integers of about 2^-96
 LIMITS = (1e-6, 50.0)  # of epsilon
 MOST = 200  # counts
 
@@ -140,7 +139,7 @@ class RandomBytes(Protocol):
     """Where random bytes come from: `noise.entropy.Entropy` is one."""
 
     def octets(self, count: int) -> bytes:
-        """So many independent uniform bytes."""
+        """`count` independent uniformly random bytes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,7 +162,7 @@ class OptimalCount:
         self.verify()
 
     def verify(self) -> None:
-        """Check all of it; the ratios of neighbouring counts in whole numbers, without rounding."""
+        """Check all fields; the ratios of neighbouring counts are checked exactly, in integers."""
         check_count("n", self.n, least=1, most=MOST, hint="it is public")
         check_epsilon(self.epsilon)
         if not LIMITS[0] <= self.epsilon <= LIMITS[1]:
@@ -191,7 +190,7 @@ class OptimalCount:
 
     @property
     def total(self) -> int:
-        """Sum of every row of weights."""
+        """The sum of each row of weights, the same for all rows."""
         return sum(self.weights[0])
 
     @cached_property
@@ -202,7 +201,7 @@ class OptimalCount:
 
     @cached_property
     def losses(self) -> Floats:
-        """loss(i, j) in row i, column j."""
+        """The matrix of losses, loss(i, j) in row i and column j."""
         return loss_matrix(self.loss if self.own is None else self.own, self.n)[1]
 
     @property
@@ -217,13 +216,13 @@ class OptimalCount:
 
     @property
     def geometric_risk(self) -> float:
-        """The same of two-sided geometric noise at the same epsilon, clipped to 0..n."""
+        """The risk of two-sided geometric noise at the same epsilon, clipped to 0..n."""
         return self._whole(_risks(geometric_matrix(self.n, self.epsilon), self.losses))
 
     def draw(self, count: int, entropy: RandomBytes) -> int:
-        """One answer, by whole numbers from random bits: exact.  A count outside 0..n is clipped.
+        """One answer, drawn exactly from random bits.  A count outside 0..n is clipped.
 
-        Every call answers anew and costs epsilon.
+        Every call draws a new answer and costs epsilon.
         """
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
             raise TypeError(f"count must be a whole number, got {type(count).__name__}")
@@ -239,8 +238,8 @@ class OptimalCount:
         """Smallest and largest count that this answer does not reject, at this level.
 
         A count is rejected if an answer this small, or this large, has probability (1 - level)/2
-        at most under it; tails are compared in whole numbers.  So for every count the interval
-        covers it with probability `level` at least.
+        at most under it; tails are compared exactly.  So the interval covers the count with
+        probability at least `level`, whatever the count is.
         """
         hint = "it is what draw returned"
         place = check_count("output", output, least=0, most=self.n, hint=hint)
@@ -254,7 +253,7 @@ class OptimalCount:
         return (kept[0], kept[-1]) if kept else (0, self.n)
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file: weights as decimal texts, since many readers of JSON round large numbers."""
+        """Fields for a file.  Weights are decimal texts, since many readers of JSON round large numbers."""
         return {
             "kind": "optimal-count",
             "n": self.n,
@@ -268,7 +267,7 @@ class OptimalCount:
 
     @staticmethod
     def from_dict(fields: object) -> OptimalCount:
-        """Rebuilt from `to_dict`, and checked as if it were new; ValueError for anything else."""
+        """Rebuild from what `to_dict` wrote, with all checks; ValueError for anything else."""
         source = Fields(fields, "an optimal count")
         if source.get("kind", str) != "optimal-count":
             raise ValueError("kind must be 'optimal-count'")
@@ -315,14 +314,14 @@ class OptimalCount:
 
 
 def ratios(epsilon: float) -> tuple[int, int]:
-    """Neighbouring whole numbers round 2^BITS e^epsilon: at most that, and at least that.
+    """Integers below and above 2^BITS e^epsilon.
 
-    The lower one is right for the double and for the decimal that it prints as.
+    Both hold for the double epsilon and for the decimal that it prints as.
     """
-    from flint import arb, fmpq
+    from flint import arb, ctx, fmpq
 
     both = Fraction(epsilon), Fraction(repr(float(epsilon)))
-    with working(2 * BITS + 128):
+    with ctx.workprec(2 * BITS + 128):
         low, high = (
             arb(fmpq(number.numerator, number.denominator)).exp() * 2**BITS
             for number in (min(both), max(both))
@@ -331,7 +330,7 @@ def ratios(epsilon: float) -> tuple[int, int]:
 
 
 def geometric_matrix(n: int, epsilon: float) -> Floats:
-    """Two-sided geometric noise clipped to 0..n: row j, column k.  Doubles."""
+    """P(answer k | count j) of two-sided geometric noise clipped to 0..n: row j, column k."""
     away = np.abs(np.subtract.outer(np.arange(n + 1), np.arange(n + 1)))
     matrix = np.exp(-epsilon * away) * np.tanh(epsilon / 2)
     matrix[:, [0, n]] = np.exp(-epsilon * away[:, [0, n]]) / (1 + np.exp(-epsilon))

@@ -1,6 +1,6 @@
-"""The best mechanism for a count, by linear programming.  M13; thesis 1.3.5, 2.3.3.
+"""The optimal mechanism for a count, by linear programming.  M13; thesis 1.3.5, 2.3.3.
 
-Two forms of one program.  For losses that grow with |i - j|, some best mechanism is the truncated
+There are two forms of one program.  For losses that grow with |i - j|, some best mechanism is the truncated
 geometric one followed by a random relabelling of its answers, whatever the prior (Ghosh,
 Roughgarden and Sundararajan 2009), and so also for the worst case (Gupte and Sundararajan 2010):
 without a prior a small program finds the relabelling, with one it needs no program at all.  For
@@ -31,7 +31,7 @@ from mercer.noise.optimal import (
     settled,
 )
 
-__all__ = ["OptimalCount", "optimal_count", "risk_body"]
+__all__ = ["optimal_count", "risk_body"]
 
 _MOST_PLAIN = 100  # counts, where the whole program is solved
 _HIGHEST_PLAIN = 12.0  # epsilon, likewise: e^epsilon is a coefficient
@@ -91,7 +91,10 @@ def risk_body(epsilon: float, loss: Loss = "absolute") -> Floats:
 
 
 def _relabelled(n: int, epsilon: float, loss: Floats, prior: Floats | None) -> tuple[Any, float]:
-    """Geometric noise, then relabelling: weights, and a lower bound for every mechanism."""
+    """Geometric noise followed by a relabelling of its answers.
+
+    Returns the integer weights, and a lower bound on the risk of every mechanism.
+    """
     noise = geometric_matrix(n, epsilon)
     if prior is None:
         relabel, prior = _least_worst(noise, loss, halved=mirrored(loss))
@@ -151,7 +154,7 @@ def _worst(matrix: Floats, loss: Floats) -> float:
 
 
 def _geometric_whole(n: int, below: int) -> Any:
-    """`geometric_matrix` for the ratio below / 2^BITS, in whole numbers of 2^-2 BITS, nearly."""
+    """`geometric_matrix` for the ratio below / 2^BITS, as integers in units of about 2^(-2 BITS)."""
     power = [1 << (2 * BITS)]
     for _ in range(n + 1):
         power.append((power[-1] << BITS) // below)
@@ -165,7 +168,10 @@ def _geometric_whole(n: int, below: int) -> Any:
 
 
 def _plain(n: int, epsilon: float, loss: Floats, prior: Floats | None, *, scale: float) -> tuple[Any, float]:
-    """The program of the thesis: P(i | j), ratios of neighbours, and the risk.  Any loss."""
+    """The program of the thesis for any loss: P(i | j) with bounded ratios of neighbours, least risk.
+
+    Returns the integer weights, and a lower bound on the risk of every mechanism.
+    """
     sparse = _sparse()
     m, cost = n + 1, np.minimum(loss / scale, _FAR)  # so that the risk is near 1
     here, there = (
@@ -194,7 +200,7 @@ def _plain(n: int, epsilon: float, loss: Floats, prior: Floats | None, *, scale:
 
 
 def _dual_bound(loss: Floats, prior: Floats, duals: Floats, above: int) -> float:
-    """A lower bound for every mechanism from any prior and any duals >= 0, in whole numbers.
+    """A lower bound for every mechanism from any prior and any duals >= 0, in integer arithmetic.
 
     sum_j min_i of prior(j) loss(i, j) plus what the duals charge for the ratios: for a mechanism
     that keeps them the charge is at most zero, and a row of probabilities is at least its least.

@@ -1,13 +1,14 @@
-"""Live releases: any point, any time, the same answer for ever.  M7; Hall 2013, Sec. 5.
+"""Live releases: answers at any point, at any time, always the same.  M7; Hall 2013, Sec. 5.
 
-`ask` answers the released path f_D + sigma Delta G, before any repair, by one of three routes:
+`ask` answers the released path f_D + sigma Delta G, before any projection, by one of three routes:
 
-- coordinates: the path of a smooth kernel is its released coordinates (M2), and nothing grows;
+- coordinates: the path of a smooth kernel follows from its released coordinates (M2), and no answer
+  is stored;
 - `online.markov`: the exponential and Matern kernels on a line, between released states;
 - `online.cholesky`: any kernel, drawn from f_D itself.
 
-The first two stand on an ordinary release, made once at the door, and touch no record afterwards.
-A released classifier or regression may be stood on too.
+The first two are based on an ordinary release, made once at the door, and use no record afterwards.
+A released classifier or regression can be the base as well.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ __all__ = ["ROUTES", "CoordinatesLive", "DensityLive", "LiveRelease", "LiveUnkep
 
 
 class LiveUnkept(LiveError):  # noqa: N818
-    """A store that did not take what was made and paid for: it is `release`, to be saved."""
+    """A store that could not keep a release that was made and charged: save its `release`."""
 
     def __init__(self, message: str, release: DensityRelease) -> None:
         super().__init__(message)
@@ -46,10 +47,10 @@ _MOST = 10**6  # points of one question
 
 
 class LiveRelease(ABC):
-    """A private function that answers at points as they are asked, for ever."""
+    """A private function that is evaluated at points as they are asked, always consistently."""
 
     route: ClassVar[str]
-    sensitive: ClassVar[bool]  # whether the store holds what records say
+    sensitive: ClassVar[bool]  # whether the store holds counts of records
     _single = False  # whether `_answer_one` is there for questions on a line
     domain: Domain
     privacy: Statement
@@ -64,16 +65,16 @@ class LiveRelease(ABC):
     @classmethod
     @abstractmethod
     def resume(cls, store: LiveStore, record: Record) -> LiveRelease:
-        """The live release that a record of the store describes, to go on with it."""
+        """The live release that a record of the store describes, ready for further questions."""
 
     @property
     def store(self) -> str:
-        """Where the answers are kept."""
+        """The place where the answers are kept: a path, or a URL without its password."""
         return self._store.where
 
     @property
     def count(self) -> int:
-        """Points answered so far."""
+        """The number of points answered so far."""
         return self._store.count(self.name)
 
     @property
@@ -92,14 +93,14 @@ class LiveRelease(ABC):
 
     @abstractmethod
     def _answer(self, rows: Floats) -> Floats:
-        """Values at distinct increasing rows of the domain."""
+        """Values of the path at rows of the domain, which are distinct and increasing."""
 
     def _answer_one(self, x: float) -> float:
-        """The value at one point of the only column."""
+        """The value of the path at one point of the domain's only column."""
         return float(self._answer(np.array([[x]]))[0])
 
     def ask(self, points: object) -> Floats:
-        """The released function at these points; what was answered before is answered again.
+        """The released function at these points.  A point asked before gets the same answer.
 
         Raw values of the path: near zero they may be negative.
         """
@@ -119,14 +120,14 @@ class LiveRelease(ABC):
     __call__ = ask
 
     def band(self, points: object, level: float = 0.95) -> Band:
-        """At each point, an interval that covers the same estimate without noise (M15)."""
+        """At each point, an interval that covers the estimate without noise with this probability (M15)."""
         check_level(level)
         centre = self.ask(points)
         width = float(ndtri((1 + level) / 2)) * self.standard_error(points)
         return Band(centre - width, centre + width, level)
 
     def close(self) -> None:
-        """Let go of the store; its answers stay."""
+        """Close the store; its answers are kept."""
         self._store.close()
 
     def __enter__(self) -> LiveRelease:
@@ -144,7 +145,7 @@ class LiveRelease(ABC):
 
 
 def _distinct(rows: Floats) -> tuple[Floats, Ints]:
-    """The different rows in increasing order, and where each row is among them."""
+    """The distinct rows in increasing order, and the index of each row among them."""
     if rows.shape[1] == 1:  # numbers sort faster than rows do
         column, place = np.unique(rows[:, 0], return_inverse=True)
         return column[:, None], place
@@ -153,7 +154,7 @@ def _distinct(rows: Floats) -> tuple[Floats, Ints]:
 
 
 def reopened(store: LiveStore, name: str) -> LiveRelease:
-    """The live release of this name, by whichever route it was made to answer."""
+    """The live release of this name, by the route that its record states."""
     record = store.load(name)
     if record.route not in ROUTES:
         raise LiveError(
@@ -164,10 +165,10 @@ def reopened(store: LiveStore, name: str) -> LiveRelease:
 
 
 class Standing(LiveRelease):
-    """Stands on a release that is kept whole in the store: no record is needed any more."""
+    """A live release based on a release that is kept in the store: no records are needed."""
 
     sensitive = False
-    ground: ClassVar[str]  # what it stands on, in a word
+    ground: ClassVar[str]  # the kind of release it is based on, for messages
 
     def __init__(self, store: LiveStore, record: Record, release: Any) -> None:
         super().__init__(store, record)
@@ -185,14 +186,14 @@ class Standing(LiveRelease):
 
 
 class DensityLive(Standing):
-    """Stands on a density, which was made and paid for when the live release was."""
+    """Based on a density, which was made and charged together with the live release."""
 
     ground = "density"
     release: DensityRelease
 
     @classmethod
     def start(cls, store: LiveStore, name: str, release: DensityRelease, *, error: float = 0.0) -> Self:
-        """Keep a release that was just made.
+        """Store a density that was just made, and open the live release on it.
 
         `error` bounds, in the unit cube, how far the estimate is from what the release can show.
         """
@@ -209,7 +210,7 @@ class DensityLive(Standing):
 
 
 class CoordinatesLive(DensityLive):
-    """Answers from released coordinates: nothing is drawn and nothing grows (M2)."""
+    """Answers from released coordinates: nothing is drawn and nothing is stored (M2)."""
 
     route = "coordinates"
 
@@ -232,7 +233,7 @@ class CoordinatesLive(DensityLive):
 
 
 class MachineLive(Standing):
-    """Predictions of a released machine, which is its weights: nothing is drawn or grows (M8, M2)."""
+    """Predictions of a released machine from its weights: nothing is drawn or stored (M8, M2)."""
 
     route = "machine"
     ground = "machine"
@@ -240,7 +241,7 @@ class MachineLive(Standing):
 
     @classmethod
     def start(cls, store: LiveStore, name: str, release: Release) -> Self:
-        """Keep a release: it is public, so nothing is charged."""
+        """Store a released machine, which is public, so nothing is charged; open the live release on it."""
         record = Record(name, cls.route, {"release": _fields_of(release)})
         store.create(record)
         return cls.resume(store, record)

@@ -5,7 +5,7 @@ c = (f_D(x) - l'c_before) / l_ii gets noise, and the answer is the row times the
 The factor is kept as it was computed: L L' dominates the kernel matrix whatever the rounding, so
 the coordinates of all points together move no further than f_D does in the kernel's space
 (docs/proofs/live.md).  Question number i takes time and memory of order i^2, up to LIMIT knots;
-points that the others determine are answered too and are no knots.
+points that the knots determine are answered as well and become no knots.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FIXED = 160  # bits after the point of exact coordinates
 
 
 def point_sensitivity(values: PointValues, smoother: Kernel, noise: Kernel, n: int) -> Sensitivity:
-    """What one of n records can do to the coordinates of LIMIT points: public.
+    """How far one of n records can move the coordinates of LIMIT points.  It is public.
 
     The change of f_D in the kernel's space; rounded rows, which L^-1 can stretch by no more than
     one over the root of the jitter that is left; and the last rounding to a double.
@@ -50,7 +50,7 @@ def point_sensitivity(values: PointValues, smoother: Kernel, noise: Kernel, n: i
 
 
 class CholeskyLive(LiveRelease):
-    """Draws from f_D where it is asked; the store holds counts of the records."""
+    """Draws from f_D at the points asked for; the store holds counts of the records."""
 
     route = "cholesky"
     sensitive = True
@@ -78,7 +78,7 @@ class CholeskyLive(LiveRelease):
         tap: Tap,
         statement: Statement,
     ) -> CholeskyLive:
-        """Keep f_D and the noise that was paid for."""
+        """Store f_D and the noise level that was charged, and open the live release."""
         fields: dict[str, Any] = {
             "columns": list(domain.names),
             "bounds": [list(pair) for pair in domain.bounds],
@@ -132,7 +132,7 @@ class CholeskyLive(LiveRelease):
         return values / self.domain.volume
 
     def _draw(self, pen: Pen, rows: Floats) -> tuple[Floats, int]:
-        """Answers, and the number of knots that they stand on."""
+        """Answers at these rows, and the number of knots after drawing them."""
         known, values = pen.find(rows)
         if known.all():
             return values, self._kept
@@ -145,7 +145,7 @@ class CholeskyLive(LiveRelease):
         return values, len(self._knots)
 
     def _catch_up(self, pen: Pen) -> None:
-        """The knots as the store has them, whatever failed here and was drawn elsewhere."""
+        """Bring the knots to the state of the store, after failures here or draws elsewhere."""
         kept = min(self._kept, len(self._knots))
         self._knots.cut(kept)
         factors = pen.factors(max(kept - 1, 0))
@@ -191,7 +191,7 @@ class CholeskyLive(LiveRelease):
 
 
 class _Knots:
-    """The factor, row after row, with points and coordinates: what all draws stand on."""
+    """The knots: rows of the Cholesky factor, points and coordinates, on which all draws depend."""
 
     def __init__(self, dimension: int) -> None:
         self.exact: list[int] = []  # sensitive
@@ -218,7 +218,7 @@ class _Knots:
         return np.asarray(dtpsv(count, rows, right, lower=0, trans=1))  # packed U = L'
 
     def cut(self, count: int) -> None:
-        """Forget the knots after the first `count`."""
+        """Drop the knots after the first `count`."""
         del self.exact[count:]
 
     def ends_with(self, factor: Factor) -> bool:

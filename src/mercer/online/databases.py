@@ -23,12 +23,12 @@ __all__ = ["LivePostgreSQL", "LiveSQLite"]
 
 
 class LiveSQLite(Tables):
-    """A file that only its owner may read.
+    """A store in a SQLite file that only its owner may read.
 
     Its locks belong to the process: they are lost once the process closes the file by any other
     way than SQLite, and a fork does not have them though SQLite's own notes, copied, say so.
-    Without them somebody else who closes the store takes the log away, with all that is written
-    to it later.  So the file is never opened here by hand, and is let go of before a fork.
+    Without them another process that closes the store removes the log, with all that is written
+    to it later.  So the file is never opened here directly, and is closed before a fork.
     """
 
     mark, asked = "?", "temp.mercer_asked a"
@@ -36,7 +36,7 @@ class LiveSQLite(Tables):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path, self.where = path.absolute(), str(path)
-        self._file: tuple[int, int] | None = None  # device and number of the file in use
+        self._file: tuple[int, int] | None = None  # device and inode of the file in use
         self.engine = sa.create_engine(
             "sqlite://", creator=self._connect, poolclass=QueuePool, pool_size=8, max_overflow=64
         )
@@ -90,7 +90,7 @@ class LiveSQLite(Tables):
                 connection.execute(sa.text(statement))
 
     def _make(self) -> None:
-        """A new file, complete when it gets its name."""
+        """Make a new file, which gets its name only once it is complete."""
         handle, name = tempfile.mkstemp(dir=self._path.parent, prefix=f".{self._path.name}.")
         try:
             os.fchmod(handle, 0o600)  # whatever the umask is
@@ -115,7 +115,7 @@ class LiveSQLite(Tables):
         self.engine.dispose()
 
     def _log(self) -> int | None:
-        """The number of the file to which a connection writes first."""
+        """The inode of the log file to which a connection writes first."""
         try:
             return os.stat(f"{self._path}-wal").st_ino  # noqa: PTH116 - a path object takes longer
         except OSError:
@@ -196,10 +196,10 @@ if sys.platform != "win32":
 
 
 def _begin(connection: sa.Connection) -> None:
-    """Wait for the pen; a single read needs no transaction.
+    """Wait for the write lock; a single read needs no transaction.
 
-    SQLite looks ever less often whether it is free, and among many writers might never find it so:
-    it is made to look often.
+    SQLite polls the lock ever less often, and among many writers might never get it: it is made to
+    poll often.
     """
     if not connection.get_execution_options().get("mercer_write", False):
         return
@@ -241,7 +241,7 @@ def _sqlite_triggers() -> list[str]:
 
 
 class LivePostgreSQL(Tables):
-    """A database, by its URL; readable by the service's user alone, as its owner sets it up."""
+    """A store in a PostgreSQL database.  Its owner must let only the service's user read it."""
 
     mark = "%s"
     asked = (

@@ -3,7 +3,7 @@
 The states at the nodes of a fine public grid are released once, at the door.  f_D, projected on
 these nodes, is known between them once it is known at them, so what the path still lacks there
 is noise alone: it is drawn from public randomness when it is first asked for, between the nearest
-knots on both sides (docs/proofs/live.md).  No record is needed any more.
+known points (knots) on both sides (docs/proofs/live.md).  No record is needed any more.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["MarkovLive"]
 
 
 class MarkovLive(DensityLive):
-    """Bridges between released states: O(log i) a question, i the number of those before it."""
+    """Bridges between released states.  Question number i takes time of order log i."""
 
     route = "markov"
     _single = True
@@ -51,7 +51,7 @@ class MarkovLive(DensityLive):
 
     @cached_property
     def _nodes(self) -> tuple[list[float], list[list[float]], tuple[Floats, Floats]]:
-        """Nodes of the public grid, in the domain, and the released states; as arrays too."""
+        """Nodes of the public grid, in the domain, and the released states: as lists and as arrays."""
         basis = self.release.basis
         assert isinstance(basis, Grid)
         side = basis.sides[0]
@@ -81,7 +81,7 @@ class MarkovLive(DensityLive):
         with self._store.reading(self.name) as pen:
             known, values = pen.find(rows)
         if not np.all(known):
-            _ = self._nodes  # worked out while nobody waits for the pen
+            _ = self._nodes  # computed while nobody waits for the write lock
             with self._store.writing(self.name) as pen:
                 values[~known] = self._draw(pen, rows[~known])
         return values * self._scale
@@ -90,7 +90,7 @@ class MarkovLive(DensityLive):
         with self._store.reading(self.name) as pen:
             value = pen.look(x)
         if value is None:
-            _ = self._nodes  # worked out while nobody waits for the pen
+            _ = self._nodes  # computed while nobody waits for the write lock
             with self._store.writing(self.name) as pen:
                 value = pen.look(x)
                 if value is None:
@@ -151,7 +151,7 @@ class MarkovLive(DensityLive):
 
 
 class _Normals:
-    """Public noise; a forked process gets its own."""
+    """Public standard normals times sigma; a forked process gets a stream of its own."""
 
     _AHEAD = 64  # drawn at once for questions of one point
 
@@ -169,7 +169,7 @@ class _Normals:
         return self._sigma * self._rng.standard_normal((count, self._states))
 
     def one(self) -> list[float]:
-        """Normal numbers for the states at one point."""
+        """The normals for the state at one point."""
         if not self._ahead or os.getpid() != self._process:
             self._ahead = self(self._AHEAD).tolist()
         return self._ahead.pop()

@@ -1,4 +1,4 @@
-"""Live releases kept in memory, for trying things out; and which store a place names."""
+"""Live releases kept in memory, for trials; and the store that a path or a URL names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Key: TypeAlias = float | tuple[float, ...]  # a point on a line, or of more dime
 
 
 class Memory(LiveStore):
-    """In this process only: quick, and gone with it."""
+    """A store in the memory of this process: fast, and lost when the process ends."""
 
     where = "memory"
 
@@ -71,7 +71,7 @@ class Memory(LiveStore):
 
 
 class _Held(AbstractContextManager[Pen]):
-    """The pen, while nobody else has it."""
+    """Exclusive access to the pen of a live release."""
 
     def __init__(self, name: str, pens: dict[str, _MemoryPen]) -> None:
         self._name, self._pens, self._lock, self._process = name, pens, Lock(), os.getpid()
@@ -96,9 +96,9 @@ class _Held(AbstractContextManager[Pen]):
 
 
 class _MemoryPen(Pen, AbstractContextManager[Pen]):
-    """Answers by their points; knots in order, by blocks: a new one moves a thousand at most.
+    """Answers by their points, and sorted knots in blocks: a new knot moves at most a thousand others.
 
-    Numbers stand alone where they can: Python looks through tuples again and again for garbage.
+    Plain numbers are kept where possible: Python's garbage collector visits tuples repeatedly.
     """
 
     _BLOCK = 1024
@@ -161,11 +161,11 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
 
     @property
     def drawn(self) -> int:
-        """How many knots of a Cholesky factor there are."""
+        """The number of knots of a Cholesky factor."""
         return len(self._factors)
 
     def back_to(self, count: int) -> None:
-        """Keep the first `count` knots of a Cholesky factor and forget the later ones."""
+        """Keep the first `count` knots of a Cholesky factor and drop the later ones."""
         del self._factors[count:]
 
     def factors(self, after: int) -> list[Factor]:
@@ -190,7 +190,7 @@ class _MemoryPen(Pen, AbstractContextManager[Pen]):
         return None if x is None else (x, (self._values[x], *self._more.get(x, ())))
 
     def _side(self, knots: list[float | None]) -> tuple[Floats, Floats]:
-        """Places and states, NaN where there is no knot."""
+        """Positions and states of knots; NaN where there is no knot."""
         states = np.full((len(knots), STATES), np.nan)
         states[:, 0] = [*map(self._values.get, knots)]  # type: ignore[arg-type]
         if self._more:

@@ -1,9 +1,9 @@
-"""Live releases in SQLite and PostgreSQL, through SQLAlchemy. M7.
+"""Live releases in SQLite and PostgreSQL, through SQLAlchemy.  M7.
 
-One writer at a time for each live release: SQLite by BEGIN IMMEDIATE, PostgreSQL by a lock on the
+Each live release has one writer at a time: SQLite by BEGIN IMMEDIATE, PostgreSQL by a lock on the
 release's row.  A lock on a gap would let two servers draw in different gaps at once, but a batch
 touches many gaps, and a commit, shared by all questions that wait, costs far more than the draws:
-one writer loses nothing and cannot deadlock.  Points that are answered are read without waiting.
+a single writer costs nothing and cannot deadlock.  Points that are answered are read without waiting.
 Rows are only ever added (triggers see to it), and a commit is on the disk when it returns.
 """
 
@@ -82,10 +82,10 @@ _STATES = ", ".join(f"s{i}" for i in range(STATES))
 
 
 class SqlPen(Pen):
-    """The pen of a transaction.
+    """The pen of a transaction in a database.
 
-    Statements of a question go to the driver's cursor as they are: half the time of a durable
-    question would else be spent on wrapping them.
+    Statements of a question go directly to the driver's cursor: wrapping them would take half the
+    time of a durable question.
     """
 
     def __init__(self, store: Tables, connection: sa.Connection, number: int) -> None:
@@ -190,7 +190,7 @@ def _around_many(asked: str) -> str:
 
 
 def padded(points: Floats) -> Floats:
-    """Points of any dimension as rows of three numbers."""
+    """Points of one to three dimensions as rows of three numbers, padded with zeros."""
     full = np.zeros((len(points), len(AXES)))
     full[:, : points.shape[1]] = points
     return full
@@ -202,9 +202,9 @@ NAMES = ("mercer_live", "mercer_answers", "mercer_factors")
 
 
 class Tables(LiveStore):
-    """What stores in SQLite and in PostgreSQL have in common."""
+    """A store in three tables of a database, whether SQLite or PostgreSQL."""
 
-    mark: str  # where a value goes in the driver's statements
+    mark: str  # the placeholder of a value in the driver's statements
     asked: str  # a relation with the points asked, as columns x, y, z
     engine: sa.Engine
 
@@ -216,31 +216,31 @@ class Tables(LiveStore):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make the tables where there are none."""
+        """Make the tables if they do not exist."""
 
     @abstractmethod
     def words(self, error: BaseException) -> str:
-        """What went wrong, for a person."""
+        """A message for people about an error of the database."""
 
     @abstractmethod
     def still_there(self) -> object:
-        """What database this is; LiveUnavailable if it was moved away or exchanged."""
+        """What identifies the database; LiveUnavailable if it was moved away or replaced."""
 
     @abstractmethod
     def check_written(self, connection: sa.Connection, before: object) -> None:
-        """LiveUnavailable if what was committed went to a database that is there no longer."""
+        """LiveUnavailable if the commit went to a database that is no longer in place."""
 
     @abstractmethod
     def leave_parent(self) -> None:
-        """In a forked process: use none of the parent's connections."""
+        """Called in a forked process, which must use none of the parent's connections."""
 
     @abstractmethod
     def lock(self, connection: sa.Connection, number: int) -> tuple[str, str] | None:
-        """Wait until no one else writes this live release; its digest and time, if it is there."""
+        """Wait until nobody else writes this live release; its digest and time, or None if it is missing."""
 
     @abstractmethod
     def offer(self, cursor: Any, points: Floats) -> tuple[Any, ...]:
-        """Make `asked` hold these points; the values that its marks stand for."""
+        """Make the relation `asked` hold these points, and return the values for its placeholders."""
 
     def names(self) -> tuple[str, ...]:
         with self.connected() as connection:
@@ -316,7 +316,7 @@ class Tables(LiveStore):
         self.engine.dispose()
 
     def forget(self) -> None:
-        """Another database may have taken the place of the one that was read."""
+        """Drop what was read: another database may have replaced the one it came from."""
         self._ids.clear()
 
     def _number(self, name: str) -> int:
@@ -344,7 +344,7 @@ class Tables(LiveStore):
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """What the database says, in words for a person."""
+        """Turn errors of the database into errors of the store, with a message for people."""
         try:
             yield
         except IntegrityError:

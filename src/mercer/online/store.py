@@ -1,9 +1,9 @@
-"""What a live release remembers, and the order in which it may be written. M7.
+"""What a store of live releases keeps, and in which order it may be written.  M7.
 
-A point is answered once.  Whoever draws holds the pen of that release: draws are serialised, so
+A point is answered once.  Draws of a live release are serialised: the one writer holds its pen, so
 two questions never draw from the same gap at once, and what was drawn is on the disk before
-anybody sees it.  This module says what a store does; `memory` keeps one in memory, `databases` in
-a file or a database.
+anybody sees it.  This module is the interface of a store; `memory` keeps one in memory,
+`databases` in a file or a database.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ __all__ = [
     "taken",
 ]
 
-NAME = r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,63}$"  # of a release: harmless in a path
+NAME = r"^[A-Za-z0-9](?!.*\.\.)[A-Za-z0-9._-]{0,63}$"  # of a release: safe in a path
 STATES = 3  # numbers kept with an answer: the value, and what else its neighbours need
 
 
 class LiveError(ValueError):
-    """A live release that cannot be made, opened or asked so."""
+    """A live release that cannot be made, opened or asked in this way."""
 
 
 class LiveUnavailable(LiveError):  # noqa: N818
@@ -63,14 +63,14 @@ class Record:
 
     @property
     def digest(self) -> str:
-        """Of all that the path depends on: a store whose f_D or parameters changed is refused."""
+        """The digest of all that the path depends on: a store whose content changed is refused."""
         text = json.dumps([self.name, self.route, self.fields], sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode() + b"\0" + (self.secret or b"")).hexdigest()
 
 
 @dataclass(frozen=True)
 class NearestKnots:
-    """Nearest knots at or beside points: where they are (NaN: there is none) and their states."""
+    """The nearest knots on both sides of points: positions (NaN if there is none) and states."""
 
     left: Floats
     left_states: Floats
@@ -92,11 +92,11 @@ Knot: TypeAlias = tuple[float, Sequence[float]]  # a place on a line, and the st
 
 
 class Pen(ABC):
-    """Held by one writer of a live release at a time; points are rows of the domain."""
+    """Access to the answers of one live release, for its one writer; points are rows of the domain."""
 
     @abstractmethod
     def find(self, points: Floats) -> tuple[Bools, Floats]:
-        """Which points are answered, and their values (NaN where not)."""
+        """Which points are answered, and their values; NaN where they are not."""
 
     @abstractmethod
     def look(self, x: float) -> float | None:
@@ -112,19 +112,19 @@ class Pen(ABC):
 
     @abstractmethod
     def add(self, points: Floats, states: Floats, knots: Bools) -> None:
-        """New answers: states (points, at most STATES), the first of which is the value."""
+        """Add new answers: states of shape (points, at most STATES), the value first."""
 
     @abstractmethod
     def add_one(self, x: float, state: Sequence[float], knot: bool) -> None:
-        """One new answer on a line."""
+        """Add one new answer on a line."""
 
     @abstractmethod
     def factors(self, after: int) -> list[Factor]:
-        """Knots of a Cholesky release in the order of their drawing, from number `after` on."""
+        """The knots of a Cholesky release in the order in which they were drawn, from number `after` on."""
 
     @abstractmethod
     def add_factor(self, number: int, factor: Factor) -> None:
-        """Keep one more knot of a Cholesky release, at this number."""
+        """Add one more knot of a Cholesky release, at this number."""
 
 
 class LiveStore(ABC):
@@ -133,7 +133,7 @@ class LiveStore(ABC):
     where: str  # for messages: without a password
 
     def prepare(self) -> None:  # noqa: B027
-        """Make the store where there is none."""
+        """Make the store if it does not exist."""
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
@@ -145,32 +145,32 @@ class LiveStore(ABC):
 
     @abstractmethod
     def load(self, name: str) -> Record:
-        """What was created; LiveError if its digest does not fit."""
+        """The record of a live release; LiveError if its digest does not fit."""
 
     @abstractmethod
     def count(self, name: str) -> int:
-        """How many points of a live release have been answered."""
+        """The number of points that a live release has answered."""
 
     @abstractmethod
     def reading(self, name: str) -> AbstractContextManager[Pen]:
-        """For `find` alone: waits for nobody."""
+        """Access for reading: it waits for no writer."""
 
     @abstractmethod
     def writing(self, name: str) -> AbstractContextManager[Pen]:
-        """All that is added is durable when this ends, or nothing is."""
+        """Access for writing: when it ends, all that was added is durable, or nothing is."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of connections; the store may be used again."""
+        """Close all connections; the store may be used again."""
 
 
 def is_name(name: object) -> bool:
-    """Whether it can be a file name and a part of a URL everywhere."""
+    """Whether a name can be a file name and a part of a URL everywhere."""
     return isinstance(name, str) and re.fullmatch(NAME, name) is not None
 
 
 def check_name(name: object) -> str:
-    """A name that is a file name and a part of a URL everywhere."""
+    """The name, if it can be a file name and a part of a URL everywhere; else LiveError."""
     if not isinstance(name, str) or not is_name(name):
         raise LiveError(
             "name must be 1 to 64 letters, digits, dots (not two together), dashes or underscores, "

@@ -1,1 +1,1 @@
-"""What is promised, and what promises add up to."""
+"""Statements of differential privacy, and the composition of releases."""

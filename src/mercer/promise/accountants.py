@@ -1,6 +1,6 @@
-"""From privacy parameters to noise and back, always ending on the private side.
+"""From privacy parameters to noise and back, always rounded to the private side.
 
-M1; Balle and Wang 2018, Theorem 8.  Everything works with logarithms, so that
+M1; Balle and Wang 2018, Theorem 8.  All formulas are in logarithms, so that
 delta = 1e-30 and epsilon from 1e-3 to 50 are as exact as the middle of the range.
 """
 
@@ -15,6 +15,7 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from mercer.common.checks import check_delta, check_epsilon
 from mercer.promise.events import (
+    RANDOM_ALONE,
     ApproximateEvent,
     Event,
     GaussianEvent,
@@ -90,10 +91,10 @@ def classic_multiplier(*, epsilon: float, delta: float) -> float:
 
 
 def delta_at(events: Iterable[Event], *, epsilon: float) -> float:
-    """A delta for which all these releases together are (epsilon, delta)-DP: in closed form.
+    """A delta for which all these releases together are (epsilon, delta)-DP, in closed form.
 
-    For a list fixed beforehand.  Gaussian events join as mu = sqrt(sum mu^2); pure ones move
-    epsilon; what is only approximate adds its delta.  `mercer.promise.composition` is sharper where
+    The list must be fixed beforehand.  Gaussian events compose to mu = sqrt(sum mu^2); pure ones shift
+    epsilon; approximate ones add their delta as well.  `mercer.promise.composition` is sharper where
     kinds are mixed.
     """
     shift, mu, distance, lost = _gathered(events)
@@ -104,12 +105,11 @@ def delta_at(events: Iterable[Event], *, epsilon: float) -> float:
 
 
 def power(events: Iterable[Event], alpha: float) -> float:
-    """How often a test finds the truth that is wrong with probability `alpha` on the other side.
+    """The largest power of a test of level `alpha`: the trade-off curve of these releases.
 
-    The most that an attacker who knows all records but one, and who needs to tell two values of
-    that one apart, can reach: the trade-off curve.  Exact for Gaussian events together
-    (Phi(Phi^-1(alpha) + mu)) and for pure ones (M1; Hall 2013, Prop. 4, has the part
-    e^epsilon alpha only); an upper bound where kinds are mixed.
+    The attacker knows all records but one and tests which of two values that one has.  It is exact
+    for Gaussian events together (Phi(Phi^-1(alpha) + mu)) and for pure ones (M1; Hall 2013, Prop. 4,
+    has the part e^epsilon alpha only), and an upper bound where kinds are mixed.
     """
     events = tuple(events)
     shift, mu, distance, lost = _gathered(events)
@@ -128,12 +128,12 @@ def power(events: Iterable[Event], alpha: float) -> float:
 
 
 def replace_one(value: float, norm: Norm = "l2") -> Sensitivity:
-    """A sensitivity under replace-one, rounded up (M3.4)."""
+    """A sensitivity when one record is replaced by another, rounded up (M3.4)."""
     return Sensitivity(math.nextafter(value * (1 + 1e-9), math.inf), norm=norm)
 
 
 def _gathered(events: Iterable[Event]) -> tuple[float, float, float, float]:
-    """Epsilons, mu, distances and deltas of a list of events."""
+    """The sum of epsilons, joint mu, sum of distances and sum of deltas of a list of events."""
     shift = square = distance = lost = 0.0
     for event in events:
         match event:
@@ -145,10 +145,7 @@ def _gathered(events: Iterable[Event]) -> tuple[float, float, float, float]:
             case ApproximateEvent():
                 shift, lost = shift + event.epsilon, lost + event.delta
             case RandomEvent():
-                raise ValueError(
-                    "a random-DP release does not compose with differentially private ones: its "
-                    "promise fails for a share gamma of data sets; account for it apart"
-                )
+                raise ValueError(RANDOM_ALONE)
     return shift, math.sqrt(square), distance, lost
 
 

@@ -1,10 +1,10 @@
-"""What several releases promise together, for a list fixed beforehand.
+"""Composition: what several releases promise together, for a list fixed beforehand.
 
 For releases whose parameters are chosen after others were seen, see `mercer.promise.filter`.
 
-Gaussian releases join to one, mu = sqrt(sum mu_i^2).  A pure release is no worse than randomised
+Gaussian releases compose to one, mu = sqrt(sum mu_i^2).  A pure release is no worse than randomised
 response, whose privacy loss is +epsilon or -epsilon; an approximate one is that with probability
-1 - delta, and else tells all (Kairouz, Oh and Viswanath 2015).  The losses of
+1 - delta, and discloses everything otherwise (Kairouz, Oh and Viswanath 2015).  The losses of
 independent pairs add up, so with s the loss of all that is not Gaussian
 
     delta(epsilon) = 1 - prod (1 - delta_i) + prod (1 - delta_i) E[delta_G(mu; epsilon - s)],
@@ -27,7 +27,7 @@ from scipy.special import log_ndtr
 
 from mercer.common.checks import check_delta, check_epsilon
 from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier, power
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import RANDOM_ALONE, ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
 
 __all__ = ["decimal", "delta_of", "epsilon_of", "gaussian_above", "gaussian_beside", "power_of"]
 
@@ -45,9 +45,9 @@ def decimal(number: float) -> Fraction:
 
 
 def gaussian_above(mu: float, *, epsilon: float) -> float:
-    """Log of a delta for which a mu-GDP release is (epsilon, delta)-DP: M1 with its rounding paid.
+    """Log of a delta for which a mu-GDP release is (epsilon, delta)-DP: M1 plus a bound on rounding.
 
-    Also for epsilon < 0, where delta = 1 - e^epsilon + e^epsilon delta(-epsilon).
+    It holds also for epsilon < 0, where delta = 1 - e^epsilon + e^epsilon delta(-epsilon).
     """
     if mu == 0:
         return -math.inf if epsilon >= 0 else math.log(-math.expm1(epsilon))
@@ -72,10 +72,10 @@ def delta_of(events: Iterable[Event], *, epsilon: float) -> float:
 
 
 def power_of(events: Iterable[Event], alpha: float) -> float:
-    """How often a test finds the truth that is wrong with probability `alpha`: all releases.
+    """The largest power of a test of level `alpha` that sees all these releases.
 
-    As `accountants.power`, by the sharper composition of this module: the least over epsilon of
-    what (epsilon, delta) allows.
+    As `accountants.power`, by the sharper composition of this module: the minimum over epsilon of
+    what (epsilon, delta)-DP allows.
     """
     listed = tuple(events)
     best = power(listed, alpha)
@@ -147,7 +147,7 @@ def gaussian_beside(epsilon_pure: float, *, epsilon: float, delta: float) -> flo
 
 @dataclass(frozen=True)
 class _Profile:
-    """All events of a list, gathered."""
+    """The privacy profile of a list of events: delta as a function of epsilon."""
 
     mu: float
     distance: float
@@ -172,10 +172,7 @@ class _Profile:
                     total += decimal(event.epsilon)
                     kept += math.log1p(-min(event.delta, 1.0)) if event.delta < 1 else -math.inf
                 case RandomEvent():
-                    raise ValueError(
-                        "a random-DP release does not compose with differentially private ones: "
-                        "its promise fails for a share gamma of data sets; account for it apart"
-                    )
+                    raise ValueError(RANDOM_ALONE)
         mu = math.sqrt(square) * (1 + 1e-15)
         lost = -math.expm1(kept) * (1 + 1e-14)
         few = math.prod(count + 1 for count in counts.values()) <= _ATOMS
@@ -188,7 +185,7 @@ class _Profile:
         return self.mu == 0 and self.lost == 0 and self.distance == 0
 
     def delta(self, epsilon: float) -> float:
-        """Delta at epsilon, rounded up."""
+        """The delta of all releases together at this epsilon, rounded up."""
         within = self.sum <= decimal(epsilon)
         if self.mu == 0 and within:
             share = 0.0

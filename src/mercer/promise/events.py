@@ -1,6 +1,6 @@
-"""What a promise is made of: neighbours, sensitivities and events.  M1, M8, M14.
+"""What a promise is made of: neighbours, sensitivities and privacy events.  M1, M8, M14.
 
-All values are frozen and public.
+All values are immutable and public.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 __all__ = [
+    "RANDOM_ALONE",
     "ApproximateEvent",
     "Event",
     "GaussianEvent",
@@ -35,7 +36,7 @@ Norm = Literal["l1", "l2", "body", "cosines", "moments", "score"]
 class Sensitivity:
     """How far one record (or one person) can move a summary, in a stated norm.
 
-    `value` is an upper bound: it already holds what quantising, clipping and rounding add.
+    `value` is an upper bound that includes what quantising, clipping and rounding add.
 
     - "l1", "l2": the norm of the change of the released coordinates.  For coordinates that are
       orthonormal in a kernel's space the l2 norm is that space's.
@@ -57,7 +58,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Slopes:
-    """The range of the slope of a machine's loss, times kappa: how far a record tilts the objective (M8)."""
+    """The range of the slope of a machine's loss times kappa, the tilt by one record (M8)."""
 
     low: float
     high: float
@@ -76,7 +77,7 @@ def corners(slopes: Slopes) -> list[float]:
 
 
 def reach(machines: Sequence[Slopes]) -> float:
-    """The largest |v| of all machines together."""
+    """The largest |v| of all machines together, over the corners of their slopes."""
     return math.sqrt(sum(max(corners(slopes)) ** 2 for slopes in machines))
 
 
@@ -105,7 +106,7 @@ class GaussianEvent:
 
 @dataclass(frozen=True)
 class ApproximateEvent:
-    """A release of which nothing is known but that it is (epsilon, delta)-private."""
+    """A release of which only (epsilon, delta)-differential privacy is known."""
 
     epsilon: float
     delta: float
@@ -115,7 +116,7 @@ class ApproximateEvent:
 
 @dataclass(frozen=True)
 class RandomEvent:
-    """A release that is (epsilon, delta)-private but for a share gamma of data sets (M14).
+    """A release that is (epsilon, delta)-private except for a share gamma of data sets (M14).
 
     A weaker promise than differential privacy, which no composition here accepts.
     """
@@ -127,6 +128,11 @@ class RandomEvent:
     kind = "random"
 
 
+RANDOM_ALONE = (
+    "a random-DP release does not compose with differentially private ones: its promise fails for a "
+    "share gamma of data sets; account for it apart"
+)
+
 Event = PureEvent | GaussianEvent | ApproximateEvent | RandomEvent
 _EVENTS: dict[str, type[Event]] = {
     event.kind: event for event in (PureEvent, GaussianEvent, ApproximateEvent, RandomEvent)
@@ -134,12 +140,12 @@ _EVENTS: dict[str, type[Event]] = {
 
 
 def event_to_dict(event: Event) -> dict[str, Any]:
-    """An event for a file or a ledger."""
+    """The fields of an event, for a file or a ledger."""
     return {"kind": event.kind} | asdict(event)
 
 
 def event_from_dict(fields: object) -> Event:
-    """Rebuild an event; ValueError where a field is missing or out of range."""
+    """Rebuild an event from its fields; ValueError if one is missing or out of range."""
     named = fields.get("kind") if isinstance(fields, dict) else None
     if not isinstance(fields, dict) or not isinstance(named, str) or named not in _EVENTS:
         raise ValueError(f"a privacy event must be one of {', '.join(_EVENTS)}")

@@ -1,13 +1,13 @@
-"""Whether one more release fits a total, when releases are chosen after others were seen.
+"""Privacy filter: whether one more release fits a total, chosen after seeing earlier releases.
 
-A total (E, D) holds for all releases together if each was accepted by one of two rules, which
-are summed along the path that was taken:
+A total (E, D) holds for all releases together if each was accepted by one of two rules, whose
+sums run over the releases that were made:
 
 - basic: sum epsilon_i <= E and sum delta_i <= D_basic;
 - gaussian: delta_G(sqrt(sum mu_i^2); E) <= D_curve and (1 + e^E) sum distance_i <= D_distance.
 
-A pure release counts in the second as mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)); one of which
-only (epsilon, delta) is known cannot.  D = D_basic + D_curve + D_distance is split beforehand:
+A pure release counts in the second as mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)); a release of which
+only (epsilon, delta) is known does not.  D = D_basic + D_curve + D_distance is split beforehand:
 99, 0.99 and 0.01 per cent; or all for the basic rule, if the first release fits only so.  The
 proof is docs/proofs/ledger.md.  All sums are exact, or rounded up.
 """
@@ -39,7 +39,7 @@ class Cost:
     events: tuple[Event, ...]
 
     def check(self) -> None:
-        """ValueError unless the events bear out the promise (docs/proofs/ledger.md, 2)."""
+        """ValueError unless the events imply the promise (docs/proofs/ledger.md, 2)."""
         if not self.events:
             raise ValueError("events must not be empty: a release that costs nothing needs none")
         if any(isinstance(event, RandomEvent) for event in self.events):
@@ -55,7 +55,7 @@ class Cost:
             )
 
     def _sums(self) -> bool:
-        """Whether the events' own promises add up to this one, exactly."""
+        """Whether the promises of the events add up to at most this one, in exact arithmetic."""
         total, lost = Fraction(0), Fraction(0)
         for event in self.events:
             match event:
@@ -70,7 +70,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class DeltaSplit:
-    """The shares of D that the two rules may use."""
+    """The shares of the total delta D that the two rules may use."""
 
     basic: Fraction
     curve: Fraction
@@ -83,7 +83,7 @@ BASIC = DeltaSplit(Fraction(1), Fraction(0), Fraction(0))
 
 @dataclass(frozen=True)
 class Spent:
-    """Exact sums over the releases along a path."""
+    """Exact sums over the releases that were made."""
 
     epsilon: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -115,7 +115,7 @@ class Spent:
 
     @property
     def mu(self) -> float:
-        """The mu of all releases together, rounded up."""
+        """The mu of all releases together by Gaussian composition, rounded up."""
         if self.square == 0:
             return 0.0
         return math.sqrt(math.nextafter(float(self.square), math.inf)) * (1 + 1e-15)
@@ -123,7 +123,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class PrivacyFilter:
-    """A total and the two rules."""
+    """The total (epsilon, delta) of a dataset, and the two rules by which a release is accepted."""
 
     epsilon: float
     delta: float
@@ -164,7 +164,7 @@ class PrivacyFilter:
         return math.log(share) - 1e-12 if share > 0 else -math.inf
 
     def shares(self, costs: Sequence[Cost]) -> list[float]:
-        """How much was used after each release, by the rule that has more left: 1 is all."""
+        """The share of the total used after each release, by the rule that has more left: 1 is all."""
         spent, split, used = Spent(), self.split(costs), []
         for cost in costs:
             spent = spent.plus(cost)
@@ -188,9 +188,9 @@ class PrivacyFilter:
         return self._largest(costs, candidates, lambda e: Cost(e, 0.0, (PureEvent(e),)))
 
     def delta_left(self, costs: Sequence[Cost]) -> float:
-        """The delta of one more release that the basic rule would accept; never above it.
+        """The largest delta of one more release that the basic rule would accept, rounded down.
 
-        Zero once its epsilon is used up: then it accepts nothing, whatever the other rule does.
+        It is zero once its epsilon is used up: then it accepts nothing, whatever the other rule does.
         """
         if costs and not self._basic_left(costs):
             return 0.0

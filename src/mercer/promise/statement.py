@@ -1,4 +1,4 @@
-"""What a release promises, as numbers, as a sentence and in one line."""
+"""The statement of a release: its promise as numbers, as a sentence and in one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Statement", "rows_words"]
 
 
 def rows_words(unit: str, most: int) -> str:
-    """How many rows of a person count, in words; nothing where every row is one's own."""
+    """A clause that says how many rows of a person count; empty if the unit is a row."""
     if unit == "row":
         return ""
     if most == 1:
@@ -23,7 +23,7 @@ def rows_words(unit: str, most: int) -> str:
 
 @dataclass(frozen=True)
 class Statement:
-    """What was promised, in numbers and (`str`) as a sentence."""
+    """What a release promises, in numbers and (by `str`) as a sentence."""
 
     epsilon: float
     delta: float
@@ -38,7 +38,7 @@ class Statement:
 
     @property
     def sentence(self) -> str:
-        """The promise in words."""
+        """The promise as a sentence for people."""
         who = "one row" if self.unit == "row" else f"all rows of one {self.unit!r}"
         count = f"{self.n} rows" if self.unit == "row" else f"{self.n} different {self.unit!r}"
         kind = "pure, no delta" if self.delta == 0 else f"delta = {self.delta:g}"
@@ -55,7 +55,7 @@ class Statement:
         return "NOT PRIVATE: the noise came from a seed. It would read: " + promise + "."
 
     def power(self, alpha: float = 0.05) -> float:
-        """The most often that a test finds the truth that is wrong with probability alpha.
+        """The largest power of a test of level alpha that sees the release.
 
         See `mercer.promise.accountants.power`.
         """
@@ -65,7 +65,7 @@ class Statement:
 
     @property
     def attack(self) -> str:
-        """What the promise means to somebody who knows everybody else."""
+        """What an attacker can infer who knows everybody else's records, as a sentence."""
         if not self.secure:
             return "Whoever knows or guesses the seed can subtract the noise and see everything."
         whose = "row" if self.unit == "row" else self.unit
@@ -87,7 +87,7 @@ class Statement:
         return self.sentence
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and words for a file."""
+        """The statement as fields of a file: numbers, and the sentences."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -129,7 +129,7 @@ class Statement:
 
 
 def _events(fields: Fields, delta: float) -> tuple[Event, ...]:
-    """What the release is made of; files of format 1 do not say."""
+    """The privacy events of the release.  Files of format 1 do not list them."""
     if not fields.has("events"):
         return (ApproximateEvent(fields.positive("epsilon"), delta),)
     return tuple(event_from_dict(event) for event in fields.get("events", list))

@@ -1,8 +1,8 @@
 """Random differential privacy, a weaker promise: its statement and its rules.  M14.
 
 The statement is a type of its own: nothing that counts or compares promises of differential
-privacy takes it.  The rules say which counts need no noise under it, and how much others need, in
-whole numbers and fractions only, so that no rounding can decide (thesis, (5.1), (5.3) and
+privacy accepts it.  The rules say which counts need no noise under it, and how much others need, in
+integers and fractions only, so that no rounding can decide (thesis, (5.1), (5.3) and
 Section 5.3; docs/proofs/random.md).
 """
 
@@ -44,7 +44,7 @@ _LONGEST = 2000
 
 @dataclass(frozen=True)
 class RandomStatement:
-    """(epsilon, delta)-privacy but for a share gamma of data sets (thesis, Definition 5.1.1)."""
+    """(epsilon, delta)-privacy except for a share gamma of data sets (thesis, Definition 5.1.1)."""
 
     epsilon: float
     delta: float
@@ -53,7 +53,7 @@ class RandomStatement:
     unit: str  # "row", or the column that names a person
     n: int  # rows or persons; public
     mechanism: str
-    unprotected: str  # who may be seen exactly, in words
+    unprotected: str  # who may be disclosed exactly, as a clause
     secure: bool  # False: the noise came from a seed and the release is not private
     version: str
 
@@ -61,7 +61,7 @@ class RandomStatement:
 
     @property
     def sentence(self) -> str:
-        """The promise in words, and whom it may leave out."""
+        """The promise as a sentence for people, with whom it may leave unprotected."""
         one = "row" if self.unit == "row" else f"{self.unit!r}"
         many = f"{self.n} rows" if self.unit == "row" else f"{self.n} different {self.unit!r}"
         but = f", but for a probability of {self.delta:g}" if self.delta else ""
@@ -96,7 +96,7 @@ class RandomStatement:
         )
 
     def power(self, alpha: float = 0.05) -> float:
-        """How often a test wrong with probability alpha finds the truth: a mean over draws.
+        """The largest power of a test of level alpha, as a mean over draws of the data.
 
         For an outlying individual it may be 1.
         """
@@ -107,7 +107,7 @@ class RandomStatement:
 
     @property
     def attack(self) -> str:
-        """What the promise means to somebody who knows everybody else."""
+        """What an attacker can infer who knows everybody else's records, as a sentence."""
         if not self.secure:
             return "Whoever knows or guesses the seed can subtract the noise and see everything."
         most = 100 * power((ApproximateEvent(self.epsilon, self.delta),), 0.05)
@@ -123,14 +123,14 @@ class RandomStatement:
 
     @property
     def events(self) -> tuple[RandomEvent, ...]:
-        """What the release is made of; no ledger accepts it."""
+        """The privacy event of the release, which no ledger accepts."""
         return (RandomEvent(self.epsilon, self.delta, self.gamma),)
 
     def __str__(self) -> str:
         return self.sentence
 
     def to_dict(self) -> dict[str, Any]:
-        """Numbers and words for a file."""
+        """The statement as fields of a file: numbers, and the sentences."""
         return {
             "promise": PROMISE,
             "epsilon": self.epsilon,
@@ -149,7 +149,7 @@ class RandomStatement:
 
 
 def random_statement_from(fields: Fields) -> RandomStatement:
-    """A statement from what its `to_dict` wrote; ValueError says what is wrong."""
+    """Rebuild a statement from what `to_dict` wrote; ValueError says what is wrong."""
     if fields.get("promise", str) != PROMISE:
         raise ValueError(f"promise must be {PROMISE!r}: this version knows no other weaker one")
     delta = finite(fields.get("delta", float | int), "delta")
@@ -174,12 +174,12 @@ def random_statement_from(fields: Fields) -> RandomStatement:
 
 
 def promise_from(fields: Fields) -> Statement | RandomStatement:
-    """Differential privacy, or the weaker promise that a field names (M14)."""
+    """The statement in a file: differential privacy, or the weaker promise if a field says so (M14)."""
     return random_statement_from(fields) if fields.has("promise") else Statement.from_fields(fields)
 
 
 def together(statements: Iterable[RandomStatement]) -> tuple[float, float, float]:
-    """(epsilon, delta, gamma) of several releases of the same records: sums, in decimals.
+    """(epsilon, delta, gamma) of several releases of the same records: exact sums of decimals.
 
     Thesis, Proposition 5.1.2.  Nothing is promised once gamma reaches 1.  Of releases under both
     promises nothing better can be said than this, a differentially private one having gamma = 0.
@@ -202,7 +202,7 @@ def together(statements: Iterable[RandomStatement]) -> tuple[float, float, float
 
 
 def check_weaker(weaker_promise: object, who: str) -> None:
-    """ValueError unless the caller said in so many words that a weaker promise will do."""
+    """ValueError unless the caller said explicitly, by `weaker_promise=True`, that it will do."""
     if weaker_promise is not True:
         raise ValueError(
             "weaker_promise=True is missing: random differential privacy is not differential "
@@ -214,7 +214,7 @@ def check_weaker(weaker_promise: object, who: str) -> None:
 
 
 def check_gamma(gamma: object) -> Fraction:
-    """Gamma in (0, 1) as the decimal it prints as, exactly."""
+    """Check gamma in (0, 1), and return exactly the decimal that it prints as."""
     if gamma is None:
         raise ValueError(
             "gamma is missing: the share of data sets for which nothing is promised has no "
@@ -229,7 +229,7 @@ def check_gamma(gamma: object) -> Fraction:
 
 
 def rarest(n: int, cells: int, gamma: Fraction) -> int:
-    """The most records that a cell may hold to be told exactly; -1: no cell may.
+    """The most records of a cell whose count is released exactly; -1 if there is no such cell.
 
     count / n + 1 / n <= gamma / (2 cells).  A proportion is one cell: 2 (phat + 1 / n) <= gamma.
     """
@@ -237,7 +237,7 @@ def rarest(n: int, cells: int, gamma: Fraction) -> int:
 
 
 def pair_rank(pairs: int, gamma: Fraction) -> int | None:
-    """The least r with 3 (pairs - r + 1) / pairs <= gamma; None: there are too few pairs.
+    """The least r with 3 (pairs - r + 1) / pairs <= gamma; None if there are too few pairs.
 
     With probability 1 - gamma none of three further pairs changes more than the r - 1 least of
     the others do: the pair's own two and the one that is exchanged.
@@ -247,7 +247,7 @@ def pair_rank(pairs: int, gamma: Fraction) -> int | None:
 
 
 def asymptotic_rank(n: int, pairs: int, gamma: Fraction) -> int | None:
-    """The rank of the quantile theta of thesis 5.3; None: n is too small for this gamma.
+    """The rank of the quantile theta of thesis 5.3; None if n is too small for this gamma.
 
     theta = 1 - gamma / 2 + sqrt(ln(4 / gamma) / n): half of gamma for a sample quantile below the
     true one, by the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart as in (5.7), and half
@@ -258,7 +258,7 @@ def asymptotic_rank(n: int, pairs: int, gamma: Fraction) -> int | None:
 
 
 def asymptotic_delta(n: int, epsilon: float) -> float | None:
-    """Delta of Laplace noise whose scale changes at most by e^b, b = n^(-1/2); None: n too small.
+    """Delta of Laplace noise whose scale changes by at most e^b, b = n^(-1/2); None if n is too small.
 
     exp(-epsilon (2 - e^b) / (2 (e^b - 1))), near the exp(-epsilon sqrt(n) / 2) of thesis 5.3.
     """
@@ -270,10 +270,10 @@ def asymptotic_delta(n: int, epsilon: float) -> float | None:
 
 
 def pairs_of(n: int, shuffle: Any) -> tuple[Ints, Ints]:
-    """Places of the two records of each pair: x_i and x_(i + n/2) after a public shuffle.
+    """Indices of the two records of each pair: x_i and x_(i + n/2) after a public shuffle.
 
-    `shuffle` is a generator that knows n alone: any fixed pairing will do for independent draws,
-    and this one also for rows that come sorted.
+    `shuffle` is a generator that depends on n alone.  Any fixed pairing is valid for independent
+    draws; a shuffled one serves also for rows that come sorted.
     """
     order = shuffle.permutation(n)
     half = n // 2

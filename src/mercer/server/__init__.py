@@ -1,4 +1,4 @@
-"""The HTTP service: releases to look at and to query.  Parse, call, render.
+"""The HTTP service: released functions to look at and to query.
 
 `create_app(Settings(folder=...))` is an ASGI application; `mercer serve` runs it.
 """

@@ -28,11 +28,10 @@ from mercer.releases.density.release import DensityRelease
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry
 from mercer.server.guard import Refusal, busy, mercer_errors
-from mercer.server.questions import Question
 from mercer.server.settings import Settings
 from mercer.spaces.bases import SpectralBasis
 
-__all__ = ["Answers", "LiveQueue", "Values", "Work"]
+__all__ = ["Answers", "LiveQueue", "Values", "ValuesRequest", "Work"]
 
 _MOST_TOGETHER = 100_000  # points of one durable write
 _PATIENCE = 3.0  # seconds that a request waits for a store to say what it holds
@@ -43,8 +42,20 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class ValuesRequest:
+    """Points at which values are asked for, and how they are to be answered."""
+
+    rows: Floats  # (points, columns), in the domain
+    bandwidth: tuple[float, ...] | None = None
+    raw: bool = False
+    band: float | None = None
+    simultaneous: bool = True
+    nested: bool = True  # points are answered as they came: numbers, or lists of numbers
+
+
+@dataclass(frozen=True)
 class Values:
-    """What a question is answered with."""
+    """The values at the points of a request, with the ends of a band if one was asked for."""
 
     values: Floats
     lower: Floats | None = None
@@ -58,7 +69,7 @@ class Values:
 
 @final
 class Answers:
-    """The releases and the threads that answer for them."""
+    """All releases, and the threads that evaluate them."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -73,7 +84,7 @@ class Answers:
         self._look: asyncio.Task[None] | None = None
 
     async def find(self, name: str) -> Entry:
-        """A release by name; a new file is seen as soon as the list is stale."""
+        """A release by name; new files are found once the list is older than `refresh_seconds`."""
         if self.catalogue.stale:
             if not self.catalogue.has(name) or self.settings.refresh_seconds == 0:
                 if not await self.look() and not self.catalogue.has(name):
@@ -83,9 +94,9 @@ class Answers:
         return self.catalogue.get(name)
 
     async def look(self) -> bool:
-        """Look at the folder again, unless that was done a moment ago.
+        """Read the folder again, unless the list is fresh.
 
-        False if a store keeps us waiting: what is known is then as it was.
+        False if a store does not answer in time: the list is then unchanged.
         """
         if self.catalogue.stale:
             with mercer_errors():
@@ -96,7 +107,7 @@ class Answers:
         return True
 
     def _begin_look(self) -> asyncio.Task[None]:
-        """One look at a time, however many wait for it."""
+        """Start to read the folder, or join the reading that is under way."""
         if self._look is None or self._look.done():
             self._look = asyncio.create_task(self._do_look())
             self._look.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -105,7 +116,7 @@ class Answers:
     async def _do_look(self) -> None:
         await asyncio.get_running_loop().run_in_executor(self._lookout, self.catalogue.refresh)
 
-    async def values(self, entry: Entry, question: Question) -> Values:
+    async def values(self, entry: Entry, question: ValuesRequest) -> Values:
         """Values at points, with a band if one is asked for."""
         if isinstance(entry, LiveEntry):
             return await self._live(entry, question)
@@ -115,7 +126,7 @@ class Answers:
                 return Values(await self._batches.values(release, rows, raw=question.raw))
         return await self.work.run(lambda: self._stored(entry, question))
 
-    def _stored(self, entry: StoredEntry, question: Question) -> Values:
+    def _stored(self, entry: StoredEntry, question: ValuesRequest) -> Values:
         release = self.smoothed(entry, question.bandwidth)
         with mercer_errors():
             values = release(question.rows, raw=question.raw)
@@ -144,7 +155,7 @@ class Answers:
                 self._smoothed.popitem(last=False)
         return release
 
-    async def _live(self, entry: LiveEntry, question: Question) -> Values:
+    async def _live(self, entry: LiveEntry, question: ValuesRequest) -> Values:
         if question.bandwidth is not None or question.raw:
             raise Refusal(
                 422,
@@ -159,7 +170,7 @@ class Answers:
             band = await self.work.run(lambda: self._live_band(entry, question))
         return Values(values, band.lower, band.upper)
 
-    def _live_band(self, entry: LiveEntry, question: Question) -> Band:
+    def _live_band(self, entry: LiveEntry, question: ValuesRequest) -> Band:
         assert question.band is not None
         return entry.release.band(question.rows, level=question.band)
 
@@ -173,7 +184,7 @@ class Answers:
         return self._queues[entry]
 
     def on_close(self, call: Callable[[], None]) -> None:
-        """Have something else finished before the stores are closed."""
+        """Register a call that is made before the stores are closed."""
         self._closers.append(call)
 
     def close(self) -> None:
@@ -189,7 +200,7 @@ class Answers:
 
 @final
 class Work:
-    """A pool of `workers` threads; at most `queue` calls wait for one."""
+    """A pool of `workers` threads; at most `queue` calls wait for a free one."""
 
     def __init__(self, workers: int, queue: int) -> None:
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="mercer")
@@ -212,13 +223,15 @@ class Work:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Pending:
+    """A question that waits for its answer."""
+
     rows: Floats  # (points, columns), checked
     answer: asyncio.Future[Floats]
 
 
 def is_light(release: DensityRelease, points: int, most: int) -> bool:
-    """Whether values are quick, and the same to the last bit in whatever company.
+    """Whether evaluation is fast, and the same to the last bit whatever the batch.
 
     They are sums in a fixed order on spectral bases; linear algebra may round by the size of the
     batch, so other bases are left to threads, one question at a time.
@@ -230,15 +243,15 @@ def is_light(release: DensityRelease, points: int, most: int) -> bool:
 
 @final
 class Batches:
-    """The light questions of this turn of the loop, by release and by whether they are raw."""
+    """The light questions of one turn of the event loop, grouped by release and `raw`."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[DensityRelease, bool], list[_Asked]] = {}
+        self._waiting: dict[tuple[DensityRelease, bool], list[_Pending]] = {}
 
     async def values(self, release: DensityRelease, rows: Floats, *, raw: bool) -> Floats:
-        """Values at rows of the domain."""
+        """Values of a release at rows of the domain, evaluated together with other questions."""
         loop = asyncio.get_running_loop()
-        question = _Asked(rows, loop.create_future())
+        question = _Pending(rows, loop.create_future())
         key = (release, raw)
         if key in self._waiting:
             self._waiting[key].append(question)
@@ -275,20 +288,20 @@ class Batches:
 
 @final
 class LiveQueue:
-    """The queue of one live release.  Lives on the event loop; asks in a thread of its own."""
+    """The queue of one live release: it runs on the event loop and asks in a thread of its own."""
 
     def __init__(self, ask: Callable[[Floats], Floats], *, most: int, together: int) -> None:
         self._ask = ask
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="mercer-live")
         self._most, self._together = most, together
-        self._waiting: list[_Asked] = []
+        self._waiting: list[_Pending] = []
         self._task: asyncio.Task[None] | None = None
 
     async def ask(self, rows: Floats) -> Floats:
-        """Values at the rows, which must have been checked: they are asked with others'."""
+        """Values at rows of the domain, asked in one write together with other questions."""
         if len(self._waiting) >= self._most:
             raise busy("too many requests wait for this live release; send it again in a moment")
-        question = _Asked(rows, asyncio.get_running_loop().create_future())
+        question = _Pending(rows, asyncio.get_running_loop().create_future())
         self._waiting.append(question)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._serve())
@@ -309,8 +322,8 @@ class LiveQueue:
             for one, part in zip(group, values, strict=True):
                 _settle(one.answer, part)
 
-    async def _apart(self, group: list[_Asked], error: Exception) -> None:
-        """An error of all together: each is told, or asked alone where it may fare better."""
+    async def _apart(self, group: list[_Pending], error: Exception) -> None:
+        """After an error of a group: each question gets the error, or is asked alone if that may succeed."""
         for one in group:
             if len(group) == 1 or isinstance(error, (LiveUnavailable, OSError)):
                 _settle(one.answer, error)
@@ -322,7 +335,7 @@ class LiveQueue:
             else:
                 _settle(one.answer, value)
 
-    def _next_group(self) -> list[_Asked]:
+    def _next_group(self) -> list[_Pending]:
         """As many questions as come to `together` points, at least one."""
         total = size = 0
         for one in self._waiting:

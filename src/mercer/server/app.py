@@ -1,6 +1,7 @@
 """The application: routes, errors and the guard put together; the page and the API's description.
 
-The page, its scripts and styles are in the package: nothing is fetched from elsewhere.
+The page, its scripts and styles are in the package: nothing is fetched from elsewhere.  FastAPI
+writes the description of all routes but that of values, which is written here by hand.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from starlette.responses import Response
 
 from mercer.common import __version__
 from mercer.server.answering import Answers
+from mercer.server.entries import errors
 from mercer.server.guard import First, Guard, PlainRoute, Refusal, handle_errors
 from mercer.server.owner import owner_routes
 from mercer.server.public import public_routes
 from mercer.server.settings import Settings
-from mercer.server.values import described, values_route
+from mercer.server.values import PATH, values_route
 
 __all__ = ["create_app"]
 
@@ -80,20 +82,129 @@ def create_app(settings: Settings) -> FastAPI:
 
 
 def _describe(app: FastAPI) -> None:
-    """Have the description hold the routes that are not FastAPI's."""
+    """Add the routes that are not FastAPI's to the description."""
     plain = app.openapi
 
     def whole() -> dict[str, Any]:
         if app.openapi_schema is None:
-            described(plain())
+            _add_values(plain())
         assert app.openapi_schema is not None
         return app.openapi_schema
 
     app.openapi = whole  # type: ignore[method-assign]
 
 
+_NUMBER_LIST = {"type": "array", "items": {"type": "number"}}
+_POINTS = {
+    "anyOf": [
+        {**_NUMBER_LIST, "minItems": 1},
+        {"type": "array", "minItems": 1, "items": {**_NUMBER_LIST, "minItems": 1, "maxItems": 3}},
+    ]
+}
+_BANDWIDTH = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 1, "maxItems": 3},
+        {"type": "null"},
+    ],
+    "description": "Smooth more, free; in the units of the data. Not for live releases.",
+}
+_LEVEL = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+_QUESTION = {
+    "type": "object",
+    "title": "Question",
+    "required": ["points"],
+    "additionalProperties": False,
+    "properties": {
+        "points": _POINTS,
+        "bandwidth": _BANDWIDTH,
+        "raw": {"type": "boolean", "default": False},
+        "band": {"anyOf": [_LEVEL, {"type": "null"}], "description": "Level of an error band."},
+        "simultaneous": {"type": "boolean", "default": True},
+    },
+}
+_ENDS = {"anyOf": [_NUMBER_LIST, {"type": "null"}]}
+_ANSWER = {
+    "type": "object",
+    "title": "Values",
+    "required": ["points", "values", "lower", "upper"],
+    "additionalProperties": False,
+    "properties": {
+        "points": {
+            "anyOf": [_NUMBER_LIST, {"type": "array", "items": _NUMBER_LIST}],
+            "description": "As they were asked.",
+        },
+        "values": _NUMBER_LIST,
+        "lower": _ENDS,
+        "upper": _ENDS,
+    },
+}
+
+
+def _add_values(openapi: dict[str, Any]) -> None:
+    """Add the two operations to a description that has the shape of errors already."""
+    schemas = openapi["components"]["schemas"]
+    schemas["Question"], schemas["Values"] = _QUESTION, _ANSWER
+    text = {"schema": {"type": "string"}}
+    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+    replies: dict[str, Any] = {
+        "200": {
+            "description": "Values at the points, with a band if one was asked for.",
+            "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/Values"}},
+                "text/csv": text,
+            },
+        }
+    }
+    refused = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+    for status, fields in errors(400, 404, 409, 410, 415).items():
+        replies[str(status)] = {"description": fields["description"], "content": refused}
+    wanted = {"type": "string", "enum": ["json", "csv"]}
+    options = [
+        _parameter("bandwidth", {"type": "string"}, "A number, or one a column with commas."),
+        _parameter("raw", {"type": "boolean"}, "The function as released, not a density."),
+        _parameter("band", _LEVEL, "Level of an error band."),
+        _parameter("simultaneous", {"type": "boolean"}, "A band that holds everywhere at once."),
+        _parameter("format", wanted, "Type of the answer."),
+    ]
+    at = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    openapi["paths"][PATH] = {
+        "post": {
+            "summary": "Values at points",
+            "description": "JSON or CSV in and out. With CSV in, the options go in the address.",
+            "operationId": "values",
+            "tags": ["releases"],
+            "parameters": [name, *options],
+            "requestBody": {
+                "required": True,
+                "content": {
+                    "application/json": {"schema": {"$ref": "#/components/schemas/Question"}},
+                    "text/csv": text,
+                },
+            },
+            "responses": replies,
+        },
+        "get": {
+            "summary": "Values at a few points",
+            "description": "at=1&at=2 for one column, at=1,2 for two.",
+            "operationId": "values_at",
+            "tags": ["releases"],
+            "parameters": [
+                name,
+                {"name": "at", "in": "query", "required": True, "schema": at, "explode": True},
+                *options,
+            ],
+            "responses": replies,
+        },
+    }
+
+
+def _parameter(name: str, schema: dict[str, Any], words: str) -> dict[str, Any]:
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": words}
+
+
 def _page_routes(app: FastAPI) -> list[PlainRoute]:
-    """`/`, `/assets/…`, `/docs` and `/openapi.json`."""
+    """The routes `/`, `/assets/…`, `/docs` and `/openapi.json`."""
     files = _assets()
     pages: dict[str, bytes] = {}  # made when they are first asked for
 
@@ -127,7 +238,7 @@ def _page_routes(app: FastAPI) -> list[PlainRoute]:
 
 
 def _assets() -> dict[str, bytes]:
-    """All files of the page by their path, read once."""
+    """The contents of all files of the page, by path."""
     root = resources.files("mercer.server") / "assets"
     found: dict[str, bytes] = {}
 
@@ -149,7 +260,7 @@ def _file(name: str, content: bytes) -> Response:
 
 
 def _docs(openapi: dict[str, Any]) -> str:
-    """The description as a plain page, without a script."""
+    """The description of the API as an HTML page without scripts."""
     text = html.escape
     parts = []
     for path, operations in openapi["paths"].items():

@@ -1,4 +1,4 @@
-"""The releases there are: files and live stores of a folder, looked at again and again.
+"""The releases of the service: files and live stores of a folder, which is read again regularly.
 
 A file that cannot be read is named in the log and leaves the others alone.  A name that two
 releases carry is answered by neither.  What the service remembers beside the releases, their datasets and
@@ -62,29 +62,29 @@ class Catalogue:
 
     @property
     def known(self) -> Register:
-        """Datasets and retired names."""
+        """The datasets of releases, and the retired names."""
         return Register() if self.records is None else self.records.now
 
     @property
     def stale(self) -> bool:
-        """Whether it is time to look again."""
+        """Whether the list is older than `refresh_seconds`."""
         return monotonic() - self._looked >= self._age
 
     @property
     def lost(self) -> bool:
-        """Whether a store does not answer."""
+        """Whether some store does not answer."""
         return bool(self._lost)
 
     def entries(self) -> list[Entry]:
-        """All that can be asked, by name."""
+        """All releases that can be asked, sorted by name."""
         return [self._entries[name] for name in sorted(self._entries)]
 
     def has(self, name: str) -> bool:
-        """Whether a request for this name can be answered without looking again."""
+        """Whether a release of this name is in the list."""
         return name in self._entries
 
     def uses(self, name: str) -> bool:
-        """Whether a name is or was a release's."""
+        """Whether a name belongs, or belonged, to a release."""
         return name in self._entries or name in self._twice or name in self.known.retired
 
     def get(self, name: str) -> Entry:
@@ -100,12 +100,12 @@ class Catalogue:
         raise Refusal(404, "no_release", f"there is no release {shown}; GET /api/releases lists")
 
     def refresh(self) -> None:
-        """Look at the folder and the stores again."""
+        """Read the folder and the stores again."""
         with self.lock:
             self.look()
 
     def look(self) -> None:
-        """The same for a caller that holds the lock."""
+        """`refresh` for a caller that holds the lock."""
         entries: dict[str, Entry] = {}
         twice: set[str] = set()
         retired = self.known.retired
@@ -231,7 +231,7 @@ class Catalogue:
 
 @dataclass(frozen=True)
 class Register:
-    """The dataset each release was charged to, and the names that are used up."""
+    """The dataset that each release was charged to, and the names that are retired."""
 
     datasets: dict[str, str] = field(default_factory=dict)
     retired: frozenset[str] = frozenset()
@@ -239,18 +239,18 @@ class Register:
 
 @final
 class FolderRegister:
-    """The records of a folder.  One writer at a time: the caller holds a lock."""
+    """The register of a folder, in a small file.  The caller holds a lock: one writer at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / _FILE
         self.now = self._read()
 
     def note_dataset(self, name: str, dataset: str) -> None:
-        """Remember, on the disk, which dataset a release was charged to."""
+        """Write down which dataset a release was charged to."""
         self._write(replace(self.now, datasets={**self.now.datasets, name: dataset}))
 
     def note_retired(self, name: str) -> None:
-        """Use up a name, on the disk, for ever."""
+        """Write down that a name is retired and never used again."""
         self._write(replace(self.now, retired=self.now.retired | {name}))
 
     def _read(self) -> Register:

@@ -1,4 +1,7 @@
-"""What the service says of one release.  Words and numbers, no decisions."""
+"""What the service says: of a release in words and numbers, and the schema of every answer.
+
+The schemas are what the API's own description shows and what answers are checked against in tests.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from mercer.columns.domain import Domain
 from mercer.online.base import LiveRelease
@@ -15,14 +20,33 @@ from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import SpectralBasis
 
-__all__ = ["Entry", "LiveEntry", "Signature", "StoredEntry", "accuracy_of", "stored_entry", "summary_of"]
+__all__ = [
+    "Curve",
+    "DatasetView",
+    "Details",
+    "Entry",
+    "ErrorBody",
+    "Health",
+    "LiveEntry",
+    "MapView",
+    "Out",
+    "ReleaseList",
+    "ReleaseSummary",
+    "Signature",
+    "StatementView",
+    "StoredEntry",
+    "accuracy_of",
+    "errors",
+    "stored_entry",
+    "summary_of",
+]
 
 Signature: TypeAlias = tuple[int, int, int]  # inode, size, time of the last change
 
 
 @dataclass(frozen=True, eq=False)
 class StoredEntry:
-    """A release file, read and ready."""
+    """A release that was read from a file, and what the service says of it."""
 
     name: str
     release: DensityRelease
@@ -35,13 +59,13 @@ class StoredEntry:
 
     @property
     def domain(self) -> Domain:
-        """Names and bounds."""
+        """The columns of the release with their bounds."""
         return self.release.domain
 
 
 @dataclass(frozen=True, eq=False)
 class LiveEntry:
-    """A live release, open."""
+    """An open live release, and what the service says of it."""
 
     name: str
     release: LiveRelease
@@ -51,11 +75,11 @@ class LiveEntry:
 
     @property
     def domain(self) -> Domain:
-        """Names and bounds."""
+        """The columns of the release with their bounds."""
         return self.release.domain
 
     def details(self) -> dict[str, Any]:
-        """All that is public; reads the store."""
+        """All that is public of the release; the store is read for it."""
         accuracy = self.release.accuracy
         return {
             **summary_of(self),
@@ -72,7 +96,7 @@ Entry: TypeAlias = StoredEntry | LiveEntry
 
 
 def stored_entry(name: str, release: DensityRelease, path: Path, mark: Signature) -> StoredEntry:
-    """An entry with its facts computed, and the release warm: its first value is not slow."""
+    """An entry with its details computed and the release evaluated once, so that no request is slow."""
     entry = StoredEntry(name, release, path, mark, {})
     middle = release.domain.from_unit(0.5 + 0 * release.domain.lower[None, :])
     release(middle)
@@ -91,7 +115,7 @@ def stored_entry(name: str, release: DensityRelease, path: Path, mark: Signature
 
 
 def summary_of(entry: Entry) -> dict[str, Any]:
-    """A line of the list."""
+    """The fields of a release in the list of all releases."""
     domain, privacy = entry.domain, entry.release.privacy
     return {
         "name": entry.name,
@@ -107,7 +131,7 @@ def summary_of(entry: Entry) -> dict[str, Any]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """age; age and weight; age, weight and height."""
+    """Names joined for a sentence, as in: age; age and weight; age, weight and height."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
@@ -127,7 +151,7 @@ def _statement(privacy: Statement) -> dict[str, Any]:
 
 
 def accuracy_of(accuracy: Any) -> dict[str, Any]:
-    """The noise in words and numbers."""
+    """The accuracy of a release as a sentence and in numbers; null where one does not apply."""
     names = ("pointwise", "integrated", "coordinates", "resolution")
     numbers = {name: getattr(accuracy, name, None) for name in names}
     return {"words": str(accuracy)} | {
@@ -147,3 +171,188 @@ def _smoothing(release: DensityRelease) -> dict[str, Any]:
         "finest": finest.tolist(),
         "widest": [max(a, b) for a, b in zip(widest.tolist(), finest.tolist(), strict=True)],
     }
+
+
+class Out(BaseModel):
+    """What goes out has these fields and no others."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ErrorFields(Out):
+    """A word for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+class ErrorBody(Out):
+    """The shape of every error."""
+
+    error: ErrorFields
+
+
+_SENTENCES = {
+    400: "The body cannot be read.",
+    401: "The token is missing or wrong.",
+    404: "There is no such thing.",
+    406: "No known type of answer is accepted.",
+    408: "The body came too slowly.",
+    409: "The name is taken or ambiguous, or the budget does not suffice.",
+    410: "The release was retired.",
+    413: "The body is too large, or has too many points.",
+    415: "The type of the body is not known.",
+    422: "An argument is wrong; the message says which.",
+    500: "A bug of the service.",
+    503: "Busy, or a store does not answer; try again.",
+}
+
+
+def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error responses of a route, beside those that every route has."""
+    return {
+        status: {"model": ErrorBody, "description": _SENTENCES[status]}
+        for status in sorted({*statuses, 408, 413, 422, 500, 503})
+    }
+
+
+class Health(Out):
+    """Whether the service works."""
+
+    status: Literal["ok"]
+    version: str
+    releases: int
+
+
+class ReleaseSummary(Out):
+    """A release in a list."""
+
+    name: str
+    kind: str
+    live: bool
+    title: str
+    dimension: int
+    columns: list[str]
+    bounds: list[tuple[float, float]]
+    promise: str
+    private: bool
+
+
+class ReleaseList(Out):
+    """All releases, by name."""
+
+    releases: list[ReleaseSummary]
+
+
+class StatementView(Out):
+    """What was promised."""
+
+    words: str
+    epsilon: float
+    delta: float
+    unit: str
+    n: int
+    mechanism: str
+    neighbours: str
+    version: str
+    attack: str
+
+
+class AccuracyView(Out):
+    """Error due to privacy."""
+
+    words: str
+    pointwise: float | None
+    integrated: float | None
+    coordinates: int | None
+    resolution: float | None
+
+
+class SmoothingView(Out):
+    """Whether the bandwidth can be chosen, and between which ends."""
+
+    free: bool
+    bandwidth: list[float] | None
+    finest: list[float] | None
+    widest: list[float] | None
+
+
+class Downloads(Out):
+    """Addresses of files."""
+
+    release: str | None
+
+
+class FindingView(Out):
+    """Something that a release itself tells of its records."""
+
+    kind: str
+    words: str
+
+
+class Details(ReleaseSummary):
+    """All that is public of a release."""
+
+    statement: StatementView
+    accuracy: AccuracyView
+    findings: list[FindingView]
+    smoothing: SmoothingView
+    dataset: str | None
+    answers: int | None
+    downloads: Downloads
+
+
+class Curve(Out):
+    """A curve with its band, for drawing."""
+
+    x: list[float]
+    values: list[float]
+    lower: list[float]
+    upper: list[float]
+    level: float
+    bandwidth: float | None
+
+
+class MapView(Out):
+    """A map of two columns: values[i][j] at x[i], y[j]."""
+
+    x: list[float]
+    y: list[float]
+    values: list[list[float]]
+    standard_error: float | None
+    bandwidth: list[float] | None
+
+
+class ChargeView(Out):
+    """A release as the ledger remembers it."""
+
+    number: int
+    time: str
+    what: str
+    epsilon: float
+    delta: float
+
+
+class Left(Out):
+    """What remains, what is spent, and what would still be accepted."""
+
+    epsilon: float = Field(description="the largest epsilon of a pure release that still fits")
+    delta: float = Field(description="what remains of delta where releases' deltas are added up")
+    share_used: float = Field(description="0: nothing is used, 1: all is used")
+    spent_epsilon: float
+    spent_delta: float
+    pure: float = Field(description="the same as epsilon")
+    gaussian: float = Field(description="the largest epsilon of a Gaussian release, at at_delta")
+    at_delta: float
+
+
+class DatasetView(Out):
+    """A dataset's total, what was charged to it, and what is left."""
+
+    name: str
+    epsilon: float = Field(description="the total; left.epsilon is what remains")
+    delta: float = Field(description="the total; left.delta is what remains")
+    unit: str
+    charges: list[ChargeView]
+    left: Left
+    words: str

@@ -1,11 +1,11 @@
-"""What every request passes, and the one shape of whatever is refused.
+"""The guard that every request passes, and the one form of all errors.
 
 The guard is plain ASGI, outside of the framework: nothing gets past it, an unexpected error
 included.  It asks for the token, counts bodies, adds headers and writes the log, which holds
 method, route template, status, time and sizes; never a query, a point, a name or a token.
 
-Messages of Mercer's errors name arguments and public parameters, so they may be shown; whatever
-else goes wrong is answered with a plain sentence, and logged by its type and place alone.
+Messages of Mercer's errors name arguments and public parameters, so they may be shown; any other
+error is answered with a plain sentence, and logged by its type and place only.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class PlainRoute(Route):
 
 
 class First:
-    """Answers the busiest route ahead of the framework; what it raises, the guard answers."""
+    """Answers the busiest route before the framework; the guard answers its errors."""
 
     def __init__(self, app: ASGIApp, route: PlainRoute) -> None:
         self._app, self._route = app, route
@@ -78,7 +78,7 @@ class First:
 
 
 class Guard:
-    """The outermost layer of the service."""
+    """The outermost layer of the service: token, limits, headers, errors and the access log."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._settings = app, settings
@@ -106,7 +106,7 @@ async def _refuse_all(_scope: Scope, _receive: Receive, _send: Send) -> None:
 
 
 class _Exchange:
-    """One request and its answer."""
+    """One request with its answer: admission, counting, headers and the log line."""
 
     def __init__(self, settings: Settings, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -152,7 +152,7 @@ class _Exchange:
                 raise self._too_large()
 
     async def receive(self) -> Message:
-        """The next piece of the body, counted, and not waited for longer than is fair."""
+        """The next piece of the body, counted; a refusal if it does not arrive in time."""
         if self._ended:
             return await self._receive()
         now = asyncio.get_running_loop().time()
@@ -175,7 +175,7 @@ class _Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass an answer on, with the headers that all answers have."""
+        """Send a part of the answer, with the headers that all answers have."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
             headers = [*message.get("headers", ()), *_HEADERS]
@@ -226,7 +226,7 @@ def _bearer(headers: list[tuple[bytes, bytes]]) -> bytes:
 
 
 class Refusal(HTTPException):
-    """An error with its status, a word for programs and a sentence for people."""
+    """An error with its HTTP status, a code for programs and a sentence for people."""
 
     def __init__(
         self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None
@@ -241,19 +241,19 @@ def busy(message: str) -> Refusal:
 
 
 def error_body(code: str, message: str) -> bytes:
-    """The JSON of an error."""
+    """The body of an error, as JSON."""
     return orjson.dumps({"error": {"code": code, "message": message}})
 
 
 def handle_errors(app: FastAPI) -> None:
-    """Have every error of the framework take the shape."""
+    """Give every error of the framework the form of all errors."""
     app.add_exception_handler(StarletteHTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
 
 
 @contextmanager
 def mercer_errors(code: str = "invalid", *, public: bool = True) -> Iterator[None]:
-    """Turn what Mercer raises into a refusal.
+    """Turn exceptions of Mercer into refusals.
 
     `public`: the reader is anybody, so the message must not name a path of this machine.
     """
@@ -292,7 +292,7 @@ def mercer_errors(code: str = "invalid", *, public: bool = True) -> Iterator[Non
 
 
 def _log_unexpected(error: BaseException) -> None:
-    """Type and place of a bug; its message is left out, for it may show a value."""
+    """Log the type and place of a bug.  Its message is left out, because it may show a value."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno}" for frame in frames[-4:]]
     _LOG.error("unexpected %s at %s", type(error).__name__, " > ".join(places))
@@ -320,7 +320,7 @@ async def _validation(_request: Request, error: Exception) -> Response:
 
 
 def _sentence(errors: Any) -> str:
-    """The first thing that is wrong; the value that came is not repeated."""
+    """A sentence about the first invalid field, without the value that came."""
     first = errors[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the body"
     if first["type"] == "json_invalid":

@@ -1,4 +1,4 @@
-"""The public side: what there is, what was promised, curves and maps."""
+"""The public side: the list of releases, their statements and files, curves and maps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from mercer.common import __version__
-from mercer.server import schemas
-from mercer.server.answering import Answers, Values
-from mercer.server.budgets import Budgets
-from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, summary_of
+from mercer.server import entries
+from mercer.server.answering import Answers, Values, ValuesRequest
+from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, errors, summary_of
 from mercer.server.guard import Refusal, mercer_errors
-from mercer.server.questions import Question, widths_of
-from mercer.server.schemas import errors
+from mercer.server.records import Budgets
+from mercer.server.values import widths_of
 
 __all__ = ["details_of", "json_response", "public_routes"]
 
@@ -29,11 +28,11 @@ _TEXT = {"content": {"text/plain": {"schema": {"type": "string"}}}}
 
 
 def public_routes(answers: Answers) -> APIRouter:
-    """Everything that needs no token, but for values and pages."""
+    """All routes that need no token, except those of values and pages."""
     router = APIRouter(tags=["releases"])
     budgets = Budgets(answers.settings.ledger_place)
 
-    @router.get("/health", response_model=schemas.Health, responses=errors(), tags=["service"])
+    @router.get("/health", response_model=entries.Health, responses=errors(), tags=["service"])
     async def health() -> Response:
         """Whether the service and its stores answer."""
         if not await answers.look() or answers.catalogue.lost:
@@ -46,13 +45,13 @@ def public_routes(answers: Answers) -> APIRouter:
         count = len(answers.catalogue.entries())
         return json_response({"status": "ok", "version": __version__, "releases": count})
 
-    @router.get("/api/releases", response_model=schemas.ReleaseList, responses=errors())
+    @router.get("/api/releases", response_model=entries.ReleaseList, responses=errors())
     async def releases() -> Response:
         """All releases, by name."""
         await answers.look()
         return json_response({"releases": [summary_of(entry) for entry in answers.catalogue.entries()]})
 
-    @router.get("/api/releases/{name}", response_model=schemas.Details, responses=errors(404, 409, 410))
+    @router.get("/api/releases/{name}", response_model=entries.Details, responses=errors(404, 409, 410))
     async def release(name: str, bandwidth: Bandwidth = None) -> Response:
         """What a release is, what it promises and how accurate it is (at a bandwidth, if given)."""
         entry = await answers.find(name)
@@ -64,7 +63,7 @@ def public_routes(answers: Answers) -> APIRouter:
 
     @router.get(
         "/api/releases/{name}/statement",
-        responses={200: _TEXT | {"model": schemas.StatementView}, **errors(404, 409, 410)},
+        responses={200: _TEXT | {"model": entries.StatementView}, **errors(404, 409, 410)},
     )
     async def statement(name: str, request: Request) -> Response:
         """What was promised, in words; in numbers with Accept: application/json."""
@@ -96,7 +95,7 @@ def public_routes(answers: Answers) -> APIRouter:
         }
         return StreamingResponse(chunks, headers=headers, media_type="application/json")
 
-    @router.get("/api/releases/{name}/curve", response_model=schemas.Curve, responses=errors(404, 409, 410))
+    @router.get("/api/releases/{name}/curve", response_model=entries.Curve, responses=errors(404, 409, 410))
     async def curve(
         name: str,
         start: Annotated[float | None, Query(alias="from", allow_inf_nan=False)] = None,
@@ -116,7 +115,7 @@ def public_routes(answers: Answers) -> APIRouter:
                 f"'count' must be at most {_LIVE_POINTS} for a live release, whose answers are stored",
             )
         widths = widths_of(bandwidth, 1)
-        question = Question(x[:, None], bandwidth=widths, band=level)
+        question = ValuesRequest(x[:, None], bandwidth=widths, band=level)
         found = await answers.values(entry, question)
         assert found.lower is not None
         assert found.upper is not None
@@ -131,7 +130,7 @@ def public_routes(answers: Answers) -> APIRouter:
             }
         )
 
-    @router.get("/api/releases/{name}/map", response_model=schemas.MapView, responses=errors(404, 409, 410))
+    @router.get("/api/releases/{name}/map", response_model=entries.MapView, responses=errors(404, 409, 410))
     async def map_view(
         name: str,
         x_from: Annotated[float | None, Query(allow_inf_nan=False)] = None,
@@ -151,7 +150,7 @@ def public_routes(answers: Answers) -> APIRouter:
         widths = widths_of(bandwidth, 2)
         if isinstance(entry, LiveEntry):
             rows = np.stack(np.meshgrid(x, y, indexing="ij"), -1).reshape(-1, 2)
-            found = await answers.values(entry, Question(rows, bandwidth=widths))
+            found = await answers.values(entry, ValuesRequest(rows, bandwidth=widths))
             values, spread, used = found.values.reshape(len(x), len(y)), None, None
         else:
             stored = entry
@@ -160,7 +159,7 @@ def public_routes(answers: Answers) -> APIRouter:
         return json_response({**fields, "standard_error": spread, "bandwidth": used})
 
     @router.get(
-        "/api/datasets/{name}", response_model=schemas.DatasetView, responses=errors(404), tags=["datasets"]
+        "/api/datasets/{name}", response_model=entries.DatasetView, responses=errors(404), tags=["datasets"]
     )
     async def dataset(name: str) -> Response:
         """What was charged to a dataset, and what is left of its total."""
@@ -265,5 +264,5 @@ def _open(entry: StoredEntry) -> Iterator[bytes]:
 
 
 def json_response(fields: Any, status: int = 200) -> Response:
-    """Fields as JSON."""
+    """A response with these fields as JSON."""
     return Response(orjson.dumps(fields), status, media_type="application/json")

@@ -1,8 +1,7 @@
-"""The HTTP server under the application.
+"""The HTTP server under the application: Uvicorn, changed in three ways.
 
-Uvicorn with three things of our own: a head of a request that comes too slowly or does not end is
-not waited for, what is no HTTP is refused in the shape of every error, and no line of its log
-shows a query.
+The head of a request that arrives too slowly or does not end is not waited for; what is not HTTP is
+refused in the form of all errors; and no line of the log shows a query.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ __all__ = ["Protocol", "config_of"]
 
 
 def config_of(app: Any) -> uvicorn.Config:
-    """How the service is run, but for its address."""
+    """The configuration of Uvicorn, without the address."""
     return uvicorn.Config(
         app,
         http=Protocol,
@@ -33,7 +32,7 @@ def config_of(app: Any) -> uvicorn.Config:
 
 
 class Protocol(HttpToolsProtocol):
-    """One connection."""
+    """One connection, with limits on the head of a request."""
 
     head_seconds = 20.0
     head_bytes = 1 << 16

@@ -1,4 +1,4 @@
-"""What the service may do, and how much of it."""
+"""The settings of the service: its folders, its token and its limits."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Settings:
     body_bytes: int = 4 << 20
     body_seconds: float = 30.0  # for a whole body; of an upload, between two pieces of it
     upload_bytes: int = 1 << 30
-    requests: int = 1_000  # under way at once; more are told to come back
+    requests: int = 1_000  # under way at once; further ones are refused with status 503
     points: int = 10_000  # of one request
     light: int = 1_000  # points of a request that may be answered without a thread
     workers: int = 2  # threads for numerics
-    queue: int = 64  # requests that may wait for a thread; more are told to come back
+    queue: int = 64  # requests that may wait for a thread; further ones are refused with status 503
     waiting: int = 1_000  # requests that may wait for one live release
     smoothed: int = 16  # smoothed releases kept in memory
     refresh_seconds: float = 1.0  # how old the list of files may be
@@ -67,14 +67,14 @@ class Settings:
 
     @property
     def ledger_place(self) -> str | None:
-        """Where budgets are, whether or not there is one yet."""
+        """The path or URL of the ledger, which need not exist yet."""
         if self.ledger is not None:
             return self.ledger
         return None if self.folder is None else str(self.folder / "ledger.db")
 
 
 def check_token(token: str) -> None:
-    """ValueError, which does not show it, unless it is long and plain."""
+    """ValueError unless the token is long and printable.  The message does not show the token."""
     if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise ValueError(
             f"token must be at least {LEAST_TOKEN} printable ASCII characters without spaces, "

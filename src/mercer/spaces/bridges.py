@@ -1,9 +1,10 @@
-"""New points of a Markov path between known ones: M7's bridge, for many gaps at once.
+"""Bridges: new points of a Markov path between known ones, for many gaps at once.  M7.
 
-Given the states at both ends of a gap, the state between them is normal with a known mean and
-covariance, and nothing beyond the gap matters.  Points of one gap are drawn middle first, then
+Given the states at both ends of a gap, a state between them is normal with a known mean and
+covariance, independent of everything beyond the gap.  Points of one gap are drawn middle first, then
 the middles of the halves, so that a batch of k points takes log k steps, each for all gaps at
-once; the law does not depend on the order.  A single point is drawn in plain floats, without arrays.
+once; the law does not depend on the order.  A single point is computed in plain floats, which is
+faster than arrays.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ __all__ = ["DETERMINED", "bridge", "bridge_point", "fill", "turned"]
 
 Matrix: TypeAlias = list[list[float]]  # a small one, in plain floats
 
-DETERMINED = 1e-10  # of the value's variance: what is left of it is below any use (M7)
+DETERMINED = 1e-10  # variance of a value below which its neighbours determine it (M7)
 
 
 def bridge(
@@ -56,8 +57,8 @@ def fill(
     """States at increasing points x, drawn together, and which of them are knots.
 
     `ends` are the known neighbours to the left and right of each point, `states` the states there.
-    A point whose value is determined by its neighbours gets the mean and is no knot: it says
-    nothing about its surroundings that the neighbours do not say better.
+    A point whose value is determined by its neighbours gets the mean and is no knot: it adds no
+    information to what the neighbours give.
     """
     out, knots = np.empty((len(x), kernel.states)), np.empty(len(x), dtype=bool)
     first = np.flatnonzero(np.r_[True, np.diff(ends[0]) > 0, True]) if len(x) else np.zeros(0, int)
@@ -93,7 +94,7 @@ def fill(
 def _bridge_one(
     kernel: MaternKernel, before: Floats, after: Floats, left: Floats, right: Floats, z: Floats
 ) -> tuple[Floats, Floats]:
-    """The exponential kernel, with M7's closed form."""
+    """`bridge` for the exponential kernel, by the closed form of M7."""
     rate = kernel.rate(0)
     a, b = np.exp(-rate * before), np.exp(-rate * after)
     away, beyond = -np.expm1(-2 * rate * before), -np.expm1(-2 * rate * after)  # 1 - a^2, 1 - b^2
@@ -107,7 +108,7 @@ def _bridge_one(
 def _forward(
     kernel: MaternKernel, near: Floats, far: Floats, start: Floats, end: Floats, z: Floats
 ) -> tuple[Floats, Floats]:
-    """The same with near <= far.  Innovations are scaled to unit size by powers of the gaps."""
+    """`bridge` for near <= far.  Innovations are scaled to unit size by powers of the gaps."""
     p = kernel.states
     powers = np.arange(p)[::-1] + 0.5
     gap = np.where(near > 0, near, 1.0)
@@ -129,7 +130,7 @@ def _forward(
 
 
 def _cholesky(matrix: Floats) -> Floats:
-    """Lower factors of many small matrices; a direction lost to rounding gets no noise."""
+    """Lower Cholesky factors of many small matrices; a direction lost to rounding gets no noise."""
     p = matrix.shape[-1]
     factor = np.zeros_like(matrix)
     for j in range(p):
@@ -160,7 +161,7 @@ def bridge_point(
     right: Sequence[float],
     z: Sequence[float],
 ) -> tuple[list[float], float]:
-    """As `bridge` for a single point, in plain floats: the state, and the variance of its value."""
+    """`bridge` for a single point, in plain floats: the state, and the variance of its value."""
     if before <= 0 or after <= 0:
         return list(left if before <= 0 else right), 0.0
     rate = _rate(kernel)
@@ -189,7 +190,7 @@ def _forward_point(
     end: Sequence[float],
     z: Sequence[float],
 ) -> tuple[list[float], float]:
-    """As `_forward`, with the same scales."""
+    """`_forward` for a single point, with the same scales."""
     total, orders = near + far, range(p)
     small = [near ** (p - 0.5 - i) for i in orders]
     large = [total ** (p - 0.5 - i) for i in orders]
@@ -214,7 +215,7 @@ def _forward_point(
 
 
 def _innovation(p: int, rate: float, gap: float) -> Matrix:
-    """The innovation of a gap over powers of the gap.
+    """The innovation covariance of a gap, divided by powers of the gap.
 
     With y = 2 rate gap, entries are binomials times P(k, y) / y^k, P the incomplete Gamma
     function: the last from its series (or as 1 - Q where that cannot cancel), the others by a
@@ -240,7 +241,7 @@ def _innovation(p: int, rate: float, gap: float) -> Matrix:
 
 
 def _transition(p: int, rate: float, gap: float) -> Matrix:
-    """As `markov.transition`, for one gap in plain floats."""
+    """`markov.transition` for one gap, in plain floats."""
     decay = math.exp(-rate * gap)
     return [
         [decay * gap ** (j - i) / math.factorial(j - i) if j >= i else 0.0 for j in range(p)]
@@ -253,7 +254,7 @@ def _times(matrix: Matrix, vector: Sequence[float]) -> list[float]:
 
 
 def _cholesky_point(matrix: Matrix) -> Matrix:
-    """As `_cholesky`, of one matrix in plain floats."""
+    """`_cholesky` of one matrix, in plain floats."""
     p = len(matrix)
     factor = [[0.0] * p for _ in range(p)]
     for j in range(p):

@@ -29,6 +29,7 @@ __all__ = [
     "Matern52",
     "MaternKernel",
     "Norms",
+    "gaussian_frequencies",
     "norms",
 ]
 
@@ -43,12 +44,12 @@ class Kernel(ABC):
     nonnegative: ClassVar[bool] = True  # then ||k_x - k_y||^2 <= 2 (M4)
 
     def __repr__(self) -> str:
-        """By its name in `mercer.kernels`."""
+        """The kernel by its name in `mercer.kernels`."""
         return f"{type(self).__name__.removesuffix('Kernel')}(covariance={self.covariance!r})"
 
     @property
     def dimension(self) -> int:
-        """How many coordinates its points have."""
+        """The number of coordinates of a point."""
         return len(self.covariance)
 
     @cached_property
@@ -76,11 +77,11 @@ class Kernel(ABC):
 
     @abstractmethod
     def profile(self, r: Floats, axis: int, order: int = 0) -> Floats:
-        """The one-dimensional factor at signed distance r, differentiated `order` times."""
+        """The factor of one coordinate at the signed distance r, differentiated `order` times."""
 
     @abstractmethod
     def spectrum(self, omega: Floats, axis: int) -> Floats:
-        """Fourier transform of the one-dimensional factor."""
+        """The spectral density: Fourier transform of the factor of one coordinate."""
 
     def __call__(self, x: Floats, y: Floats, orders: tuple[int, ...] | None = None) -> Floats:
         """Matrix of k(x_i, y_j), differentiated in x if `orders` says so."""
@@ -137,9 +138,9 @@ class GaussianKernel(Kernel):
         return np.asarray(np.linalg.inv(np.linalg.cholesky(np.array(self.covariance))).T)
 
     def _white(self, x: Floats) -> Floats:
-        """Points in whose units the covariance is I: with rounding a Gaussian kernel all the same.
+        """Whitened points, for which the covariance is I.  Rounded points have a Gaussian kernel too.
 
-        One product after the other, so that a point is rounded alike wherever it stands.
+        Products are added one after the other, so that a point is rounded alike in any batch.
         """
         white = np.zeros(x.shape)
         for column, row in zip(x.T, self._whitening, strict=True):
@@ -160,7 +161,7 @@ class MaternKernel(Kernel):
         return self.states - 0.5
 
     def rate(self, axis: int) -> float:
-        """Lambda = sqrt(2 nu) / length: 1/length for the exponential kernel."""
+        """The rate lambda = sqrt(2 nu) / length: 1/length for the exponential kernel."""
         return math.sqrt(2 * self.smoothness) / float(self.lengths[axis])
 
     def profile(self, r: Floats, axis: int, order: int = 0) -> Floats:
@@ -212,6 +213,19 @@ class Matern52(MaternKernel):
     states = 3
 
 
+def gaussian_frequencies(pairs: int, dimension: int, rng: np.random.Generator) -> Floats:
+    """Frequencies with the spectral law of the Gaussian kernel of unit bandwidth, one row each.
+
+    They are orthogonal in blocks, so that averages over them converge faster.
+    """
+    blocks = []
+    for _ in range(math.ceil(pairs / dimension)):
+        q, r = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+        lengths = np.sqrt(rng.chisquare(dimension, dimension))
+        blocks.append(lengths[:, None] * (q * np.sign(np.diag(r))))
+    return np.concatenate(blocks)[:pairs]
+
+
 KERNELS: dict[str, type[Kernel]] = {
     kernel.name: kernel for kernel in (GaussianKernel, ExponentialKernel, Matern32, Matern52)
 }
@@ -219,7 +233,7 @@ KERNELS: dict[str, type[Kernel]] = {
 
 @dataclass(frozen=True)
 class Norms:
-    """Norms of a smoother s in the space of a noise kernel."""
+    """Bounds on norms of a smoother s in the space of a noise kernel."""
 
     axes: tuple[float, ...]  # bound on the norm of each one-dimensional factor
     norm: float  # bound on ||s_x||
@@ -227,7 +241,7 @@ class Norms:
 
 
 def norms(smoother: Kernel, noise: Kernel) -> Norms:
-    """How large the smoother's density s_x is in the space of `noise`, and how far it moves.
+    """Bounds on the norm of the smoother's density s_x in the space of `noise`, and on ||s_x - s_y||.
 
     Smoother and noise alike: s_x = K_x / mass, so the norm is 1/mass and, K being >= 0, the
     distance at most sqrt2 / mass (M4).  Otherwise, on the whole line, ||s||^2 =
@@ -304,5 +318,5 @@ def _matern_norm(smoother: MaternKernel, noise: MaternKernel, axis: int) -> floa
 
 
 def _spectral_constant(a: int) -> float:
-    """C with S(w) = C rate^(2a-1) / (rate^2 + w^2)^a of integral 2 pi: 2, 4, 16/3."""
+    """The C for which S(w) = C rate^(2a-1) / (rate^2 + w^2)^a has integral 2 pi: 2, 4, 16/3."""
     return 2 * math.sqrt(math.pi) * math.exp(gammaln(a) - gammaln(a - 0.5))

@@ -1,7 +1,7 @@
-"""Public landmarks for tables: spread evenly, or by the laws of the single columns.  M10, M13.
+"""Public landmarks for tables: evenly spread, or by the distributions of single columns.  M10, M13.
 
-Where nothing but the domain is known they fill it evenly; once noisy counts of the single columns
-are released, they can be records whose columns are independent with those laws.
+Where only the domain is known, they fill it evenly.  Once noisy counts of the single columns are
+released, they can be records whose columns are independent with those distributions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["ColumnLaws", "bins_of", "drawn", "everything", "places_in", "spread"
 
 
 MOST_BINS = 32
-_EVEN = 0.05  # share of every law that is spread evenly, where noise may have hidden records
+_EVEN = 0.05  # share of every distribution that is uniform, where noise may have hidden records
 
 
 def spread(
@@ -28,8 +28,8 @@ def spread(
 ) -> Floats:
     """Codes of `size` records that fill the domain evenly: scrambled Sobol points.
 
-    All records of a small discrete domain, if there are no more.  `records` makes records of
-    points of the unit cube by another law than the even one.
+    All records of a small discrete domain, if there are at most `size`.  `records` maps points of
+    the unit cube to records with another distribution than the even one.
     """
     if domain.size is not None and domain.size <= size:
         return everything(domain)
@@ -49,7 +49,7 @@ def everything(domain: TableDomain) -> Floats:
 
 
 def drawn(domain: TableDomain, sampler: Callable[[int, np.random.Generator], object], size: int) -> object:
-    """`size` records of a public distribution: what `sampler(size, rng)` gives, a table."""
+    """`size` records of a public distribution: the table that `sampler(size, rng)` returns."""
     try:
         return sampler(size, streams.simulation(37))
     except TypeError:
@@ -60,7 +60,7 @@ def drawn(domain: TableDomain, sampler: Callable[[int, np.random.Generator], obj
 
 
 def bins_of(column: Column) -> int:
-    """Levels of a column, or even bins of one with too many of them: public."""
+    """The number of levels of a column, or of equal bins if it has too many levels.  It is public."""
     levels = column.levels_count
     if levels is None or (column.numeric and levels > MOST_BINS):
         return MOST_BINS
@@ -68,7 +68,7 @@ def bins_of(column: Column) -> int:
 
 
 def places_in(column: Column, codes: Floats) -> Ints:
-    """The bin of every code; -1 where it does not fit."""
+    """The bin of every code; -1 for a missing value."""
     lower, upper = column.ends
     bins = bins_of(column)
     fits = np.isfinite(codes)
@@ -79,18 +79,18 @@ def places_in(column: Column, codes: Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class ColumnLaws:
-    """A law on the bins of every column."""
+    """A probability distribution on the bins of every column."""
 
     domain: TableDomain
     shares: tuple[Floats, ...]
 
     @classmethod
     def of(cls, domain: TableDomain, noisy: list[Floats]) -> ColumnLaws:
-        """The nearest laws to noisy counts, with a little spread evenly."""
+        """The distributions nearest to noisy counts, mixed with a little of the uniform distribution."""
         return cls(domain, tuple((1 - _EVEN) * _nearest(y) + _EVEN / len(y) for y in noisy))
 
     def records(self, unit: Floats) -> Floats:
-        """Points of the unit cube as records whose columns are independent with these laws."""
+        """Points of the unit cube as records whose columns are independent with these distributions."""
         columns = []
         for column, shares, u in zip(self.domain.columns, self.shares, unit.T, strict=True):
             ends = np.cumsum(shares) / np.sum(shares)
@@ -113,13 +113,13 @@ class ColumnLaws:
         return square**0.5
 
     def differ(self, place: int) -> float:
-        """Chance that two records differ in a column."""
+        """The probability that two independent records differ in a column."""
         shares = self.shares[place] / np.sum(self.shares[place])
         return 1 - float(np.sum(shares**2))
 
 
 def _nearest(noisy: Floats) -> Floats:
-    """The nearest shares to noisy counts: not negative, of sum one."""
+    """The probabilities nearest to noisy counts in the l2 norm: not negative, of sum one."""
     total = max(float(np.sum(noisy)), 1.0)
     ordered = -np.sort(-noisy / total)
     tops = (np.cumsum(ordered) - 1) / np.arange(1, len(noisy) + 1)

@@ -1,7 +1,7 @@
-"""Losses of kernel machines: convex, with bounded slope and curvature.  M8.
+"""Loss functions of kernel machines: convex, with bounded first and second derivatives.  M8.
 
-Every corner is rounded by a logistic curve of a stated width, so that each loss has a bounded
-second derivative: max(0, r) becomes width log(1 + exp(r / width)).  The rounded loss is convex
+Every kink is smoothed by a logistic curve of a stated width, so that each loss has a bounded
+second derivative: max(0, r) becomes width log(1 + exp(r / width)).  The smoothed loss is convex
 with the same largest slope, so M8 holds for it as it stands; as the width goes to zero it is the
 loss of the textbook.
 
@@ -59,7 +59,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def slopes(self) -> tuple[float, float]:
-        """Range of the derivative; for classes of that in target * f, which is never above 0."""
+        """The range of the derivative in f; for classes of that in target * f, which is never above 0."""
 
     @property
     @abstractmethod
@@ -69,7 +69,7 @@ class Loss(ABC):
     @property
     @abstractmethod
     def at_zero(self) -> float:
-        """Largest loss of the function zero."""
+        """The largest loss of the function that is zero everywhere."""
 
     @abstractmethod
     def jet(self, f: Floats, target: Floats) -> Jet:
@@ -108,7 +108,7 @@ class Logistic(Loss):
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """max(0, 1 - t), t = target * f: the support vector machine, its corner rounded."""
+    """max(0, 1 - t), t = target * f, smoothed: the loss of the support vector machine."""
 
     width: float = 0.5
 
@@ -131,7 +131,7 @@ class Hinge(Loss):
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """r^2 / 2 for |r| <= threshold, then straight: means that outliers do not move."""
+    """r^2 / 2 for |r| <= threshold, then linear: robust against outliers."""
 
     threshold: float = 0.3
 
@@ -156,7 +156,7 @@ class Huber(Loss):
 
 @dataclass(frozen=True)
 class Insensitive(Loss):
-    """max(0, |r| - tube): support vector regression, its corners rounded."""
+    """max(0, |r| - tube), smoothed: support vector regression."""
 
     tube: float = 0.05
     width: float = 0.05
@@ -181,7 +181,7 @@ class Insensitive(Loss):
 
 @dataclass(frozen=True)
 class Pinball(Loss):
-    """level * (y - f) above f, (1 - level) * (f - y) below: the quantile of that level."""
+    """level * (y - f) for y above f, (1 - level) * (f - y) below: the quantile of this level."""
 
     level: float = 0.5
     width: float = 0.05
@@ -242,7 +242,7 @@ def loss_from_dict(fields: object) -> Loss:
 
 
 def _ramp(r: Floats, width: float) -> Jet:
-    """max(0, r), its corner rounded."""
+    """max(0, r), smoothed at zero: value, slope and curvature."""
     s = expit(r / width)
     return Jet(width * np.logaddexp(0.0, r / width), s, s * (1 - s) / width)
 

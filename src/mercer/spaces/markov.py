@@ -1,6 +1,6 @@
-"""Paths of the exponential and Matern kernels in time linear in the points. M7.
+"""Gaussian paths with exponential and Matern kernels, in time linear in the points.  M7.
 
-With D the derivative and rate lambda, the state is x_i = (D + lambda)^i f, i < p.  The last is
+With D the derivative and rate lambda, the state is x_i = (D + lambda)^i f, i < p.  The last one is
 an Ornstein-Uhlenbeck process and each other one is driven by the next, so every step is a
 cascade of first-order recursions: no matrix of points x points, and no cancellation, since the
 innovation covariances are incomplete Gamma integrals.
@@ -36,7 +36,7 @@ _BLOCK = 1 << 14  # points worked on at once
 
 
 def transition(kernel: MaternKernel, gap: float | Floats, axis: int = 0) -> Floats:
-    """A(gap): the mean of the state after `gap`, given the state before; shape (..., p, p)."""
+    """The matrix A(gap) that maps a state to the mean of the state after `gap`: shape (..., p, p)."""
     p, gaps = kernel.states, np.asarray(gap, dtype=float)
     matrix = np.zeros((*gaps.shape, p, p))
     decay = np.exp(-kernel.rate(axis) * gaps)
@@ -47,7 +47,7 @@ def transition(kernel: MaternKernel, gap: float | Floats, axis: int = 0) -> Floa
 
 
 def innovation(kernel: MaternKernel, gap: float | Floats, axis: int = 0) -> Floats:
-    """Covariance of the state after `gap` given the state before; gap = inf: of the state.
+    """Covariance of the state after `gap` given the state before; unconditional for gap = inf.
 
     Entry (i, j) is q int_0^gap s^(a+b)/(a! b!) e^(-2 rate s) ds, a = p-1-i, b = p-1-j.
     """
@@ -63,7 +63,7 @@ def innovation(kernel: MaternKernel, gap: float | Floats, axis: int = 0) -> Floa
 
 
 def state_of(kernel: MaternKernel, derivatives: Floats, axis: int = 0) -> Floats:
-    """States (p, ...) of a function from its value and derivatives (p, ...)."""
+    """The state of a function from its value and derivatives, both of shape (p, ...)."""
     rate = kernel.rate(axis)
     return np.stack(
         [
@@ -74,7 +74,7 @@ def state_of(kernel: MaternKernel, derivatives: Floats, axis: int = 0) -> Floats
 
 
 def derivative_row(kernel: MaternKernel, order: int, axis: int = 0) -> Floats:
-    """Row r with r . state = the derivative of the given order."""
+    """The row r for which r . state is the derivative of the given order."""
     if order >= kernel.states:
         raise ValueError(
             f"order must be below {kernel.states} for the kernel {kernel.name!r}, got {order}: "
@@ -87,7 +87,7 @@ def derivative_row(kernel: MaternKernel, order: int, axis: int = 0) -> Floats:
 
 
 def whitener(kernel: MaternKernel, gap: float, axis: int = 0) -> tuple[Floats, float]:
-    """Inverse C^-1 of the Cholesky factor of an innovation, and what rounding does to it at most.
+    """Inverse C^-1 of the Cholesky factor of an innovation covariance, and a bound on its rounding.
 
     The second is a bound on |(computed C^-1 C) - I|: entries of the innovation are known up to 256
     units in the last place (test_markov.py), and with states scaled to innovations of variance one
@@ -140,9 +140,9 @@ def sample_path(kernel: MaternKernel, points: Floats, *, rng: np.random.Generato
 
 
 def path_from(kernel: MaternKernel, gaps: Floats, normals: Callable[[int], Floats], axis: int = 0) -> Floats:
-    """The path that these normals make: `normals(n)` gives the next n points' (p, n) numbers.
+    """The path from standard normals: `normals(n)` gives those of the next n points, shape (p, n).
 
-    Works in blocks that stay in the processor's cache.  Within a block a state is a cumulative
+    It is computed in blocks that stay in the processor's cache.  Within a block a state is a cumulative
     sum scaled by e^(rate time), whose terms grow, so that nothing is lost.
     """
     p, rate = kernel.states, kernel.rate(axis)
@@ -184,7 +184,7 @@ def path_from(kernel: MaternKernel, gaps: Floats, normals: Callable[[int], Float
 
 
 class _Steps:
-    """What a step does to the state, for many gaps at once (or one for all)."""
+    """Transitions and innovation factors of steps, for many gaps at once (or one for all)."""
 
     def __init__(self, kernel: MaternKernel, gaps: Floats, axis: int) -> None:
         p, rate = kernel.states, kernel.rate(axis)
@@ -235,6 +235,6 @@ def _gamma_shares(count: int, x: Floats) -> list[Floats]:
 
 
 def _diffusion(kernel: MaternKernel, axis: int) -> float:
-    """Q for which the value has variance one."""
+    """The diffusion constant q for which the value has variance one."""
     p, rate = kernel.states, kernel.rate(axis)
     return (2 * rate) ** (2 * p - 1) / math.comb(2 * p - 2, p - 1)

@@ -38,9 +38,9 @@ DUST = 2.0**-40  # eigenvalues below this share of the largest are rounding
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Eigenvalues, falling, and eigenvectors as columns.
+    """Eigenvalues in decreasing order, and eigenvectors as columns.
 
-    An infinite one belongs to the constant, which no penalty takes away.
+    An infinite eigenvalue belongs to the constant, which no penalty shrinks.
     """
 
     values: Floats
@@ -52,7 +52,7 @@ class Modes:
         return float(self.values[int(np.isinf(self.values[0])) if len(self.values) > 1 else 0])
 
     def within(self, frame: Floats | None) -> Modes:
-        """The same kernel seen by the functions of a frame alone, in its coordinates."""
+        """The eigenpairs of the kernel restricted to the span of a frame, in the frame's coordinates."""
         if frame is None:
             return self
         mixed = frame @ self.vectors
@@ -60,7 +60,7 @@ class Modes:
         return Modes(np.maximum(values[::-1], 0.0), vectors[:, ::-1])
 
     def levelled(self, frame: Floats | None) -> Modes:
-        """Within a frame, with the constant (its image there) apart from all other functions."""
+        """As `within`, with the constant (its image in the frame) split off from all other functions."""
         mixed = self.vectors if frame is None else frame @ self.vectors
         constant = np.eye(len(self.vectors))[0] if frame is None else frame[:, 0]
         constant = constant / np.linalg.norm(constant)
@@ -82,7 +82,7 @@ def derivatives_of(kernel: str) -> float:
 
 @lru_cache(maxsize=96)
 def modes(kernel: str, scales: tuple[float, ...], polynomials: Polynomials) -> Modes:
-    """Of a product kernel with one length scale for each coordinate."""
+    """Eigenpairs of a product kernel with one length scale for each coordinate."""
     lines = [_line(kernel, h, side) for h, side in zip(scales, polynomials.sides, strict=True)]
     if len(lines) == 1:
         return lines[0]
@@ -139,7 +139,7 @@ class SpectralFilter:
         return modes(self.kernel, self.scales, polynomials)
 
     def seen(self, polynomials: Polynomials, frame: Floats | None) -> Modes:
-        """Those that the factors are for, in the coordinates of a frame (None: all)."""
+        """The eigenpairs to which the factors apply, in the coordinates of a frame (None: all)."""
         if not self.level:
             return self.modes(polynomials).within(frame)
         if frame is None:
@@ -162,7 +162,7 @@ class SpectralFilter:
 
     @classmethod
     def from_dict(cls, fields: object) -> SpectralFilter:
-        """Rebuild; ValueError if a field is out of range."""
+        """Rebuild a filter from what `to_dict` wrote; ValueError if a field is out of range."""
         if not isinstance(fields, dict):
             raise ValueError("smoothing must be a JSON object")
         scales = fields.get("scales")
@@ -179,8 +179,8 @@ class SpectralFilter:
 
 
 def level_of(polynomials: Polynomials) -> bool:
-    """Whether smoothing leaves the constant as it is: always, but for very many functions."""
-    return polynomials.size <= 512  # beyond, taking it apart would take too long
+    """Whether smoothing leaves the constant unchanged: yes, up to 512 functions."""
+    return polynomials.size <= 512  # beyond, splitting it off takes too long
 
 
 def shrink(values: Floats, eta: float, penalty: float | Floats) -> Floats:
@@ -213,5 +213,5 @@ def cameron_martin(
 
 
 def gain_of(encode: Floats | None) -> float:
-    """Norm of the map, rounded up: public."""
+    """Operator norm of the map `encode`, rounded up; one where there is none.  It is public."""
     return 1.0 if encode is None else float(np.linalg.norm(encode, 2)) * (1 + 1e-9)

@@ -39,12 +39,12 @@ class Polynomials:
 
     @property
     def dimension(self) -> int:
-        """How many arguments a function has: one for curves, two for surfaces."""
+        """The number of arguments of a function: one for curves, two for surfaces."""
         return len(self.sides)
 
     @property
     def size(self) -> int:
-        """How many functions there are."""
+        """The number of functions."""
         return math.prod(self.sides)
 
     @property
@@ -53,7 +53,7 @@ class Polynomials:
         return math.pi / 2 / max(max(self.sides) - 1, 1)
 
     def rows(self, x: Floats, orders: Sequence[int] | None = None) -> Floats:
-        """All functions, or their partial derivatives, at the rows of x: (points, size)."""
+        """Values of all functions, or of partial derivatives, at the rows of x: shape (points, size)."""
         tables = [
             _table(x[:, axis], side, 0 if orders is None else orders[axis])
             for axis, side in enumerate(self.sides)
@@ -72,7 +72,7 @@ class Polynomials:
         return np.asarray(legendre.legval2d(u[:, 0], u[:, 1], series))
 
     def on_grid(self, ticks: Sequence[Floats], coefficients: Floats) -> Floats:
-        """Values on the tensor grid of these ticks."""
+        """Values of sum_k c_k p_k on the tensor product grid of these ticks."""
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
         flat = mesh.reshape(-1, self.dimension)
         return self.evaluate(flat, coefficients).reshape(mesh.shape[:-1])
@@ -99,7 +99,7 @@ class Polynomials:
         return nodes.reshape(-1, self.dimension), weights.reshape(-1)
 
     def of_grid(self, ticks: Sequence[Floats]) -> Floats:
-        """From values on a grid to coordinates of the broken line through them: (points, size)."""
+        """The matrix from values on a grid to coordinates of the broken line: shape (points, size)."""
         tables = []
         for side, tick in zip(self.sides, ticks, strict=True):
             ends = np.array([0, len(tick)])
@@ -120,7 +120,7 @@ class Polynomials:
         return sums
 
     def _series(self, coefficients: Floats, orders: Sequence[int]) -> Floats:
-        """Of P_k(u), u = 2t - 1, differentiated."""
+        """Coefficients of the Legendre series in u = 2t - 1, after differentiation."""
         series = np.asarray(coefficients, dtype=float).reshape(self.sides)
         for axis, (side, order) in enumerate(zip(self.sides, orders, strict=True)):
             norm = np.sqrt(2.0 * np.arange(side) + 1).reshape(
@@ -137,7 +137,7 @@ class Polynomials:
 
     @classmethod
     def from_dict(cls, fields: object) -> Polynomials:
-        """Rebuild; ValueError if a field is out of range."""
+        """Rebuild from what `to_dict` wrote; ValueError if a field is out of range."""
         if not isinstance(fields, dict) or fields.get("name") != "legendre":
             raise ValueError("functions must be named 'legendre'")
         sides = fields.get("sides")
@@ -169,7 +169,7 @@ def _table(t: Floats, side: int, order: int = 0) -> Floats:
 
 
 def _antiderivatives(t: Floats, side: int) -> Floats:
-    """Of p_k, zero at t = 0: from P_k = (P'_(k+1) - P'_(k-1)) / (2k + 1)."""
+    """Antiderivatives of p_k, zero at t = 0: from P_k = (P'_(k+1) - P'_(k-1)) / (2k + 1)."""
     p = legendre.legvander(2 * t - 1, side + 1)
     k = np.arange(side)
     before = np.where(k > 0, p[:, np.maximum(k - 1, 0)], -1.0)
@@ -177,7 +177,7 @@ def _antiderivatives(t: Floats, side: int) -> Floats:
 
 
 def _second(t: Floats, side: int) -> Floats:
-    """Antiderivatives of those, zero at t = 0."""
+    """Second antiderivatives of p_k; they and their first derivatives are zero at t = 0."""
     p = legendre.legvander(2 * t - 1, side + 2)
     k = np.arange(side)
     up = (p[:, 2 : side + 2] - p[:, :side]) / (2 * k + 3)

@@ -26,7 +26,7 @@ from mercer.columns.table import TableDomain
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats, Ints, check_positive
 from mercer.common.quiet import quiet
-from mercer.spaces.kernels import KERNELS, MaternKernel
+from mercer.spaces.kernels import KERNELS, MaternKernel, gaussian_frequencies
 
 __all__ = [
     "GRAIN",
@@ -42,7 +42,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class RecordKernel:
-    """A product over the columns: k(x, x) = 1 and k >= 0."""
+    """A kernel that is a product over the columns, with k(x, x) = 1 and k >= 0."""
 
     domain: TableDomain
     name: str  # of the factors of numeric columns
@@ -73,7 +73,7 @@ class RecordKernel:
 
     @cached_property
     def factors(self) -> Floats:
-        """By which the coordinates of a record are multiplied."""
+        """The factors by which the coordinates of an embedded record are multiplied."""
         parts = [
             np.full(column.width, 1 / scale if column.numeric else math.sqrt(scale))
             for column, scale in zip(self.domain.columns, self.scales, strict=True)
@@ -87,7 +87,7 @@ class RecordKernel:
         return np.concatenate(parts)
 
     def embed(self, codes: Floats) -> Floats:
-        """Records as points, rounded to single precision: that is what is compared."""
+        """Records as points, rounded to single precision.  Kernel values are those of the rounded points."""
         return (self.domain.embed(codes) * self.factors).astype(np.float32).astype(np.float64)
 
     def between(self, u: Floats, v: Floats) -> Floats:
@@ -108,11 +108,7 @@ class RecordKernel:
     def frequencies(self, pairs: int) -> Floats:
         """Public random frequencies with the kernel's spectral law, orthogonal in blocks."""
         d, rng = len(self.factors), streams.simulation(29)
-        blocks = []
-        for _ in range(math.ceil(pairs / d)):
-            q, r = np.linalg.qr(rng.standard_normal((d, d)))
-            blocks.append(np.sqrt(rng.chisquare(d, d))[:, None] * (q * np.sign(np.diag(r))))
-        w = np.concatenate(blocks)[:pairs]
+        w = gaussian_frequencies(pairs, d, rng)
         shape = KERNELS[self.name]
         if issubclass(shape, MaternKernel):
             straight = np.flatnonzero(self.straight)
@@ -170,7 +166,7 @@ class OwnKernel:
             with quiet():
                 values = [float(self.function(record, point)) for point in points]
                 return np.array(values) / self.supremum
-        except (Exception, SystemExit):  # whatever it says may show the record
+        except (Exception, SystemExit):  # the message of the error may show the record
             return np.full(len(points), np.nan)
 
     def matrix(self, x: Sequence[Any], y: Sequence[Any]) -> Floats:
@@ -198,7 +194,7 @@ _SLACK = 0.03  # share of the sensitivity that rounding of kernel values may add
 def floor_of(error: float, size: int) -> float:
     """Least eigenvalue of a Gram matrix of `size` landmarks that is used: public.
 
-    Kernel values are known up to `error`; directions of smaller eigenvalues would make more of it
+    Kernel values are known up to `error`; directions of smaller eigenvalues would amplify it to more
     than three hundredths of a record.
     """
     return max(2 * size * (error / _SLACK) ** 2, 1000 * _gram_rounding(size))
@@ -222,7 +218,7 @@ def _pivots(gram: Floats, tolerance: float) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkSpan:
-    """Orthonormal combinations of k(z_1, .)..k(z_m, .), by falling eigenvalue of the Gram matrix.
+    """Orthonormal combinations of k(z_1, .)..k(z_m, .), by decreasing eigenvalue of the Gram matrix.
 
     e(x) = mixing k(Z, x) with mixing K_ZZ mixing' = I: the eigenvectors of the Gram matrix over the
     roots of its eigenvalues.
@@ -243,9 +239,9 @@ class LandmarkSpan:
         return span.first(span.size), used
 
     def first(self, most: int) -> LandmarkSpan:
-        """The span of the first few coordinates, or fewer.
+        """The span of at most the first `most` coordinates.
 
-        Cut where the next eigenvalue is clearly smaller, so that every machine cuts alike: of
+        It is cut where the next eigenvalue is clearly smaller, so that every machine cuts alike: of
         eigenvalues that are equal but for rounding all are kept, or none.
         """
         values = self._whole[0]
@@ -258,14 +254,14 @@ class LandmarkSpan:
         return self._cut(floor)
 
     def _cut(self, floor: float) -> LandmarkSpan:
-        """With another floor, and eigenvectors that are known already."""
+        """The same span with another floor; its eigenvectors are reused."""
         span = LandmarkSpan(self.gram, floor, self.even)
         span.__dict__["_whole"] = self._whole
         return span
 
     @cached_property
     def _whole(self) -> tuple[Floats, Floats]:
-        """All eigenvalues of the Gram matrix, falling, and their eigenvectors."""
+        """All eigenvalues of the Gram matrix in decreasing order, and their eigenvectors."""
         values, vectors = np.linalg.eigh((self.gram + self.gram.T) / 2)
         return values[::-1], vectors[:, ::-1]
 
@@ -279,22 +275,22 @@ class LandmarkSpan:
 
     @property
     def eigenvalues(self) -> Floats:
-        """The eigenvalues of the Gram matrix that are used, falling."""
+        """The eigenvalues of the Gram matrix that are used, in decreasing order."""
         return self._eigen[0]
 
     @property
     def points(self) -> int:
-        """How many landmarks are used."""
+        """The number of landmarks that are used."""
         return len(self.gram)
 
     @property
     def size(self) -> int:
-        """How many coordinates the span has."""
+        """The number of coordinates of the span."""
         return len(self.eigenvalues)
 
     @cached_property
     def mixing(self) -> Floats:
-        """Shape (coordinates, landmarks), in multiples of 2^-34."""
+        """The mixing matrix in multiples of 2^-34, of shape (coordinates, landmarks)."""
         values, vectors = self._eigen
         whole = np.rint(np.ldexp((vectors / np.sqrt(values)).T, GRAIN))
         return np.ascontiguousarray(np.ldexp(whole, -GRAIN))
@@ -315,15 +311,15 @@ class LandmarkSpan:
 
     @property
     def reach(self) -> float:
-        """Bound on what errors of one in every kernel value can do to the coordinates."""
+        """Bound on how far an error of one in every kernel value moves the coordinates."""
         return math.sqrt(self.points / float(self.eigenvalues[-1])) * (1 + 1e-9)
 
     def coordinates(self, values: Floats) -> Floats:
-        """Of functions given by their values at the landmarks, one a row or alone."""
+        """Coordinates of functions from their values at the landmarks: one function, or one a row."""
         return values @ self.mixing.T
 
     def weights(self, coordinates: Floats) -> Floats:
-        """The same function as a sum of kernel functions at the landmarks."""
+        """Weights of the kernel functions at the landmarks, for a function with these coordinates."""
         return self.mixing.T @ coordinates
 
 
@@ -335,10 +331,10 @@ class WaveSpan:
 
     @property
     def size(self) -> int:
-        """Coordinates: all cosines, then all sines."""
+        """The number of coordinates: all cosines, then all sines."""
         return 2 * len(self.frequencies)
 
     def coordinates(self, u: Floats) -> Floats:
-        """Features of points, one a row."""
+        """Feature vectors of embedded records, one a row."""
         angle = u @ self.frequencies.T
         return np.concatenate([np.cos(angle), np.sin(angle)], axis=1) / math.sqrt(len(self.frequencies))

@@ -64,7 +64,7 @@ class TrigSeries:
     coefficients: Floats  # shape: the sizes of the axes
 
     def __call__(self, u: Floats) -> Floats:
-        """Values at the rows of u."""
+        """Values of the series at the rows of u."""
         step = max(1, _BLOCK // math.prod(axis.size for axis in self.axes[:-1]))
         parts = [self._block(u[i : i + step]) for i in range(0, len(u), step)]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -92,7 +92,7 @@ class TrigSeries:
         return series
 
     def trimmed(self) -> TrigSeries:
-        """Without the highest frequencies whose coefficients cannot be seen in a double."""
+        """The series without its highest frequencies, whose coefficients are negligible in a double."""
         series, seen = self, np.abs(self.coefficients) > 1e-17 * np.max(np.abs(self.coefficients))
         for position, axis in enumerate(self.axes):
             others = tuple(i for i in range(seen.ndim) if i != position)
@@ -173,7 +173,7 @@ def _clenshaw(axis: Harmonics, a: Floats, u: Floats) -> Floats:
 
 
 def _strided(axis: Harmonics, a: Floats, u: Floats) -> Floats:
-    """The same in one variable, frequencies j = _STRIDE q + r for all r at once: longer steps.
+    """`_clenshaw` in one variable, for frequencies j = _STRIDE q + r with all r at once.
 
     cos(j t) = cos(r t) cos(q T) - sin(r t) sin(q T) with T = _STRIDE t, and likewise sin(j t).
     """

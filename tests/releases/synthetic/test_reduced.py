@@ -11,7 +11,7 @@ from mercer.releases.synthetic.reduced.rules import Quadratic, rule_named
 from mercer.releases.synthetic.reduced.search import Space, distance, reduce
 from mercer.releases.synthetic.reduced.waves import NumpyWaves, torch_waves
 from mercer.releases.synthetic.weights import STYLES
-from mercer.spaces.maps.explicit import RandomFeatures
+from mercer.spaces.maps.base import RandomFeatures
 
 SIDE = 8.0  # length scales
 

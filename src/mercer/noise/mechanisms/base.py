@@ -1,4 +1,4 @@
-"""What every mechanism does: calibrate from a sensitivity, draw, state the event."""
+"""What every mechanism does: calibrate to a sensitivity, draw noise, state the privacy event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypedDict, TypeVar
 from mercer.common.checks import Floats, check_delta, check_epsilon
 from mercer.noise.entropy import Entropy, Secure
 from mercer.noise.laws import Law
-from mercer.promise.events import Event, Norm, Sensitivity
+from mercer.promise.events import Event, Norm, PureEvent, Sensitivity
 
 __all__ = [
     "MECHANISMS",
@@ -17,6 +17,7 @@ __all__ = [
     "Mechanism",
     "Noise",
     "Promise",
+    "PureMechanism",
     "Randomiser",
     "check_norm",
     "check_promise",
@@ -35,19 +36,19 @@ MECHANISMS: dict[str, type[Mechanism]] = {}
 
 
 class Randomiser(ABC, Generic[X_contra, Y_co]):
-    """A calibrated mechanism: it turns an exact value into one that may be told."""
+    """A calibrated mechanism: it turns an exact value into one that may be released."""
 
     event: Event
     law: Any  # of the noise, for the release: public
 
     @property
     def parameters(self) -> tuple[Any, ...]:
-        """Public numbers, for whoever replays a release: they may not follow the records."""
+        """Public numbers that a replay compares: they must not depend on the records."""
         return ()
 
     @abstractmethod
     def randomise(self, exact: X_contra, entropy: Entropy) -> Y_co:
-        """What is told of the exact value."""
+        """What is released in place of the exact value."""
 
 
 class Noise(Randomiser[Floats, Floats]):
@@ -60,11 +61,11 @@ class Noise(Randomiser[Floats, Floats]):
 
     @abstractmethod
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Noisy coordinates, on the lattice."""
+        """The coordinates with noise, as points of the lattice."""
 
 
 class Mechanism(ABC):
-    """A law of noise, and the norm in which it wants the sensitivity."""
+    """A law of noise, and the norm in which it takes the sensitivity."""
 
     name: ClassVar[str]
     norm: Norm
@@ -78,57 +79,66 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
 
     @abstractmethod
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
-        """Root mean square of a coordinate's noise / sensitivity, before the lattice.
+        """Root mean square of the noise of a coordinate divided by the sensitivity, without the lattice.
 
-        For public rules and plans.
+        Public rules and plans use it.
         """
 
     @abstractmethod
     def event(self, *, epsilon: float, delta: float) -> Event:
-        """A bound on the event of noise of this promise, before its size is known."""
+        """A bound on the privacy event of noise for this epsilon and delta, before its scale is known."""
 
     @abstractmethod
     def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> Noise:
         """The noise that makes `size` coordinates of this sensitivity (epsilon, delta)-DP."""
 
 
+class PureMechanism(Mechanism, by_name=False):
+    """A mechanism that promises epsilon alone: delta is 0, and what it releases is a pure event."""
+
+    pure = True
+
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+        return PureEvent(epsilon)
+
+
 class AnyMechanism(Protocol[X_contra, Y_co]):
-    """What the door asks of a mechanism, whatever it turns into what: numbers, counts or a choice."""
+    """What the door needs of a mechanism, whether it releases numbers, counts or a choice."""
 
     @property
     def norm(self) -> Norm:
-        """In which it wants the sensitivity."""
+        """The norm in which it takes the sensitivity."""
         ...
 
     @property
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
         ...
 
     @property
     def calibration(self) -> str:
-        """How the noise follows from the promise."""
+        """How the scale of the noise follows from epsilon and delta, for the statement."""
         ...
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
     ) -> Randomiser[X_contra, Y_co]:
-        """What makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
+        """The mechanism that makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
         ...
 
 
 def secure_draws(randomiser: Randomiser[X, Y], exact: X, runs: int) -> list[Y]:
-    """So many answers to the same question, drawn as for a release: for audits."""
+    """`runs` independent answers for the same exact value, drawn as for a release, for audits."""
     source = Secure()
     return [randomiser.randomise(exact, source) for _ in range(runs)]
 
 
 def check_norm(mechanism: AnyMechanism[Any, Any], sensitivity: Sensitivity) -> None:
-    """A bound in another norm says nothing about this mechanism."""
+    """ValueError unless the sensitivity is in the norm of the mechanism."""
     if sensitivity.norm != mechanism.norm:
         raise ValueError(
             f"sensitivity must be in the norm {mechanism.norm!r} for the mechanism "
@@ -137,21 +147,21 @@ def check_norm(mechanism: AnyMechanism[Any, Any], sensitivity: Sensitivity) -> N
 
 
 class Promise(TypedDict):
-    """Epsilon and delta, checked."""
+    """Epsilon and delta that were checked, as keyword arguments."""
 
     epsilon: float
     delta: float
 
 
 def check_promise(mechanism: Mechanism, epsilon: object, delta: object) -> Promise:
-    """What this mechanism can promise: a pure one keeps any promise with a delta, and more."""
+    """Epsilon and delta of what this mechanism keeps: delta is 0 for a pure one, whatever was asked."""
     if mechanism.pure:
         return Promise(epsilon=check_pure(epsilon, delta), delta=0.0)
     return Promise(epsilon=check_epsilon(epsilon), delta=check_delta(delta))
 
 
 def check_pure(epsilon: object, delta: object) -> float:
-    """Epsilon of a mechanism that is pure: it keeps any promise with a delta, and more."""
+    """Epsilon for a pure mechanism.  A delta is checked and not needed: delta = 0 promises more."""
     number = check_epsilon(epsilon)
     if not no_delta(delta):
         check_delta(delta)
@@ -166,5 +176,8 @@ def no_delta(delta: object) -> bool:
 
 
 def lattice_below(scale: float) -> float:
-    """A power of two some 2^-20 of the noise's scale, which doubles hold beside numbers below 4."""
+    """The lattice step: a power of two, about 2^-20 of the noise's scale and at least 2^-50.
+
+    Doubles hold multiples of it exactly up to 4.
+    """
     return max(math.ldexp(1.0, math.floor(math.log2(scale)) - 20), 2.0**-50)

@@ -1,10 +1,10 @@
-"""Mechanisms for counts, exact on the whole numbers.  M1, M13.
+"""Mechanisms for counts, exact on the integers.  M1, M13.
 
-Pure: two-sided geometric.  With a delta: a normal rounded to the nearest whole number, which is
-post-processing of M1.  Sparse: what is left of the noisy table after cells at or below a public
-threshold are set to zero, drawn without visiting the empty cells.  docs/proofs/counts.md.
-For one count there is also the matrix of least risk, and under the weaker promise (M14) rare
-counts are told as they are.
+Pure noise is two-sided geometric.  With a delta it is a normal rounded to the nearest integer,
+which is post-processing of M1.  A sparse table is what is left of the noisy table after cells at or
+below a public threshold are set to zero; it is drawn without visiting the empty cells.
+docs/proofs/counts.md.  For one count there is also the matrix of least risk, and under the weaker
+promise (M14) rare counts are released without noise.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from mercer.common.checks import Bools, Ints, check_delta, check_epsilon
 from mercer.noise.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy
+from mercer.noise.exact import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.noise.mechanisms.base import Randomiser, check_norm, check_pure, no_delta
 from mercer.noise.optimal import OptimalCount
-from mercer.noise.whole import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.events import GaussianEvent, Norm, PureEvent, RandomEvent, Sensitivity
 
@@ -36,12 +36,12 @@ __all__ = [
     "threshold_of",
 ]
 
-_BLOCK = 1 << 12  # draws are made in blocks: their number tells the occupied cells but roughly
+_BLOCK = 1 << 12  # noise is drawn in blocks: the time shows the number of occupied cells only roughly
 
 
 @dataclass(frozen=True)
 class CountNoise(Randomiser[Ints, Ints]):
-    """Noise of a known law, ready to be added to whole counts."""
+    """Noise of a known law, ready to be added to integer counts."""
 
     law: CountLaw
     event: PureEvent | GaussianEvent
@@ -51,13 +51,13 @@ class CountNoise(Randomiser[Ints, Ints]):
         return (self.law.scale,)
 
     def draw(self, size: int, entropy: Entropy) -> Ints:
-        """Noise alone."""
+        """`size` independent draws of the noise."""
         if isinstance(self.law, GeometricLaw):
             return geometric(self.law.scale, size, entropy)
         return rounded_normal(self.law.scale, size, entropy)
 
     def randomise(self, exact: Ints, entropy: Entropy) -> Ints:
-        """Noisy counts."""
+        """The counts plus noise."""
         return exact + self.draw(len(exact), entropy)
 
     def sparse(
@@ -87,7 +87,7 @@ class CountNoise(Randomiser[Ints, Ints]):
 
 @dataclass(frozen=True)
 class GeometricCounts:
-    """Two-sided geometric noise: pure, in the l1 norm, for counts of a whole sensitivity."""
+    """Two-sided geometric noise: pure, in the l1 norm, for counts whose sensitivity is an integer."""
 
     norm: ClassVar[Norm] = "l1"
     words = "two-sided geometric on whole numbers, exact sampler"
@@ -101,7 +101,7 @@ class GeometricCounts:
         epsilon: float,
         delta: float = 0.0,
     ) -> CountNoise:
-        """How many counts there are does not matter: the sensitivity is that of all together."""
+        """The number of counts does not matter: the sensitivity is that of all counts together."""
         number = check_pure(epsilon, delta)
         check_norm(self, sensitivity)
         if sensitivity.value != round(sensitivity.value):
@@ -112,7 +112,7 @@ class GeometricCounts:
 
 @dataclass(frozen=True)
 class RoundedGaussian:
-    """A normal rounded to the nearest whole number: (epsilon, delta)-DP, in the l2 norm (M1)."""
+    """Normal noise rounded to the nearest integer: (epsilon, delta)-DP, in the l2 norm (M1)."""
 
     norm: ClassVar[Norm] = "l2"
     words = "Gaussian rounded to whole numbers, exact sampler"
@@ -126,7 +126,7 @@ class RoundedGaussian:
         epsilon: float,
         delta: float,
     ) -> CountNoise:
-        """How many counts there are does not matter: the sensitivity is that of all together."""
+        """The number of counts does not matter: the sensitivity is that of all counts together."""
         number, small = check_epsilon(epsilon), check_delta(delta)
         check_norm(self, sensitivity)
         multiplier = gaussian_multiplier(epsilon=number, delta=small)
@@ -153,7 +153,7 @@ def threshold_of(noise: CountNoise, cells: int, occupied: int | None) -> int:
 
 @dataclass(frozen=True)
 class SparseNoise(Randomiser[tuple[Ints, Ints, int], tuple[Ints, Ints]]):
-    """Noise of which only what is above a public threshold is told."""
+    """Noise on all cells of a table, of which only counts above a public threshold are released."""
 
     noise: CountNoise
     threshold: int
@@ -171,7 +171,10 @@ class SparseNoise(Randomiser[tuple[Ints, Ints, int], tuple[Ints, Ints]]):
         return (self.law.scale, self.threshold)
 
     def randomise(self, exact: tuple[Ints, Ints, int], entropy: Entropy) -> tuple[Ints, Ints]:
-        """`exact` are keys and counts of the occupied cells, and the number of all cells."""
+        """Keys and noisy counts of the cells kept.
+
+        `exact` holds keys and counts of the occupied cells, and the number of all cells.
+        """
         keys, counts, cells = exact
         return self.noise.sparse(keys, counts, cells, self.threshold, entropy)
 
@@ -187,18 +190,18 @@ class SparseCounts:
 
     @property
     def norm(self) -> Norm:
-        """That of the noise."""
+        """The norm of the noise that is thresholded."""
         return self.inner.norm
 
     @property
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
         return f"{self.inner.words}; cells above the public threshold {self.threshold} are kept"
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
     ) -> SparseNoise:
-        """The noise of all cells, occupied or not."""
+        """The noise that all cells get, occupied or not."""
         return SparseNoise(
             self.inner.calibrate(sensitivity, size, epsilon=epsilon, delta=delta), self.threshold
         )
@@ -206,7 +209,7 @@ class SparseCounts:
 
 @dataclass(frozen=True)
 class MatrixNoise(Randomiser[Ints, Ints]):
-    """Answers by the exact probabilities of a matrix."""
+    """Answers drawn with the exact probabilities of a matrix."""
 
     law: OptimalCount
 
@@ -229,14 +232,14 @@ class OptimalMatrix:
 
     @property
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
         how = "minimax" if self.chosen.prior is None else "Bayes-optimal"
         return f"{how} matrix for the {self.chosen.loss} loss, drawn exactly"
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
     ) -> MatrixNoise:
-        """The matrix itself, if it keeps this promise."""
+        """The matrix itself; ValueError if it does not keep this promise."""
         check_norm(self, sensitivity)
         if size != 1 or sensitivity.value != 1 or epsilon < self.chosen.epsilon or delta:
             raise ValueError(
@@ -247,7 +250,7 @@ class OptimalMatrix:
 
 @dataclass(frozen=True)
 class RareNoise(Randomiser[Ints, tuple[Ints, Bools]]):
-    """Noise on all counts but rare ones, which are told as they are."""
+    """Noise on all counts but rare ones, which are released without noise."""
 
     noise: CountNoise
     most: int
@@ -258,7 +261,7 @@ class RareNoise(Randomiser[Ints, tuple[Ints, Bools]]):
         return self.noise.law
 
     def randomise(self, exact: Ints, entropy: Entropy) -> tuple[Ints, Bools]:
-        """The counts, and which of them are told exactly."""
+        """The released counts, and which of them are exact."""
         noisy = self.noise.randomise(exact, entropy)
         rare = exact <= self.most
         return np.where(rare, exact, noisy), rare
@@ -266,10 +269,10 @@ class RareNoise(Randomiser[Ints, tuple[Ints, Bools]]):
 
 @dataclass(frozen=True)
 class RareCounts:
-    """Counts of at most `most` as they are, all others with noise: the weaker promise alone (M14)."""
+    """Counts of at most `most` are exact, all others noisy: for the weaker promise alone (M14)."""
 
     most: int  # below 0: none
-    told: str  # in words
+    told: str  # a description of what is exact, for the statement
     gamma: float  # the share of data sets for which nothing is promised
 
     norm: ClassVar[Norm] = "l1"
@@ -277,13 +280,13 @@ class RareCounts:
 
     @property
     def words(self) -> str:
-        """What the statement says about it."""
+        """A description of the noise for the statement of a release."""
         return f"{GeometricCounts.words}; {self.told}"
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
     ) -> RareNoise:
-        """The noise of the counts that are not rare."""
+        """The noise that counts get which are not rare."""
         inner = GeometricCounts().calibrate(sensitivity, size, epsilon=epsilon, delta=delta)
         return RareNoise(inner, self.most, RandomEvent(epsilon, delta, self.gamma))
 

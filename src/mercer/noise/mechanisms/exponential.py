@@ -1,8 +1,8 @@
 """The exponential mechanism over a finite set, exact to the last bit.
 
 M12; McSherry and Talwar 2007; Hall's thesis, Proposition 1.3.5 (paper g = -score, alpha = epsilon);
-docs/proofs/exponential.md.  It adds no noise, so it is not among `MECHANISMS`: it turns scores
-into the index of one candidate.
+docs/proofs/exponential.md.  It adds no noise to numbers, so it is not among `MECHANISMS`: it
+turns scores into the index of one candidate.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Choice(Randomiser[Scores, int]):
 
     @staticmethod
     def check(scores: Scores) -> None:
-        """An error where these are no scores, for use before anything is charged."""
+        """Raise an error unless these are scores.  It is called before anything is charged."""
         _distinct(scores)
 
     def randomise(self, exact: Scores, entropy: Entropy) -> int:
         return self.choose(exact, entropy)
 
     def choose(self, scores: Scores, entropy: Entropy, *, counts: Ints | None = None) -> int:
-        """Index of one candidate.
+        """Draw the index of one candidate.
 
-        `counts` are public multiplicities: candidate i stands for counts_i outcomes (one each
-        unless told).  Scores are exact numbers; where they were computed with rounding, a bound
+        `counts` are public multiplicities: candidate i stands for counts_i outcomes (by default
+        one).  Scores are exact numbers; where they were computed with rounding, a bound
         on twice the rounding belongs to the sensitivity.  A score that is not finite counts as 0:
-        an error would tell something of the records.  Equal scores are one group; a group is
+        an error would disclose something about the records.  Equal scores form one group; a group is
         drawn with one uniform number, in balls that are refined until its place is certain, and
         then a member of the group with another.
         """
@@ -73,14 +73,14 @@ class Choice(Randomiser[Scores, int]):
         return int(members[int(np.searchsorted(rising, rank, side="right"))])
 
     def probabilities(self, scores: Scores) -> Floats:
-        """Chance of each candidate, in doubles: for audits and tables."""
+        """The probability of each candidate, in double precision, for audits and tables."""
         exponent = np.asarray(scores, dtype=float)
         exponent = exponent * (self.event.epsilon / 2 / self.sensitivity.value)
         weight = np.exp(exponent - exponent.max())
         return weight / weight.sum()
 
     def _group(self, values: Sequence[Score], totals: Sequence[int], entropy: Entropy) -> int:
-        """Place of a group, the best first.
+        """Draw the index of a group of equal scores; groups are in order of falling score.
 
         With b bits, groups that are worse than the best by a factor of 2^-b stay together in a
         remainder known only to lie between two bounds.  If the uniform number does not fall
@@ -92,7 +92,7 @@ class Choice(Randomiser[Scores, int]):
 
         def compute(bits: int) -> tuple[Any, list[Any]]:
             total, edges = arb(0), list[Any]()
-            # a trifle less, so that the decimal that epsilon prints as is kept too
+            # slightly less, so that the decimal that epsilon prints as is kept as well
             rate = arb(self.event.epsilon) / 2 / arb(self.sensitivity.value) * (1 - arb(2) ** -50)
             for place, (value, count) in enumerate(zip(values, totals, strict=True)):
                 gap = Fraction(values[0]) - Fraction(value)
@@ -137,7 +137,7 @@ class Exponential:
 
 
 def _distinct(scores: Scores) -> tuple[Any, Ints]:
-    """Different scores, rising, as exact numbers, and the place of each candidate's among them."""
+    """The distinct scores as exact numbers, increasing, and the index of each candidate's among them."""
     if isinstance(scores, np.ndarray) and scores.dtype.kind in "iuf" and scores.itemsize <= 8:
         array = scores
     else:  # a list may hold numbers that no one type holds exactly

@@ -26,7 +26,7 @@ class GaussianNoise(Noise):
     event: GaussianEvent
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Snap to the lattice, then add whole numbers of steps as Python integers.
+        """Snap to the lattice, then add an integer number of steps in Python integers.
 
         The step is a power of two, so nothing is rounded but by the snap itself; the sums are
         rounded to doubles last: post-processing of integers.

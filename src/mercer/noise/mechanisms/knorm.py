@@ -6,8 +6,8 @@ released is a rounding of the real number itself, and so as private.  docs/proof
 
 The body of trigonometric moments (thesis, Sec. 4.4) is not symmetric: K-norm noise of it, as in the
 thesis with Delta = 2/n, is (m + 1)/2 times less private than printed (E5).  The difference A - B of
-two independent draws on the cone over the body is as private as claimed, and tells the share of
-records with values in the same breath.  docs/proofs/orbitope.md.
+two independent draws on the cone over the body is as private as claimed, and releases the share of
+records with values along with the moments.  docs/proofs/orbitope.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import Entropy, Uniforms
 from mercer.noise.exact import balls, gamma, phases, powered, settle
 from mercer.noise.laws import RUNS, Euclidean, Law, OrbitopeLaw, powers
-from mercer.noise.mechanisms.base import Mechanism, Noise, check_norm, check_promise, lattice_below
+from mercer.noise.mechanisms.base import Noise, PureMechanism, check_norm, check_promise, lattice_below
 from mercer.promise.events import Norm, PureEvent, Sensitivity
 
 __all__ = [
@@ -83,7 +83,7 @@ class KNormNoise(Noise):
 
 @dataclass(frozen=True)
 class BodyLaw(Law):
-    """The law of K-norm noise for a body that has no name: simulated where it is asked for."""
+    """The law of K-norm noise for a body that the caller gave, described by simulation."""
 
     body: Body
 
@@ -107,7 +107,7 @@ class BodyLaw(Law):
 
 
 @dataclass(frozen=True)
-class KNorm(Mechanism, by_name=False):
+class KNorm(PureMechanism, by_name=False):
     """Noise shaped like a given symmetric body: pure epsilon-DP in the body's own norm.
 
     The sensitivity is a bound on the body's gauge of the change; its norm is called "body".
@@ -117,7 +117,6 @@ class KNorm(Mechanism, by_name=False):
 
     name = "k-norm"
     norm = "body"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -126,9 +125,6 @@ class KNorm(Mechanism, by_name=False):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         law = BodyLaw(1.0, 1.0, self.body)
         return float(np.sqrt(np.mean(law.deviations(size) ** 2))) / epsilon
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -143,7 +139,7 @@ class KNorm(Mechanism, by_name=False):
 
 
 @dataclass(frozen=True)
-class L2(Mechanism):
+class L2(PureMechanism):
     """Direction uniform, length Gamma(d, Delta / epsilon): pure epsilon-DP in the l2 norm.
 
     The "Gamma" mechanism: K-norm noise of the Euclidean ball.  Any orthonormal coordinates.
@@ -151,7 +147,6 @@ class L2(Mechanism):
 
     name = "l2"
     norm = "l2"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -159,9 +154,6 @@ class L2(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(size + 1) / epsilon
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -176,7 +168,7 @@ class L2(Mechanism):
 
 @dataclass(frozen=True)
 class OrbitopeNoise(Noise):
-    """A - B on the cone of moments (c_0, c), rounded to the lattice with certainty."""
+    """The difference A - B of two draws on the cone of moments, rounded to the lattice with certainty."""
 
     law: OrbitopeLaw
     event: PureEvent
@@ -200,7 +192,7 @@ class OrbitopeNoise(Noise):
 
 
 @dataclass(frozen=True)
-class Orbitope(Mechanism):
+class Orbitope(PureMechanism):
     """Noise shaped like the body of moments: pure epsilon-DP, squared error of order m^2.
 
     Coordinates are (c_0, c_1..c_m), c_j the mean of cos(pi j x) (`real`), or the real parts and
@@ -210,7 +202,6 @@ class Orbitope(Mechanism):
     real: bool = True
 
     name = "orbitope"
-    pure = True
 
     @property
     def norm(self) -> Norm:  # type: ignore[override]
@@ -223,9 +214,6 @@ class Orbitope(Mechanism):
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         law = OrbitopeLaw(2 / epsilon, 1.0, self.real)
         return float(np.sqrt(np.mean(law.deviations(size)[1:] ** 2)))
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -279,7 +267,7 @@ def cross_polytope(dimension: int) -> Body:
 
 
 def cube(dimension: int) -> Body:
-    """{|z|_inf <= 1}: every coordinate uniform."""
+    """{|z|_inf <= 1}, whose uniform points have independent uniform coordinates."""
 
     def uniform(u: Sequence[Any]) -> list[Any]:
         return [2 * value - 1 for value in u]
@@ -288,12 +276,12 @@ def cube(dimension: int) -> Body:
 
 
 def _scale(sensitivity: Sensitivity, epsilon: float) -> float:
-    """Delta / epsilon, rounded up."""
+    """The scale Delta / epsilon of the noise, rounded up."""
     return math.nextafter(sensitivity.value / epsilon * (1 + 1e-12), math.inf)
 
 
 def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: bool) -> list[Any]:
-    """(c_0, c_0 u): c_0 of law Gamma(size), u uniform on the body; in balls."""
+    """A draw (c_0, c_0 u) on the cone, in balls: c_0 is Gamma(size), u is uniform on the body."""
     from flint import acb, arb
 
     total = gamma(balls(mass, bits))
@@ -303,7 +291,7 @@ def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: 
     predictor: list[Any] = []
     error = one
     for u, (cosine, sine), power in points:
-        # 1/b is 1 over a whole number or a half: exact as a quotient of balls
+        # 1/b is 1 over an integer or a half: exact as a quotient of balls
         square = 1 - powered(u, one / round(2 / power) * 2)
         radius = square.sqrt()
         alpha = radius * cosine if real else acb(radius * cosine, radius * sine)

@@ -1,9 +1,9 @@
 """Laplace noise and the two-sided geometric, exact on a lattice.  M3.6, M11, M14.
 
 Both are the discrete Laplace law P(k) proportional to exp(-|k| / scale) of OpenDP's exact
-sampler: on a fine lattice for real numbers, on the whole numbers for counts.
+sampler: on a fine lattice for real numbers, on the integers for counts.
 docs/proofs/laplace.md.  Laplace noise for a quantile of the changes that pairs of records make
-(thesis, Section 5.3) follows the records, so it keeps the weaker promise alone.
+(thesis, Section 5.3) follows the records, so it keeps only the weaker promise (M14).
 docs/proofs/random.md.
 """
 
@@ -21,8 +21,8 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms.base import (
-    Mechanism,
     Noise,
+    PureMechanism,
     Randomiser,
     check_norm,
     check_promise,
@@ -44,18 +44,18 @@ class LaplaceNoise(Noise):
 
     @property
     def drawable(self) -> bool:
-        """Whether draws of 64 bits reach so far."""
+        """Whether the scale is within what 64-bit draws allow."""
         return self.scale <= MAX_SCALE
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Snap to the lattice, then add whole numbers of steps as Python integers."""
+        """Snap to the lattice, then add an integer number of steps in Python integers."""
         snapped = [int(value) for value in np.rint(coordinates / self.law.step)]
         draws = entropy.discrete_laplace(self.scale, len(snapped))
         return np.array([float(s + k) for s, k in zip(snapped, draws, strict=True)]) * self.law.step
 
 
 @dataclass(frozen=True)
-class Laplace(Mechanism):
+class Laplace(PureMechanism):
     """Independent Laplace noise in every coordinate: pure epsilon-DP in the l1 norm.
 
     The scale is Delta_1 / epsilon, with Delta_1 the bound on the l1 norm of the whole change; the
@@ -64,7 +64,6 @@ class Laplace(Mechanism):
 
     name = "laplace"
     norm = "l1"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -72,9 +71,6 @@ class Laplace(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(2.0) / epsilon
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
@@ -89,12 +85,11 @@ class Laplace(Mechanism):
 
 
 @dataclass(frozen=True)
-class Geometric(Mechanism):
-    """Two-sided geometric noise on whole numbers: counts stay counts.  Pure, in the l1 norm."""
+class Geometric(PureMechanism):
+    """Two-sided geometric noise, so that counts stay integers: pure, in the l1 norm."""
 
     name = "geometric"
     norm = "l1"
-    pure = True
 
     @property
     def words(self) -> str:
@@ -102,9 +97,6 @@ class Geometric(Mechanism):
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return 1 / (math.sqrt(2.0) * math.sinh(epsilon / 2))
-
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
-        return PureEvent(epsilon)
 
     def calibrate(
         self,
@@ -114,7 +106,7 @@ class Geometric(Mechanism):
         epsilon: float,
         delta: float = 0.0,
     ) -> LaplaceNoise:
-        """Whole numbers lie on the lattice already: nothing is widened."""
+        """Integers lie on the lattice already, so the sensitivity is not widened."""
         epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         if sensitivity.value != round(sensitivity.value):
@@ -127,7 +119,7 @@ class Geometric(Mechanism):
 
 @dataclass(frozen=True)
 class GeometricShare:
-    """The same for a share of an epsilon that was checked as a whole: it may be below 1e-9."""
+    """`Geometric` for a share of an epsilon that was checked as a whole: it may be below 1e-9."""
 
     norm: ClassVar[Norm] = "l1"
     words = "discrete Laplace noise"
@@ -141,20 +133,20 @@ class GeometricShare:
         epsilon: float,
         delta: float = 0.0,  # noqa: ARG002
     ) -> LaplaceNoise:
-        """Whole numbers lie on the lattice already."""
+        """Integers lie on the lattice already, so the sensitivity is not widened."""
         check_norm(self, sensitivity)
         return _whole(sensitivity, epsilon)
 
 
 class Paired(Protocol):
-    """Values of which pairs say how far exchanging one for the other moves a statistic."""
+    """Values in pairs: exchanging the two records of a pair shows how far a statistic can move."""
 
     def spread(self, pairs: tuple[Ints, Ints], rank: int) -> float:
-        """The rank-th smallest change."""
+        """The `rank`-th smallest change of the statistic over these pairs."""
         ...
 
     def steps(self, step: float) -> int:
-        """The statistic times n, in steps of a lattice."""
+        """The statistic times n, in steps of a lattice, as an integer."""
         ...
 
     def exact(self) -> float:
@@ -164,7 +156,7 @@ class Paired(Protocol):
 
 @dataclass(frozen=True)
 class PairedNoise(Randomiser[Paired, tuple[float, float]]):
-    """Noise for the change of this rank among n / 2 pairs."""
+    """Laplace noise for the change of a given rank among n / 2 pairs of records."""
 
     n: int
     rank: int
@@ -185,7 +177,7 @@ class PairedNoise(Randomiser[Paired, tuple[float, float]]):
 
 @dataclass(frozen=True)
 class PairedLaplace:
-    """The noise of `rank`, times two where the promise is asymptotic."""
+    """Laplace noise for the change of `rank`; twice as much if the promise is asymptotic."""
 
     n: int
     rank: int
@@ -204,7 +196,7 @@ class PairedLaplace:
         epsilon: float,
         delta: float,
     ) -> PairedNoise:
-        """The scale is found when the noise is drawn: there is no bound for all data."""
+        """The scale is found when the noise is drawn: no bound holds for all data sets."""
         event = RandomEvent(epsilon, delta, self.gamma)
         return PairedNoise(self.n, self.rank, 2 if self.asymptotic else 1, event)
 

@@ -1,4 +1,4 @@
-"""Noise inside the objective: a random slope is added before the minimum is sought.  M8.
+"""Objective perturbation: a random slope is added before the minimum is sought.  M8.
 
 With b drawn first, w(b) = argmin P(w) + b'w / n.  The map from b to w is one to one, so the
 density of w is that of b(w) = -n grad P(w) times a determinant.  Replacing a row moves b(w) by
@@ -40,7 +40,7 @@ from mercer.promise.events import (
     reach,
 )
 
-__all__ = ["FINISH", "Slopes", "Tilt", "TiltedNoise", "calibrate_tilt", "corners", "reach"]
+__all__ = ["FINISH", "Tilt", "TiltedNoise", "calibrate_tilt"]
 
 FINISH = 0.02  # share of epsilon and delta for the noise that hides what the solver leaves
 _KEYS = 96  # squared lengths are rounded up to so many values
@@ -49,7 +49,7 @@ _BEYOND = math.sqrt(2 * 750.0)  # a normal vector is longer with probability e^-
 
 @dataclass(frozen=True)
 class Tilt:
-    """The random slope b: its law, and how far a draw is from the exact real numbers."""
+    """The random slope b: its law, and how far a draw is from the real numbers that are meant."""
 
     noise: Noise
     scale: float  # standard deviation of a coordinate
@@ -58,18 +58,21 @@ class Tilt:
 
     @property
     def law(self) -> Law:
-        """Of one coordinate."""
+        """The law of the noise of one coordinate."""
         return self.noise.law
 
     def draw(self, size: int, entropy: Entropy) -> Floats:
-        """b, on a lattice."""
+        """A draw of b, as a point of a lattice."""
         return self.noise.add(np.zeros(size), entropy)
 
 
 def calibrate_tilt(
     machines: Sequence[Slopes], growth: float, size: int, *, epsilon: float, delta: float
 ) -> Tilt:
-    """The least noise that keeps (1 - FINISH) of the promise."""
+    """The least noise for (1 - FINISH) of epsilon and delta.
+
+    `growth` bounds the logarithm of the change of the determinant; `size` is the dimension of b.
+    """
     inner, lost = (1 - FINISH) * epsilon * (1 - 1e-12), (1 - FINISH) * delta
     if inner <= growth:
         raise ValueError(f"growth = {growth:.3g} must be below epsilon = {epsilon:g}")
@@ -98,7 +101,7 @@ def calibrate_tilt(
 
 
 def _gaussian_scale(machines: Sequence[Slopes], epsilon: float, delta: float) -> float:
-    """S with sum over corners of delta_Gauss(|v| / s; epsilon) <= delta, less the lattice's part.
+    """The scale s with sum over corners of delta_Gauss(|v| / s; epsilon) <= delta, less the lattice's part.
 
     The discrete law of size coordinates is within size / (40 (s/step)^2) of rounded normals (M3.5);
     with s/step at least `least` that costs below delta / 1000.
@@ -123,7 +126,7 @@ def _gaussian_scale(machines: Sequence[Slopes], epsilon: float, delta: float) ->
 
 
 def _lengths(machines: Sequence[Slopes]) -> dict[float, int]:
-    """|v| at the corners of all machines together, and how many corners have it."""
+    """The lengths |v| at the corners of all machines together, with the number of corners of each."""
     squares: dict[float, int] = {0.0: 1}
     top = reach(machines) ** 2
     for slopes in machines:
@@ -138,7 +141,7 @@ def _lengths(machines: Sequence[Slopes]) -> dict[float, int]:
 
 
 class TiltedNoise(Randomiser[Callable[[Floats], Floats], Floats]):
-    """Noise in the objective, then a little on the weights for what the solver leaves."""
+    """Noise in the objective, then a little noise on the weights for what the solver leaves."""
 
     words = "random slope in the objective, then a trace of noise on the weights; exact samplers"
 
@@ -158,7 +161,7 @@ class TiltedNoise(Randomiser[Callable[[Floats], Floats], Floats]):
         self.law = self._law(curvature)
 
     def randomise(self, exact: Callable[[Floats], Floats], entropy: Entropy) -> Floats:
-        """`exact` is the minimum with a given slope in the objective."""
+        """The weights with noise; `exact` finds the minimum for a given slope in the objective."""
         return self.finish.add(exact(self.tilt.draw(self._size, entropy)), entropy)
 
     def _law(self, curvature: float) -> Law:

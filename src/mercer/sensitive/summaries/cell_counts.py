@@ -185,7 +185,7 @@ def moved_counts(moves: int, most: int, norm: Norm) -> Sensitivity:
 X = TypeVar("X")
 
 
-class _Cells(Summary[X]):
+class _TableCounts(Summary[X]):
     """Counts of the cells of one table."""
 
     name = "counts"
@@ -213,14 +213,14 @@ class _Cells(Summary[X]):
         return self._tally.listed()
 
 
-class CellCounts(_Cells[Ints]):
+class CellCounts(_TableCounts[Ints]):
     """Counts of all cells of one table."""
 
     def coordinates(self) -> Ints:
         return self._tally.dense()
 
 
-class OccupiedCounts(_Cells[tuple[Ints, Ints, int]]):
+class OccupiedCounts(_TableCounts[tuple[Ints, Ints, int]]):
     """Counts of the cells of one table that are occupied, which may be few of very many."""
 
     def coordinates(self) -> tuple[Ints, Ints, int]:

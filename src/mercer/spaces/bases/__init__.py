@@ -1,4 +1,4 @@
-"""Orthonormal systems e_1..e_m of a kernel's space, chosen without data (M2).
+"""Orthonormal bases e_1..e_m of a kernel's space, chosen without data (M2).
 
 `cosine` (reflecting boundary) and `fourier` (periodic, or open by padding): closed forms;
 `moments`: the same functions unweighted; `expansions`: Hermite functions and wavelets;

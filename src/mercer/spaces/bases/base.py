@@ -1,4 +1,4 @@
-"""The contract of a basis: coordinates of rows, evaluation, and a table of names for files."""
+"""What every basis has: coordinates of rows, evaluation, and a table of names for files."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Basis(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """m, the number of coordinates."""
+        """The number m of coordinates."""
 
     @property
     def dimension(self) -> int:
@@ -87,7 +87,7 @@ class Basis(ABC):
 
     @property
     def lengths(self) -> Floats:
-        """The finest detail that the functions show, along each coordinate."""
+        """The length of the finest detail that the functions resolve, along each coordinate."""
         return self.kernel.lengths
 
     @property
@@ -106,7 +106,10 @@ class Basis(ABC):
 
     @abstractmethod
     def row_features(self, smoother: Kernel) -> Features:
-        """u(g), the released coordinates of s(. - g), a row at node g, s the smoother's density."""
+        """The map from weights on grid nodes g to released coordinates: sums of u(g).
+
+        u(g) holds the coordinates of s(. - g), with s the density of the smoother.
+        """
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -115,25 +118,28 @@ class Basis(ABC):
     @classmethod
     @abstractmethod
     def from_dict(cls, fields: dict[str, Any]) -> Basis:
-        """Rebuild; ValueError if a field is out of range."""
+        """Rebuild a basis from what `to_dict` wrote; ValueError if a field is out of range."""
 
     def mix(self, rows: Floats) -> Floats:
         """Released coordinates from plain ones, those of `features`: the inverse of `unmix`."""
         return rows
 
     def unmix(self, rows: Floats) -> Floats:
-        """Plain coordinates from released ones; its own transpose.
+        """Plain coordinates from released ones.  The map is its own transpose.
 
-        The same for most bases: released coordinates are plain.  See `cosine` for the other case.
+        For most bases released coordinates are the plain ones.  See `cosine` for the other case.
         """
         return rows
 
     def noise_rows(self, x: Floats, factors: Floats) -> Floats:
-        """The noise at points x, plain coordinates multiplied by `factors`, of white noise."""
+        """How white noise of released coordinates appears at the points x: shape (points, m).
+
+        Plain coordinates are multiplied by `factors` in between.
+        """
         return self.unmix(self.features(x) * factors)
 
     def deviation(self, x: Floats, factors: Floats) -> Floats:
-        """Standard deviation of that noise, for white noise of standard deviation one."""
+        """Standard deviation at the points x of white noise of standard deviation one; see `noise_rows`."""
         step = max(1, (1 << 22) // self.size)
         parts = [
             np.sqrt(np.sum(self.noise_rows(x[i : i + step], factors) ** 2, axis=1))
@@ -148,7 +154,7 @@ class Basis(ABC):
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def function(self, coordinates: Floats) -> Callable[[Floats], Floats]:
-        """The same for many calls with the same coordinates: what depends on them is done once."""
+        """`evaluate` as a function of x: what depends on the coordinates alone is computed once."""
         return lambda x: self.evaluate(x, coordinates)
 
     def mean_deviation(self) -> float:
@@ -159,7 +165,7 @@ class Basis(ABC):
         return float(np.linalg.norm(self.features(some).mean(axis=0)))
 
     def on_grid(self, ticks: Sequence[Floats], coordinates: Floats) -> Floats:
-        """Values on the tensor grid of these ticks."""
+        """Values on the tensor product grid of these ticks, one array of ticks for each column."""
         mesh = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
         return self.evaluate(mesh.reshape(-1, len(ticks)), coordinates).reshape(mesh.shape[:-1])
 
@@ -173,12 +179,12 @@ def basis_from_dict(fields: dict[str, Any]) -> Basis:
 
 
 def kernel_to_dict(kernel: Kernel) -> dict[str, Any]:
-    """Name and covariance of a kernel."""
+    """Name and covariance of a kernel, as fields of a file."""
     return {"name": kernel.name, "covariance": [list(row) for row in kernel.covariance]}
 
 
 def kernel_from_dict(fields: object, most: int = 3) -> Kernel:
-    """Rebuild a kernel, checking that its covariance is one."""
+    """Rebuild a kernel from fields of a file; ValueError unless its covariance is valid."""
     if not isinstance(fields, dict) or fields.get("name") not in KERNELS:
         named = fields.get("name") if isinstance(fields, dict) else fields
         raise ValueError(f"unknown kernel {named!r}; this version knows {', '.join(KERNELS)}")
@@ -212,7 +218,7 @@ def check_scales(scales: Floats) -> None:
 
 
 def matrix_of(value: object, what: str) -> Floats:
-    """A finite matrix from a file."""
+    """A finite matrix of numbers from a file; ValueError names `what` if it is none."""
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -223,7 +229,7 @@ def matrix_of(value: object, what: str) -> Floats:
 
 
 def positive_int(fields: dict[str, Any], key: str, most: int) -> int:
-    """A whole number in [1, most] from a file."""
+    """An integer in [1, most] from a file; ValueError names the field if it is none."""
     value = fields.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise ValueError(f"basis {key} must be a whole number in [1, {most}]")
@@ -235,7 +241,7 @@ _LEAST_NODES = {1: 1 << 10, 2: 1 << 7, 3: 1 << 5}
 
 
 def most_nodes(dimension: int) -> int:
-    """Cells of the finest binning grid along each coordinate."""
+    """The number of cells of the finest binning grid, along each coordinate."""
     return _MOST_NODES[dimension]
 
 

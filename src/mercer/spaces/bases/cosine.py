@@ -91,7 +91,7 @@ class Cosine(SpectralBasis):
 
     @cached_property
     def corners(self) -> tuple[Floats, ...]:
-        """Of each coordinate the unit vectors of K_0 + K_1 and K_0 - K_1, shape (frequencies, 2).
+        """The unit vectors of K_0 + K_1 and K_0 - K_1 of each coordinate, shape (frequencies, 2).
 
         They are the even and the odd part of e(0).  Zero where the bandwidth is so large that the
         walls see each other: there A = I.

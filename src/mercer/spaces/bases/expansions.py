@@ -1,6 +1,6 @@
 """Other orthonormal expansions of one column: Hermite functions and wavelets.
 
-M2; thesis, Sec. 3.1.1: any orthonormal functions do, with the bound that their values have.  Rows
+M2; thesis, Sec. 3.1.1: any orthonormal functions serve, with a bound on their values.  Rows
 are nodes of a public grid (M5), so the bounds are the largest over finitely many vectors, in any
 norm, without analysis.
 """
@@ -28,7 +28,7 @@ _MOST = 256
 
 
 class Expansion(Basis):
-    """Orthonormal functions of one coordinate, by their values."""
+    """Orthonormal functions of one column.  Rows contribute the values of the functions."""
 
     count: int
 
@@ -148,7 +148,7 @@ class Wavelet(Expansion):
 
     @cached_property
     def _mixing(self) -> Floats:
-        """Each wavelet as a combination of 1, cosines and sines."""
+        """Coefficients of each wavelet on 1, cosines and sines, one row a wavelet."""
         order = self._axis.order
         n = np.arange(1, order + 1)
         rows = np.zeros((self.count, self._axis.size))

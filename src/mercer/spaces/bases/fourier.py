@@ -203,7 +203,10 @@ class Fourier(SpectralBasis):
 
 
 def laid_on(weights: Floats, circle: tuple[int, ...]) -> Floats:
-    """Weights of the nodes on a torus of so many points; on a whole circle the ends are one."""
+    """Weights of the nodes laid on a torus with these numbers of points.
+
+    Where the domain is the whole circle, its two ends are the same point.
+    """
     for axis, points in enumerate(circle):
         last = np.moveaxis(weights, axis, -1)
         out = np.zeros((*last.shape[:-1], max(points, last.shape[-1])))

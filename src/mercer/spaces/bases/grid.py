@@ -125,7 +125,7 @@ class Grid(Basis):
         return cls(kernel, tuple(sides))
 
     def mean_deviation(self) -> float:
-        """That of a path with the kernel, which the states at the nodes all but determine."""
+        """The standard deviation for a path of this kernel; states at the nodes nearly determine it."""
         r = (np.arange(1 << 12) + 0.5) / (1 << 12)
         sides = [2 * np.mean((1 - r) * self.kernel.profile(r, i)) for i in range(len(self.sides))]
         return math.sqrt(math.prod(map(float, sides)))
@@ -133,8 +133,9 @@ class Grid(Basis):
     def interpolation(self, smoother: Kernel) -> float:
         """On one column, how far a row's s(. - g) is from its projection, at most: public.
 
-        Between two nodes the projection is the kernel's interpolation of the states at them.  It
-        is looked at half-way and around, for rows in all distances.
+        Between two nodes the projection is the kernel's interpolation of the states at them.  The
+        difference is computed at a quarter, a half and three quarters of the gap, for rows at all
+        distances.
         """
         gap, width, p = self._gap(0), float(smoother.lengths[0]), self.kernel.states
         reach = 40 * width if isinstance(smoother, MaternKernel) else 10 * width
@@ -217,8 +218,8 @@ class Grid(Basis):
     def _axis_features(self, axis: int, u: Floats, order: int) -> Floats:
         """The transpose of `unwhiten`, applied to each point's weights on its two neighbours.
 
-        State k is A(k - j) times what was new at j <= k, so coordinate j gets A(left - j)'r times
-        the innovation's factor, r the weights on both neighbours brought to the left one.
+        State k is the sum of A(k - j) times the innovation at j <= k, so coordinate j gets
+        A(left - j)'r times the innovation's factor, r the weights on both neighbours brought to the left one.
         """
         kernel, gap, side, p = self.kernel, self._gap(axis), self.sides[axis], self.kernel.states
         left, weights = self._bridge(axis, u, order)

@@ -2,7 +2,7 @@
 
 The coordinates that are released are the moments themselves, c_j = mean of cos(pi j u) for a
 reflecting boundary, of exp(2 pi i j u / period) for a periodic one (period one) or an open one
-(longer, so that what is smoothed at one end does not come out at the other).  Nothing is smoothed
+(longer, so that smoothing at one end does not reach the other).  Nothing is smoothed
 before the noise: the bandwidth is chosen afterwards, at no cost (M17).
 """
 
@@ -42,7 +42,7 @@ class Moments(SpectralBasis):
 
     @classmethod
     def spanning(cls, kernel: Kernel | None, size: int, boundary: str = "reflect") -> Moments:
-        """`size` coordinates or one less (harmonics come in pairs); there is no kernel to obey."""
+        """`size` coordinates or one less (harmonics come in pairs); the kernel does not matter."""
         if kernel is not None and (kernel.dimension != 1 or kernel.name != "gaussian"):
             raise ValueError("moments are a basis for one column and kernel='gaussian'")
         return cls(size - 1 if boundary == "reflect" else (size - 1) // 2, boundary)
@@ -164,7 +164,7 @@ class Moments(SpectralBasis):
 
     @property
     def _farthest(self) -> float:
-        """Bound on sum_j (cos j a - cos j b)^2, j = 1..m.
+        """Upper bound on sum_j (cos j a - cos j b)^2 over j = 1..m, for all a and b.
 
         It is m + (S(2a) + S(2b))/2 - S(a + b) - S(a - b) with S(t) = sum_j cos j t <= m, and S has
         a second derivative of at most m (m + 1)(2m + 1)/6, so that its least value on a grid of

@@ -45,7 +45,7 @@ class PointBasis(Basis):
 
     @property
     def mixing(self) -> Floats:
-        """B, shape (m, number of points)."""
+        """The mixing matrix B, of shape (m, number of points)."""
         raise TypeError("a point basis defines its mixing matrix")
 
     @cached_property
@@ -58,7 +58,7 @@ class PointBasis(Basis):
 
     @cached_property
     def deficit(self) -> float:
-        """The largest on an even grid of the cube, rounding included.  No sensitivity needs it."""
+        """The largest deficit on an even grid of the cube, rounding included.  No sensitivity uses it."""
         return max(1 - float(np.min(np.sum(self._on_ticks**2, axis=0))), 0.0) + self.blur
 
     @cached_property
@@ -164,7 +164,7 @@ class Landmarks(PointBasis):
 
     @cached_property
     def mixing(self) -> Floats:
-        # row by row of B L = I, not of L B = I: each row is then that of an L that is off by its
+        # row by row of B L = I, not of L B = I: each row is then exact for an L that is off by its
         # last bits, and B L differs from I by the rounding of a product, not by the square of L's
         # condition
         size = len(self._factor)
@@ -288,7 +288,7 @@ def _lattice(size: int, dimension: int) -> tuple[tuple[float, ...], ...]:
 
 
 def _fitting(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
-    """Halve the finest side until the feature table fits."""
+    """The grid's shape, with its finest side halved until the feature table is small enough."""
     sides = list(shape)
     while math.prod(sides) * size > _MOST_ENTRIES and max(sides) > 17:
         finest = sides.index(max(sides))

@@ -1,4 +1,4 @@
-"""What cosine and Fourier bases of the Gaussian kernel share: closed forms.
+"""What cosine and Fourier bases share: closed forms for the Gaussian kernel.
 
 Both are eigenfunctions of a Gaussian kernel on a torus (M2, M11).
 """
@@ -56,7 +56,7 @@ class SpectralBasis(Basis):
     @cached_property
     @abstractmethod
     def frequencies(self) -> Ints:
-        """K of each coordinate, shape (m, d)."""
+        """The frequency numbers k of each coordinate, shape (m, d)."""
 
     @cached_property
     @abstractmethod
@@ -66,7 +66,7 @@ class SpectralBasis(Basis):
     @cached_property
     @abstractmethod
     def amplitude(self) -> Floats:
-        """Factor of each psi_k that makes it a unit vector of L2 of the torus."""
+        """The factor of each psi_k that makes it a unit vector in L2 of the torus."""
 
     @property
     @abstractmethod
@@ -80,7 +80,7 @@ class SpectralBasis(Basis):
 
     @property
     def diameter(self) -> float:
-        """Sup ||K_x - K_y||, and of ||K_x|| alone: sharper than M4's sqrt2 kappa where K > 0.
+        """A bound on ||K_x - K_y|| and on ||K_x||: sharper than M4's sqrt2 kappa where K > 0.
 
         ||K_x - K_y||^2 = K(x, x) + K(y, y) - 2 K(x, y) <= 2 (kappa^2 - inf K).
         """
@@ -97,12 +97,12 @@ class SpectralBasis(Basis):
 
     @property
     def reflects(self) -> bool:
-        """Whether the boundary is a mirror."""
+        """Whether the boundary is reflecting."""
         return not self.axes[0].sines
 
     @property
     def own(self) -> Floats:
-        """Squared bandwidth of the estimate that gets the noise; smoothing can only add to it."""
+        """Squared bandwidth of the estimate to which noise is added; smoothing can only add to it."""
         return np.array(self.kernel.covariance)
 
     @property
@@ -111,11 +111,11 @@ class SpectralBasis(Basis):
 
     @property
     def smoothers(self) -> tuple[str, ...]:
-        """Shapes of smoothing that can follow the noise."""
+        """The names of the smoothing filters that can be applied after the noise."""
         return ("gaussian",)
 
     def filter(self, covariance: tuple[tuple[float, ...], ...], smoother: str) -> Floats:
-        """What smoothing to this squared bandwidth leaves of each coordinate."""
+        """The factor of each coordinate in smoothing to this squared bandwidth."""
         del smoother  # only the Gaussian
         if covariance == self.kernel.covariance:
             return np.ones(self.size)
@@ -143,25 +143,25 @@ class SpectralBasis(Basis):
 
     @cached_property
     def eigenvalues(self) -> Floats:
-        """lambda_k of the basis' own kernel."""
+        """The eigenvalues lambda_k of the kernel of this basis."""
         return self.multiplier(self.kernel.covariance)
 
     def check_smoother(self, smoother: Kernel) -> None:
-        """The coordinates are those of the basis' own kernel."""
+        """ValueError unless the smoother is the kernel of this basis."""
         if smoother != self.kernel:
             raise ValueError("a spectral basis releases the estimate of its own Gaussian kernel")
 
     def multiplier(self, covariance: object) -> Floats:
-        """Eigenvalues at another bandwidth: the KDE filter on the raw coefficients."""
+        """Eigenvalues of the Gaussian kernel of another covariance: its filter on raw coefficients."""
         return exp(-covariance_sum(self.angular, np.array(covariance, dtype=float)) / 2)
 
     @cached_property
     def angular(self) -> Floats:
-        """w_k, the angular frequency of each coordinate."""
+        """The angular frequencies w_k, of shape (m, d)."""
         return self.frequencies * (math.pi * np.array([axis.rate for axis in self.axes]))
 
     def series(self, coordinates: Floats) -> TrigSeries:
-        """sum_j c_j e_j as a trigonometric series."""
+        """The function sum_j c_j e_j as a trigonometric series."""
         return self.raw_series(np.sqrt(self.eigenvalues) * coordinates)
 
     def raw_series(self, theta: Floats) -> TrigSeries:
@@ -202,7 +202,7 @@ class SpectralBasis(Basis):
         return np.ones(self.size)
 
     def fft_rounding(self, *sides: int) -> float:
-        """Bound on the error of the coordinates computed by an FFT of so many points a side.
+        """Bound on the error of coordinates computed by an FFT with these numbers of points a side.
 
         The input has 2-norm at most one, the output at most the root of the number of points.
         What follows the transform gets as much again of kappa.  docs/proofs/density.md.
@@ -235,7 +235,7 @@ def fft_growth(points: int) -> float:
 
 
 def covariance_sum(omega: Floats, covariance: Floats) -> Floats:
-    """The form w' H w for each row w of omega, added in a fixed order."""
+    """The quadratic form w' H w for each row w of omega, summed in a fixed order."""
     total = np.zeros(len(omega))
     for i, j in itertools.product(range(omega.shape[1]), repeat=2):
         if covariance[i, j] != 0:
@@ -263,7 +263,7 @@ def orders_above_cut(kernel: GaussianKernel, rates: list[float], cut: float) -> 
 
 
 def kept(box: Ints, kernel: GaussianKernel, rates: list[float], cut: float) -> Ints:
-    """Those rows of `box`, numbers of frequencies, whose eigenvalue is at least `cut`."""
+    """The rows of `box` (frequency numbers) whose eigenvalue is at least `cut`."""
     omega = box * (math.pi * np.array(rates))
     return box[covariance_sum(omega, np.array(kernel.covariance)) <= -2 * math.log(cut)]
 
@@ -284,7 +284,7 @@ def wrapped_least(h: float, rate: float, away: float) -> float:
 
 
 def _differentiated(axis: Harmonics, u: Floats, order: int) -> Floats:
-    """The axis' functions differentiated `order` times at u."""
+    """Values at u of the functions of an axis, differentiated `order` times."""
     wide = Harmonics(axis.order, axis.rate, sines=True)
     table, k = wide.table(u), axis.order
     slope = axis.rate * math.pi * np.arange(1, k + 1)[:, None]
@@ -302,7 +302,7 @@ def gaussian_of(fields: dict[str, Any]) -> GaussianKernel:
 
 
 def cut_of(fields: dict[str, Any]) -> float:
-    """The least eigenvalue kept; files of format 1 do not say."""
+    """The least eigenvalue that is kept.  Files of format 1 leave the field out."""
     cut = fields.get("cut", CUT)
     if isinstance(cut, bool) or not isinstance(cut, (int, float)) or not 1e-9 <= cut < 1:
         raise ValueError("basis cut must be a number in [1e-9, 1)")

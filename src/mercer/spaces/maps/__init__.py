@@ -7,8 +7,7 @@ eigenfunctions, its average over random frequencies, or the linear kernel; K_m(x
 rows are scaled to that where rounding would exceed it, so that kappa holds by construction.
 """
 
-from mercer.spaces.maps.base import MAPS, FeatureMap, map_from_dict
-from mercer.spaces.maps.explicit import Linear, RandomFeatures, Taylor
+from mercer.spaces.maps.base import MAPS, FeatureMap, Linear, RandomFeatures, Taylor, map_from_dict
 from mercer.spaces.maps.spans import LandmarkMap, TensorMap
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Features that are orthonormal functions of a kernel's space.  M2."""
+"""Feature maps whose features are orthonormal functions of a kernel's space.  M2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LandmarkMap(FeatureMap):
 
     @classmethod
     def spanning(cls, constant: float, kernel: str, lengths: Floats, points: Floats | int) -> LandmarkMap:
-        """Kernel functions at public points, or at about so many points of a grid."""
+        """The map for these public points; for an integer, about so many points of an even grid."""
         noise = _kernel(kernel, lengths)
         if isinstance(points, int):
             return cls(constant, Landmarks.spanning(noise, points))
@@ -85,7 +85,7 @@ class TensorMap(FeatureMap):
     ) -> TensorMap:
         """At most `size` products, those of largest eigenvalue, up to 99.5 % of the kernel.
 
-        With `level`, all those whose functions' numbers add up to at most some degree instead.
+        With `level`, instead all those of total degree at most some bound.
         """
         pairs = [_line(kernel, h) for h in lengths.tolist()]
         axes, values = tuple(axis for axis, _ in pairs), [value for _, value in pairs]
@@ -172,7 +172,7 @@ def _line(kernel: str, length: float) -> tuple[Eigenfunctions, Floats]:
 
 
 def _trimmed(axes: tuple[Eigenfunctions, ...], terms: Ints) -> tuple[Eigenfunctions, ...]:
-    """Without the functions that no term needs."""
+    """The bases of the columns, cut to the functions that the terms use."""
     kept: dict[int, Eigenfunctions] = {}
     most = {id(axis): 0 for axis in axes}
     for column, axis in enumerate(axes):

@@ -1,4 +1,4 @@
-"""Whole-number noise: the law of every sampler, and the balls behind the doubles."""
+"""Integer noise: the law of every sampler, and the balls behind the doubles."""
 
 import math
 from itertools import pairwise
@@ -9,18 +9,19 @@ from scipy.stats import binom, chi2
 
 from mercer.noise.count_laws import GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy, Secure, Seeded, Uniforms
-from mercer.noise.exact import balls, settle
-from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts
-from mercer.noise.whole import (
+from mercer.noise.exact import (
     _heads,
     _normal_tail,
     _one_sided,
     above_geometric,
     above_normal,
+    balls,
     geometric,
     passing,
     rounded_normal,
+    settle,
 )
+from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts
 from mercer.promise.events import PureEvent, Sensitivity
 from tests.conftest import ALPHA
 
