@@ -432,7 +432,7 @@ def test_audit_from_end_to_end(rng):
                     scale=0.03,
                     weights="free",
                     rng=Seeded(rng),
-                ).embedding.raw
+                ).embedding.coordinates
                 @ [1, -1]
                 for _ in range(500)
             ]

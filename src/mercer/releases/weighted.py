@@ -88,10 +88,10 @@ class Weighted(ABC):
         spread = np.quantile(np.abs(drawn - np.mean(drawn)), level)
         return Interval(estimate, estimate - float(spread), estimate + float(spread), level)
 
-    def chosen(self, n: int, rng: int | np.random.Generator | None) -> Ints:
-        """Places of n points drawn by their weights."""
-        n = check_count("n", n, least=0, most=1 << 30, hint="rows to draw")
-        return resample(self.positive, n, streams.fresh(rng))
+    def chosen(self, size: int, rng: int | np.random.Generator | None) -> Ints:
+        """Places of `size` points drawn by their weights."""
+        size = check_count("size", size, least=0, most=1 << 30, hint="rows to draw")
+        return resample(self.positive, size, streams.fresh(rng))
 
     def _values(self, h: Any) -> Floats:
         table = self.view()
@@ -148,9 +148,9 @@ class Pushed(Weighted):
     def view(self) -> Points:
         return self.points
 
-    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> np.ndarray | list[Any]:
-        """`n` draws of g(X), by the weights."""
-        places = self.chosen(n, rng)
+    def sample(self, size: int, rng: int | np.random.Generator | None = None) -> np.ndarray | list[Any]:
+        """`size` draws of g(X), by the weights."""
+        places = self.chosen(size, rng)
         return (
             self.points[places] if isinstance(self.points, np.ndarray) else [self.points[i] for i in places]
         )
@@ -163,10 +163,10 @@ class Pushed(Weighted):
         return max(square, 0.0) ** 0.5
 
 
-def resample(weights: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """N places by their weights, each as often as its weight says, up to one; in random order."""
+def resample(weights: Floats, size: int, rng: np.random.Generator) -> Ints:
+    """Places by their weights, each as often as its weight says, up to one; in random order."""
     ends = np.cumsum(weights)
-    marks = (np.arange(n) + rng.random()) / max(n, 1) * ends[-1]
+    marks = (np.arange(size) + rng.random()) / max(size, 1) * ends[-1]
     return rng.permutation(np.minimum(np.searchsorted(ends, marks, side="right"), len(ends) - 1))
 
 

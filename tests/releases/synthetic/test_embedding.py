@@ -42,7 +42,7 @@ def test_all_landmarks_used_need_no_further_guess():
     span, used = LandmarkSpan.of(gram, 1e-9)
     assert span.even is None
     assert used.tolist() == [0, 1, 2, 3]
-    embedding = LandmarkEmbedding.raw_only(np.ones(4), Normal(0.1, 0.5), gram, 1e-6)
+    embedding = LandmarkEmbedding.unshrunk(np.ones(4), Normal(0.1, 0.5), gram, 1e-6)
     assert np.allclose(np.abs(embedding.uniform), 0.25)
 
 

@@ -213,7 +213,7 @@ def _synthetic_own(
             statement,
             tuple(points[i] for i in used),
             weigh(embedding, style, bound),
-            embedding.raw,
+            embedding.coordinates,
             law,
             how.span.floor,
             style,

@@ -101,8 +101,8 @@ def choose_shrink(noisy: Floats, uniform: Floats, eigenvalues: Floats, variance:
 class NoisyEmbedding(ABC):
     """Coordinates with noise of a known law."""
 
-    raw: Floats
-    law: Law
+    coordinates: Floats
+    noise: Law
 
     @property
     @abstractmethod
@@ -149,12 +149,12 @@ class NoisyEmbedding(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the embedding in a file."""
-        return {"noise": self.law.to_dict(), "coordinates": self.raw.tolist()}
+        return {"noise": self.noise.to_dict(), "coordinates": self.coordinates.tolist()}
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise of a coordinate."""
-        return float(self.law.deviations(self.size)[0])
+        return float(self.noise.deviations(self.size)[0])
 
     @property
     def raw_error(self) -> float:
@@ -162,12 +162,12 @@ class NoisyEmbedding(ABC):
         return self.deviation * math.sqrt(self.size)
 
     def _check(self, size: int) -> None:
-        fixed = np.array(self.raw, dtype=float)
+        fixed = np.array(self.coordinates, dtype=float)
         fixed.setflags(write=False)
-        object.__setattr__(self, "raw", fixed)
+        object.__setattr__(self, "coordinates", fixed)
         if fixed.shape != (size,) or not np.all(np.isfinite(fixed)):
             raise ValueError(f"coordinates must be {size} finite numbers, got shape {fixed.shape}")
-        if self.law.moments:
+        if self.noise.moments:
             raise ValueError("the noise does not fit an embedding")
 
 
@@ -175,7 +175,7 @@ class NoisyEmbedding(ABC):
 class LandmarkEmbedding(NoisyEmbedding):
     """Noisy coordinates in the span of kernel functions at landmarks (Algorithm 1).
 
-    `raw` are the weights of the noisy function at the landmarks.
+    `coordinates` are the weights of the noisy function at the landmarks.
 
     They do not depend on how a machine turns the eigenvectors of a Gram matrix.
     """
@@ -202,9 +202,9 @@ class LandmarkEmbedding(NoisyEmbedding):
         return found.shrunk()
 
     @classmethod
-    def raw_only(cls, raw: Floats, law: Law, gram: Floats, floor: float) -> LandmarkEmbedding:
+    def unshrunk(cls, coordinates: Floats, noise: Law, gram: Floats, floor: float) -> LandmarkEmbedding:
         """An embedding that is not shrunk."""
-        return cls(raw, law, gram, floor, Shrink("nothing", 1.0, 0.0))
+        return cls(coordinates, noise, gram, floor, Shrink("nothing", 1.0, 0.0))
 
     def shrunk(self, shrink: Shrink | None = None) -> LandmarkEmbedding:
         """The embedding with another shrinkage: that of least estimated risk, if none is given (M17)."""
@@ -225,7 +225,7 @@ class LandmarkEmbedding(NoisyEmbedding):
 
     @cached_property
     def noisy(self) -> Floats:
-        return self.span.coordinates(self.gram @ self.raw)
+        return self.span.coordinates(self.gram @ self.coordinates)
 
     @cached_property
     def uniform(self) -> Floats:
@@ -243,7 +243,7 @@ class LandmarkEmbedding(NoisyEmbedding):
         return max(estimated, known)  # what is left of the noise is known, what was lost is not
 
     def redrawn(self) -> Floats:
-        noise = self.law.draws(self.size, np.arange(self.size))[:REPLICAS]
+        noise = self.noise.draws(self.size, np.arange(self.size))[:REPLICAS]
         return self.target + noise * self.shrink.factors(self.span.eigenvalues)
 
     def values(self, coordinates: Floats) -> Floats:
@@ -306,18 +306,18 @@ class WaveEmbedding(NoisyEmbedding):
 
     @property
     def noisy(self) -> Floats:
-        return self.raw
+        return self.coordinates
 
     @property
     def target(self) -> Floats:
-        return self.raw
+        return self.coordinates
 
     @property
     def risk(self) -> float:
         return self.raw_error**2
 
     def redrawn(self) -> Floats:
-        return self.target + self.law.draws(self.size, np.arange(self.size))[:REPLICAS]
+        return self.target + self.noise.draws(self.size, np.arange(self.size))[:REPLICAS]
 
     def seen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> Floats:  # noqa: ARG002
         return self.span.coordinates(kernel.embed(codes))

@@ -49,7 +49,7 @@ def _fit(release: TableRelease, embedding: LandmarkEmbedding) -> tuple[Finding, 
     """The share of records that fit: the mean of a function that is nearly one in the domain."""
     landmarks = release.codes if release.landmarks is None else release.landmarks
     between = release.kernel(_places(release), landmarks)
-    normal = isinstance(embedding.law, Normal)
+    normal = isinstance(embedding.noise, Normal)
     ones = embedding.span.coordinates(np.ones(len(embedding.gram)))
     values = embedding.span.eigenvalues
     best = None

@@ -47,8 +47,8 @@ class RecordsRelease(Weighted, Release):
     domain: OpenDomain  # type: ignore[assignment]
     points: tuple[Any, ...]
     weight: Floats
-    raw: Floats
-    law: Law
+    coordinates: Floats
+    noise: Law
     floor: float
     style: str
     bound: float
@@ -58,12 +58,12 @@ class RecordsRelease(Weighted, Release):
 
     def __post_init__(self) -> None:
         check_choice("weights", self.style, STYLES)
-        for name in ("weight", "raw"):
+        for name in ("weight", "coordinates"):
             fixed = np.array(getattr(self, name), dtype=float)
             fixed.setflags(write=False)
             object.__setattr__(self, name, fixed)
         shape = (len(self.points),)
-        if self.weight.shape != shape or self.raw.shape != shape or not self.points:
+        if self.weight.shape != shape or self.coordinates.shape != shape or not self.points:
             raise ValueError("points, weights and coordinates differ in number")
         if not np.all(np.isfinite(self.weight)):
             raise ValueError("weights must be finite")
@@ -80,7 +80,7 @@ class RecordsRelease(Weighted, Release):
         gram = self.kernel.matrix(self.points, self.points)
         if not np.all(np.isfinite(gram)):
             raise ValueError("the kernel must give finite numbers at the points")
-        plain = LandmarkEmbedding.raw_only(self.raw, self.law, (gram + gram.T) / 2, self.floor)
+        plain = LandmarkEmbedding.unshrunk(self.coordinates, self.noise, (gram + gram.T) / 2, self.floor)
         return plain.shrunk()
 
     @property
@@ -156,9 +156,9 @@ class RecordsRelease(Weighted, Release):
             raise ValueError(f"g must give one value a record, {self.points_count} of them")
         return Pushed(values, self.weight, self.replicas, self.positive)
 
-    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> list[Any]:
-        """`n` records without weights, drawn by the weights."""
-        return [self.points[i] for i in self.chosen(n, rng)]
+    def sample(self, size: int, rng: int | np.random.Generator | None = None) -> list[Any]:
+        """`size` records without weights, drawn by the weights."""
+        return [self.points[i] for i in self.chosen(size, rng)]
 
     def save(self, path: str | Path) -> Path:
         """Write the release as JSON; records must be text, numbers, or lists of such."""
@@ -177,8 +177,8 @@ class RecordsRelease(Weighted, Release):
             "domain": {"words": self.domain.words},
             "points": list(self.points),
             "weights": self.weight.tolist(),
-            "coordinates": self.raw.tolist(),
-            "noise": self.law.to_dict(),
+            "coordinates": self.coordinates.tolist(),
+            "noise": self.noise.to_dict(),
             "floor": self.floor,
             "style": self.style,
             "bound": self.bound,

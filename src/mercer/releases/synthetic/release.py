@@ -251,9 +251,9 @@ class TableRelease(Weighted, Release):
             raise ValueError(f"g must give one value a row, {self.points_count} of them")
         return Pushed(values, self.weight, self.replicas, self.positive)
 
-    def sample(self, n: int, rng: int | np.random.Generator | None = None) -> pyarrow.Table:
-        """`n` ordinary rows without weights, drawn by the weights, as an Arrow table."""
-        return self.domain.table(self.codes[self.chosen(n, rng)])
+    def sample(self, size: int, rng: int | np.random.Generator | None = None) -> pyarrow.Table:
+        """`size` ordinary rows without weights, drawn by the weights, as an Arrow table."""
+        return self.domain.table(self.codes[self.chosen(size, rng)])
 
     def fit_weights(self, estimator: E, target: str, columns: Sequence[str] | None = None) -> E:
         """A copy of a scikit-learn estimator, trained on the synthetic records by their weights.
