@@ -158,7 +158,6 @@ def ask_command(
 
 def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
     """Keep a released machine in a store, which costs nothing."""
-    from mercer.api import calls
     from mercer.api.live import live
     from mercer.releases.file import load
     from mercer.releases.kinds import KINDS
@@ -169,7 +168,7 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
             f"{file.name} is a {release.kind}: mercer eval answers from it; a live density is made "
             "from records"
         )
-    with calls.made(live(release, store=place, name=name)) as made:
+    with live(release, store=place, name=name) as made:
         if as_json:
             terminal.print_json(_summary(made))
             return

@@ -183,7 +183,7 @@ class TableRecipe:
         return spread(self.domain, self.size, records=law)
 
     def features(self, kernel: RecordKernel, marks: Floats) -> tuple[LandmarkFeatures | WaveFeatures, Floats]:
-        """What records are seen by, and the codes of the landmarks that are used."""
+        """The feature map of records, and the codes of the landmarks that are used."""
         if self.method == "features":
             waves = WaveFeatures(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
             return waves, np.zeros((0, self.domain.dimension))
@@ -232,7 +232,7 @@ class TablePlan:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """The numbers of the plan as fields of JSON."""
         return {
             "method": self.method,
             "size": self.size,
@@ -248,7 +248,7 @@ class TablePlan:
 def plan_table(
     chosen: Mapping[str, Any], *, epsilon: float | None, delta: float | None, choice_share: float
 ) -> TablePlan:
-    """Checks all public choices; `chosen` are the arguments of `TableRecipe.of`."""
+    """Check all public choices and plan a table; `chosen` are the arguments of `TableRecipe.of`."""
     recipe = TableRecipe.of(**chosen)
     promise = noise = check_promise(recipe.mechanism, epsilon, delta)
     whole = recipe.method == "exponential"
