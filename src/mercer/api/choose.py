@@ -101,6 +101,13 @@ def select(
     epsilon, insist, dry_run, ledger, dataset, rng
         As in `quantiles`.
 
+    Examples
+    --------
+    >>> import mercer
+    >>> votes = {"red": 120, "blue": 300, "green": 80}
+    >>> mercer.select(list(votes), list(votes.values()), sensitivity=1, epsilon=1, n=500).candidate
+    'blue'
+
     """
     epsilon = check_epsilon(epsilon)
     bound = Sensitivity(check_positive("sensitivity", sensitivity, "of the score"), norm="score")

@@ -56,11 +56,11 @@ class Gathered:
 
     @property
     def unit(self) -> str:
-        """Whose presence is hidden: one row's, or that of a person named by this column."""
+        """The unit of privacy: "row", or the column that names the person."""
         return self.curves.unit or "row"
 
     def alone(self, promise: Promise) -> Promise:
-        """What is left for this group's noise: lattices of several groups add up (M3.5)."""
+        """The promise that is left for this group's noise: lattices of several groups add up (M3.5)."""
         less = 1 - 0.002 * self.share if self.share > 1 else 1.0
         return Promise(epsilon=promise["epsilon"], delta=promise["delta"] * less)
 

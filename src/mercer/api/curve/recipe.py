@@ -96,7 +96,7 @@ class CurveRecipe:
 
     @property
     def choice(self) -> str:
-        """How the smoothing is chosen, as the file of the release says it."""
+        """The way in which the smoothing is chosen, in the word of the release file."""
         if isinstance(self.penalty, str) and self.penalty != "auto":
             return self.penalty
         several = any(isinstance(v, str) for v in (self.scale, self.eta, self.penalty))
@@ -115,7 +115,7 @@ class CurveRecipe:
         return Polynomials(tuple(check_count("size", side, least=4, most=most, hint=hint) for side in sides))
 
     def sight(self, polynomials: Polynomials, *, n: int, promise: Promise) -> Sight:
-        """All functions, or as many as a public rule allows where noise grows with their number."""
+        """How curves are seen: through all functions, or as many as a public rule says for pure noise."""
         frame = None
         if self.order != "paper" and self.mechanism.pure:
             many = coordinates_rule(polynomials, n=n, epsilon=promise["epsilon"] / self.stretch)
@@ -123,7 +123,7 @@ class CurveRecipe:
         return Sight(polynomials, frame, n, promise)
 
     def check(self, domain: Domain) -> None:
-        """Errors that follow from the domain, before any curve is read."""
+        """Raise errors that follow from the domain, before any curve is read."""
         self.scales(domain)
         self.polynomials(domain)
 

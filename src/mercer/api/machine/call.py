@@ -24,7 +24,7 @@ _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
 
 
 def _expected_machine(_given: object, _made: object) -> str:
-    """What a dry run says where `learn`, which knows the expected noise, did not get to it."""
+    """What a dry run says that ends before `learn` knows the expected noise."""
     return "see mercer.classifier on made-up records of this kind, with a seed"
 
 

@@ -120,7 +120,7 @@ class TableRecipe:
         return self.private or self.laws
 
     def record_kernel(self, laws: ColumnLaws | None = None) -> RecordKernel:
-        """The kernel; `laws` are the laws of the columns, where they are known.
+        """The kernel on records; `laws` are the laws of the columns, where they are known.
 
         The public rule: two records drawn at random have, on average, -log k = log(size), evenly
         shared by the columns; more would leave landmarks alone in the domain.  Records drawn at
@@ -195,7 +195,7 @@ class TableRecipe:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """Records, kernel and noise of a table to come."""
+    """The records, the kernel and the noise of a table that is to be made: from public choices."""
 
     domain: TableDomain
     method: str
@@ -274,7 +274,7 @@ def plan_table(
 
 
 def domain_given(domain: object) -> TableDomain:
-    """A domain as callers write it: of Mercer, a mapping, or the path of a file."""
+    """The domain of a table from what callers give: a `mercer.Domain`, a mapping, or a path."""
     if isinstance(domain, TableDomain):
         return domain
     if domain is None:
