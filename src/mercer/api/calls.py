@@ -1,9 +1,9 @@
-"""What every call that releases something shares: its terms, its dry run, its quiet.
+"""What every public function that makes a release shares: its terms, its dry run, its silence.
 
-The terms of all calls are the same: the promise, whose it is, where noise comes from and who pays.
-A call adds its own choices to them.  No warning of another library, which may tell of a record,
-gets out of a call.  With `dry_run=True` a call says what it would release and charge: nothing of
-the records is used but their number, or that of the persons.
+Such a function is a call.  The terms of all calls are the same: the promise, whose it is, where
+noise comes from and who pays; a call adds its own choices to them.  No warning of another library,
+which may tell of a record, gets out of a call.  With `dry_run=True` a call says what it would
+release and charge: nothing of the records is used but their number, or that of the persons.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 from mercer.columns.reading import Reading
@@ -36,7 +36,7 @@ Progress = Callable[[int], None]  # called with the number of rows of each chunk
 
 @dataclass(frozen=True)
 class Terms:
-    """What every call is told beside its data and its own choices."""
+    """The arguments of every call beside its data and its own choices."""
 
     epsilon: float | None  # None is an error that says why there is no default
     delta: float | None
@@ -66,7 +66,7 @@ class Terms:
 
     @property
     def tick(self) -> Progress:
-        """Whom the rows of each chunk are told to."""
+        """The function that is called with the number of rows of each chunk."""
         return self.progress or (lambda _rows: None)
 
     def reading(
@@ -105,22 +105,27 @@ class DryRun:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as fields: what `--dry-run --json` prints."""
+        """All that it says as fields, which `--dry-run --json` prints."""
         return {"dry_run": True, **vars(self)}
 
 
-def call(expected: Expected) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function a call: it has the terms, `epsilon` and `dry_run` among them, as arguments."""
+def call(expected: Expected, *, always_pays: bool = True) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Make a function a call, of which the terms, `epsilon` and `dry_run` among them, are arguments.
+
+    Without epsilon it is refused.  A function that does not `always_pay` gets None in its place, and
+    decides.
+    """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         named = signature(function)
-        required = named.parameters["epsilon"].default is Parameter.empty
 
         @wraps(function)
         def called(*args: P.args, **kwargs: P.kwargs) -> R:
             with quiet():
-                if required and "epsilon" not in kwargs:
-                    check_epsilon(None)  # says why there is no default
+                if "epsilon" not in kwargs:
+                    if always_pays:
+                        check_epsilon(None)  # says why there is no default
+                    kwargs["epsilon"] = None
                 token = None if _INSIDE.get() else _INSIDE.set(True)
                 try:
                     return function(*args, **kwargs)
@@ -140,7 +145,7 @@ def call(expected: Expected) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def made(found: R | DryRun) -> R:
-    """What came of a call inside another one, or without `dry_run`: a release."""
+    """The result of a call that cannot be a dry run: it is inside another one, or without `dry_run`."""
     assert not isinstance(found, DryRun)
     return found
 

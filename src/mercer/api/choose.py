@@ -1,6 +1,6 @@
-"""Private choices: of a candidate, of a function, of a bandwidth.  M12; docs/proofs/selection.md.
+"""Private choices of a candidate, a function or a bandwidth.  M12; docs/proofs/selection.md.
 
-A bandwidth may also be chosen from the noisy result, free (M17): `bandwidth="auto"` of
+A bandwidth may also be chosen from the noisy result at no cost (M17): `bandwidth="auto"` of
 `mercer.density`.
 """
 
@@ -42,16 +42,17 @@ _LEAST = {1: 0.004, 2: 0.012, 3: 0.06}  # what any basis for a density can hold
 
 
 def _expected_fit(given: Mapping[str, Any], made: Any) -> str:
-    """Of a choice among functions: by how many records the score misses the best."""
+    """The expected error of a choice among functions, in words."""
     return _expected_choice(len(given["functions"]), made.epsilon)
 
 
 def _expected_selection(given: Mapping[str, Any], made: Any) -> str:
-    """Of a choice among candidates, in units of the score's sensitivity."""
+    """The expected error of a choice among candidates, in words."""
     return _expected_choice(len(given["candidates"]), made.epsilon)
 
 
 def _expected_choice(candidates: int, epsilon: float) -> str:
+    """By how much the exponential mechanism misses the best score, in units of the sensitivity."""
     reach = 2 / epsilon * (math.log(candidates) + math.log(20))
     return (
         f"the score of the chosen one is within {reach:.3g} times the sensitivity of the best, in "
@@ -60,7 +61,7 @@ def _expected_choice(candidates: int, epsilon: float) -> str:
 
 
 def _expected_bandwidth(given: Mapping[str, Any], made: Any) -> str:
-    """Of a private bandwidth: how far quartiles or scores are from the best."""
+    """The expected error of the quartiles or scores behind a private bandwidth, in words."""
     if given["method"] == "private-scott":
         return expected_ranks(made.epsilon / 2, made.n)
     return "the score of the chosen bandwidth is near the best: see docs/proofs/selection.md"
@@ -80,7 +81,7 @@ def select(
     ledger: LedgerLike = None,
     dataset: str | None = None,
 ) -> SelectionRelease | DryRun:
-    """One of finitely many public candidates by a score of the records: epsilon-DP.
+    """Choose one of finitely many public candidates by a score of the records: epsilon-DP.
 
     Parameters
     ----------
@@ -99,6 +100,13 @@ def select(
         The number of records: public, and part of the statement.
     epsilon, insist, dry_run, ledger, dataset, rng
         As in `quantiles`.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> votes = {"red": 120, "blue": 300, "green": 80}
+    >>> mercer.select(list(votes), list(votes.values()), sensitivity=1, epsilon=1, n=500).candidate
+    'blue'
 
     """
     epsilon = check_epsilon(epsilon)
@@ -142,7 +150,7 @@ def select_function(
     ledger: LedgerLike = None,
     dataset: str | None = None,
 ) -> SelectionRelease | DryRun:
-    """The public function that fits the records best in least squares: epsilon-DP.
+    """Choose the public function that fits the records best in least squares: epsilon-DP.
 
     The exponential mechanism over a finite set of functions (Hall's thesis, Sec. 1.3.4 and the
     opening of chapter 3).  Candidates are densities on the bounds: releases, or callables of an
@@ -170,7 +178,7 @@ def select_function(
 
 
 def _table(function: Any, domain: Domain) -> Floats:
-    """Values of a public candidate at the nodes: whatever is wrong with it may be said."""
+    """Values of a public candidate at the nodes; an error may say what is wrong with it."""
     if not callable(function):
         raise TypeError(f"functions must be callable, got {type(function).__name__}")
     points = fit_points(domain)
@@ -234,7 +242,7 @@ def private_bandwidth(
     payer: Payer,
     unit: str = "row",
 ) -> tuple[float, ...]:
-    """Bandwidths in the unit cube, one for each column: epsilon-DP together."""
+    """Draw bandwidths in the unit cube, one for each column: epsilon-DP together."""
     check_choice("method", method, ("private-scott", "private-cv"))
     if method == "private-scott":
         d = domain.dimension

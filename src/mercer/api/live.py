@@ -1,4 +1,4 @@
-"""Live releases: data and a budget in, an object that answers questions out."""
+"""`mercer.live` and `mercer.open_live`: a density, or a released machine, that answers as it is asked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 from mercer.api.calls import DryRun, Progress, Terms, call, made
 from mercer.api.density.call import count_of, density, expected_density
@@ -21,7 +21,7 @@ from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.markov import MarkovLive
 from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
-from mercer.releases.base import released
+from mercer.releases.base import Release, released
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import PointValues, tally_rows
 from mercer.spaces.bases import Grid
@@ -29,15 +29,20 @@ from mercer.spaces.kernels import KERNELS, MaternKernel
 
 __all__ = ["live", "live_names", "open_live"]
 
+Store: TypeAlias = str | os.PathLike[str] | LiveStore
 _ROUTES = ("auto", "coordinates", "markov", "cholesky")
 
 
-@call(expected_density)
+@overload
+def live(data: Release, *, store: Store | None = None, name: str | None = None) -> MachineLive: ...
+
+
+@overload
 def live(
     data: object,
     *,
     bounds: object = None,
-    epsilon: float | None = None,
+    epsilon: float,
     delta: float | None = None,
     bandwidth: object = "auto",
     kernel: str = "gaussian",
@@ -50,7 +55,36 @@ def live(
     outside: str = "clip",
     formats: object = None,
     route: str = "auto",
-    store: str | os.PathLike[str] | LiveStore | None = None,
+    store: Store | None = None,
+    name: str | None = None,
+    insist: bool = False,
+    dry_run: bool = False,
+    rng: object = None,
+    ledger: LedgerLike = None,
+    dataset: str | None = None,
+    progress: Progress | None = None,
+) -> LiveRelease | DryRun: ...
+
+
+@call(expected_density, always_pays=False)  # type: ignore[misc]  # None for an epsilon that is missing
+def live(
+    data: object,
+    *,
+    bounds: object = None,
+    epsilon: float | None,
+    delta: float | None = None,
+    bandwidth: object = "auto",
+    kernel: str = "gaussian",
+    smoother: str | None = None,
+    boundary: str | None = None,
+    columns: object = None,
+    unit: str | None = None,
+    missing: str = "zero",
+    na_values: object = None,
+    outside: str = "clip",
+    formats: object = None,
+    route: str = "auto",
+    store: Store | None = None,
     name: str | None = None,
     insist: bool = False,
     dry_run: bool = False,
@@ -158,7 +192,7 @@ def _cholesky(
     outside: str,
     formats: object,
 ) -> CholeskyLive:
-    """f_D kept as counts, and noise for all points that will ever be asked, paid for."""
+    """Keep f_D as counts, and pay for the noise at all points that will ever be asked."""
     if isinstance(bandwidth, str) and bandwidth not in ("auto", "rule"):
         raise ValueError(
             "bandwidth must be a number, one number a column, 'auto' or 'rule' with "
@@ -214,7 +248,7 @@ def _default_name(store: object) -> str:
 
 
 def _route(route: object, kernel: object, dimension: int | None, delta: object) -> str:
-    """How questions are answered: public, and checked before any record is read."""
+    """The way in which questions are answered: public, and checked before any record is read."""
     way = check_choice("route", route, _ROUTES)
     shape = check_choice("kernel", kernel, tuple(KERNELS))
     markov = issubclass(KERNELS[shape], MaternKernel)
@@ -238,10 +272,10 @@ def _route(route: object, kernel: object, dimension: int | None, delta: object) 
     return way
 
 
-def open_live(store: str | os.PathLike[str] | LiveStore, name: str | None = None) -> LiveRelease:
-    """Go on with a live release, in this process or another.
+def open_live(store: Store, name: str | None = None) -> LiveRelease:
+    """Continue a live release, in this process or another.
 
-    `name` may be left out where the store has one.
+    `name` may be left out where the store has one live release.
     """
     with _opened(store) as keeper:
         if name is None:
@@ -260,7 +294,7 @@ def open_live(store: str | os.PathLike[str] | LiveStore, name: str | None = None
         return reopened(keeper, check_name(name))
 
 
-def live_names(store: str | os.PathLike[str] | LiveStore) -> tuple[str, ...]:
+def live_names(store: Store) -> tuple[str, ...]:
     """Names of the live releases in a store."""
     with _opened(store) as keeper:
         names = keeper.names()
@@ -270,8 +304,8 @@ def live_names(store: str | os.PathLike[str] | LiveStore) -> tuple[str, ...]:
 
 
 @contextmanager
-def _opened(store: str | os.PathLike[str] | LiveStore | None) -> Iterator[LiveStore]:
-    """A store; one that was opened here is closed if nothing comes of it."""
+def _opened(store: Store | None) -> Iterator[LiveStore]:
+    """Open a store unless it is open; one that was opened here is closed if there is an error."""
     keeper = store_of(store)
     try:
         yield keeper

@@ -40,7 +40,7 @@ _CELLS = (1 << 15) + 1  # points of a grid that is not given
 
 
 def expected_quantiles(given: Mapping[str, Any], made: Any) -> str:
-    """Of quantiles: by how many records the rank misses its target at most."""
+    """The expected error of the ranks of quantiles, in words."""
     q, grid = given["q"], given["grid"]
     levels = len(list(q)) if isinstance(q, Iterable) else 1
     points = len(list(grid)) if isinstance(grid, Iterable) else grid or _CELLS
@@ -48,7 +48,7 @@ def expected_quantiles(given: Mapping[str, Any], made: Any) -> str:
 
 
 def _expected_spread(given: Mapping[str, Any], made: Any) -> str:
-    """Of an interquartile range: the same of each quartile."""
+    """The expected error of an interquartile range, in words."""
     if given["method"] != "exponential":
         return "the factor e^(1/epsilon) or so, where the test lets anything out"
     return expected_ranks(made.epsilon / 2, made.n)
@@ -195,7 +195,7 @@ def iqr(
 
 
 def _pay(purse: Purse, held: Counted, event: PureEvent | ApproximateEvent, what: str, words: str) -> Paid:
-    """For a choice and the counts beside it together."""
+    """Charge for a choice and the counts beside it together."""
     delta = event.delta if isinstance(event, ApproximateEvent) else 0.0
     return purse.pay(
         (event,),
@@ -239,7 +239,7 @@ def _points(grid: object, domain: Domain, cells: int) -> tuple[Floats, Ints]:
 
 
 def draw_ends(ranks: Ranks, epsilon: float, payer: Payer) -> EndCounts | None:
-    """Rows with a number, at or below the lower bound, at or above the upper: epsilon-DP.
+    """Count the rows with a number, and those at or beyond either bound: epsilon-DP.
 
     Replacing a record moves the three counts by at most 2 together, times a person's weight
     (docs/proofs/selection.md, section 8).  None where the noise would be beyond all counts.
@@ -261,7 +261,7 @@ def draw_ends(ranks: Ranks, epsilon: float, payer: Payer) -> EndCounts | None:
 def draw_quantiles(
     ranks: Ranks, levels: Sequence[Fraction], nodes: Ints, epsilon: float, payer: Payer
 ) -> list[int]:
-    """For each level the place of the point chosen, with an even share of epsilon each."""
+    """The place of the point chosen for each level, by an even share of epsilon."""
     promise = pure(part(epsilon, len(levels)))
     out = []
     for level in levels:
@@ -303,6 +303,6 @@ def propose_test_release(ranks: Ranks, epsilon: float, delta: float, payer: Paye
 
 
 def threshold(scale: float, delta: float) -> int:
-    """Least whole t with P(Z >= t) = r^t / (1 + r) <= delta, r = e^(-1/scale): discrete Laplace."""
+    """Least integer t with P(Z >= t) = r^t / (1 + r) <= delta for discrete Laplace Z, r = e^(-1/scale)."""
     least = scale * (-math.log(delta) - math.log1p(math.exp(-1 / scale)))
     return max(1, math.ceil(least * (1 + 1e-12) + 1e-12))

@@ -1,4 +1,4 @@
-"""How a budget is divided between choices and what uses them, fixed before anything is drawn."""
+"""How a budget is divided between a private choice and the release that uses it, before any draw."""
 
 from __future__ import annotations
 

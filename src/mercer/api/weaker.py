@@ -1,4 +1,4 @@
-"""Records and a weaker promise in, counts and numbers out.  M14, M16, M18.
+"""Counts and numbers under a weaker promise, random differential privacy.  M14, M16, M18.
 
 Random differential privacy (Hall's thesis, Chapter 5) is not differential privacy: see
 docs/weaker.md.  No function here takes a ledger, on purpose: a ledger promises that its total
@@ -111,9 +111,8 @@ def random_proportion(
     purse = Weaker.of(rng, share, data=data, insist=insist, dry_run=dry_run)
     noise = GeometricCounts().calibrate(Sensitivity(1.0, norm="l1"), epsilon=ask.promise["epsilon"])
     number, n = counted(ask, data, truths=where is None)
-    _check_gain(n, 1, share, "mercer.proportion", insist=insist)
+    most = _most_exact(n, 1, share, "mercer.proportion", insist=insist)
     check_worth(noise, n, None, insist=insist)
-    most = rarest(n, 1, share)
     told = f"a count of at most {most} of {n} as it is" if most >= 0 else "no count as it is"
     who = (
         f"those few for whom the condition holds where they are at most {most} of the {n} "
@@ -199,9 +198,8 @@ def random_histogram(
     noise = GeometricCounts().calibrate(moved_counts(2, 1, "l1"), epsilon=ask.promise["epsilon"])
     tally = count_cells(ask.open(values), axes, most=1, counts=ask.counts, lots=ask.lots(purse))
     n = ask.n(tally)
-    _check_gain(n, axes.cells, share, "mercer.histogram", insist=insist)
+    most = _most_exact(n, axes.cells, share, "mercer.histogram", insist=insist)
     check_worth(noise, n, None, insist=insist)
-    most = rarest(n, axes.cells, share)
     told = f"cells with at most {most} of the {n} records as they are" if most >= 0 else "no cell as it is"
     who = (
         f"whoever is in one of the cells with at most {most} of the {n} records, which are told "
@@ -221,7 +219,7 @@ def random_histogram(
 
 
 def _expected_statistic(_given: object, _made: object) -> str:
-    """Of a statistic under random DP: its noise follows the records."""
+    """What a dry run says of a statistic, whose noise follows the records."""
     return "noise for a quantile of what exchanging two records moves: known after it is released"
 
 
@@ -322,7 +320,7 @@ def random_statistic(
 
 
 def _rank_of(n: int, epsilon: float, gamma: Fraction, *, asymptotic: bool) -> tuple[int, float]:
-    """Which of the changes that pairs make is hidden, and the delta of an asymptotic promise."""
+    """The rank of the largest change of a pair that is hidden; the delta of an asymptotic promise."""
     pairs = n // 2
     delta = asymptotic_delta(n, epsilon) if asymptotic else 0.0
     rank = asymptotic_rank(n, pairs, gamma) if asymptotic else pair_rank(pairs, gamma)
@@ -339,11 +337,13 @@ def _rank_of(n: int, epsilon: float, gamma: Fraction, *, asymptotic: bool) -> tu
     return rank, delta
 
 
-def _check_gain(n: int, cells: int, gamma: Fraction, instead: str, *, insist: bool) -> None:
-    """ValueError where n, the cells and gamma say that nothing can be exact: all public."""
-    if rarest(n, cells, gamma) < 0 and not insist:
+def _most_exact(n: int, cells: int, gamma: Fraction, instead: str, *, insist: bool) -> int:
+    """The largest count that is told exactly; ValueError if none is: n, cells and gamma are public."""
+    most = rarest(n, cells, gamma)
+    if most < 0 and not insist:
         raise ValueError(
             f"gamma = {float(gamma):g} is too small for {n} records and {cells} cell(s): nothing "
             f"could be exact (2 * cells <= gamma * n is needed), so {instead} makes the full "
             "promise with the same noise; nothing was released; use it, or insist=True"
         )
+    return most

@@ -64,12 +64,12 @@ class Audit:
 
     @property
     def kept(self) -> bool:
-        """False: the promise is broken, with this confidence."""
+        """Whether the claim was kept; if not, the promise is broken, with this confidence."""
         return self.audited <= self.epsilon
 
     @property
     def reach(self) -> float:
-        """Audited over claimed: how near the worst case the audit came."""
+        """The audited epsilon over the claimed one: how near to the worst case the audit came."""
         return self.audited / self.epsilon
 
     @property
@@ -257,7 +257,7 @@ def _linear(one: Floats, two: Floats) -> tuple[Floats, Floats, Callable[[Floats]
 
 
 def _bounds(samples: tuple[Floats, Floats], thresholds: Floats, risk: float, delta: float) -> Floats:
-    """For each threshold: what both sorted samples, counted above it, say of epsilon."""
+    """A lower bound on epsilon for each threshold, from the counts of both sorted samples above it."""
     runs, tries = (sample.size for sample in samples)
     hits, false = (s.size - np.searchsorted(s, thresholds, side="right") for s in samples)
     low = np.where(hits > 0, beta.ppf(risk, np.maximum(hits, 1), runs - hits + 1), 0.0)
@@ -267,7 +267,7 @@ def _bounds(samples: tuple[Floats, Floats], thresholds: Floats, risk: float, del
 
 @dataclass(frozen=True)
 class _WorstPair:
-    """Two vectors of coordinates, a statistic of outputs and how many runs show something."""
+    """Two vectors of coordinates, a statistic of outputs, and a number of runs that is enough."""
 
     one: Floats
     two: Floats
@@ -283,7 +283,7 @@ class _WorstPair:
 def worst_pair(
     mechanism: Mechanism, neighbours: tuple[Any, Any] | None, *, epsilon: float, delta: float
 ) -> _WorstPair:
-    """The pair given, or the mechanism's worst, with the log-likelihood ratio where it is known."""
+    """The pair given, or the worst pair of a mechanism, with the log-likelihood ratio if it is known."""
     del delta
     if neighbours is None:
         one, two = _worst(mechanism)
@@ -298,7 +298,7 @@ def worst_pair(
 
 
 def _worst_scores() -> tuple[Floats, Floats]:
-    """One candidate's score falls by one as those of many others rise: a ratio near e^epsilon."""
+    """Scores of two neighbours: one falls by one as many others rise, for a ratio near e^epsilon."""
     up = np.zeros(24)
     up[0] = 1.0
     return up, 1.0 - up

@@ -12,7 +12,7 @@ that
 - both runs go through the same lines of the code left of the door (mercer/audits/runs.py says
   what that is): how often shows in time only (docs/limits.md).
 
-It sees what no audit can: a bound that holds on the pairs one thought of and fails on this one.
+It finds what no audit can: a bound that holds on the pairs one thought of and fails on this one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Replay:
-    """What two runs on neighbouring data with the same noise had in common, and what not."""
+    """In what two runs on neighbouring data with the same noise agree, and in what they differ."""
 
     changes: tuple[Change, ...]
     same_noise: bool  # both runs asked for the same draws
@@ -129,7 +129,7 @@ def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
 
 
 def _found(changes: list[Change], one: Run, two: Run, *, same_noise: bool) -> Replay:
-    """A replay of two runs; where they ended differently, all else must differ too."""
+    """Compare two runs; fields are not compared where the runs ended differently."""
     alike = one.raised == two.raised
     lines = tuple(differing(one, two))
     ended = ["a release" if run.raised is None else run.raised[0] for run in (one, two)]
@@ -146,7 +146,7 @@ def _found(changes: list[Change], one: Run, two: Run, *, same_noise: bool) -> Re
 
 
 def measure(one: Any, two: Any, norm: str) -> float:
-    """The change from one to the other in a norm of `Sensitivity`."""
+    """The distance between two intermediates, in a norm of `Sensitivity`."""
     change = np.array([float(a - b) for a, b in zip(one.reshape(-1), two.reshape(-1), strict=True)])
     if norm == "l1":
         return float(np.sum(np.abs(change)))

@@ -39,10 +39,10 @@ _REPEATED = 2  # calls from one line: one cell after another
 
 @runtime_checkable
 class _Saved(Protocol):
-    """What can be saved as a file of fields."""
+    """A release, or a part of it, that is saved as fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields."""
+        """All its fields by name."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run showed, and where it went."""
+    """What a run showed but noisy numbers, and the lines that it went through."""
 
     raised: tuple[str, str] | None  # type and text of an exception
     warned: tuple[tuple[str, str], ...]  # categories and texts, sorted
@@ -65,7 +65,7 @@ class Run:
 
 
 def run_of(call: Callable[[], Any]) -> Run:
-    """Run a function in all its threads, with all that it shows."""
+    """Run a function, and follow it in all its threads."""
     watch = _Watch()
     raised, result = None, None
     with warnings.catch_warnings():
@@ -86,7 +86,7 @@ def run_of(call: Callable[[], Any]) -> Run:
 
 
 def differing(one: Run, two: Run) -> list[str]:
-    """The lines that one run went through alone, as `file.py:12`."""
+    """The lines that only one of two runs went through, as `file.py:12`."""
     lines = [set(run.lines) for run in (one, two)]
     for key in one.cells.keys() | two.cells.keys():
         calls = [run.cells[key] if key in run.cells else _Cells() for run in (one, two)]
@@ -97,7 +97,7 @@ def differing(one: Run, two: Run) -> list[str]:
 
 
 def shape_of(value: Any) -> Any:
-    """Names and types of fields, and what a release states of its privacy, to the last digit.
+    """Names and types of all fields, and the values of a statement of privacy.
 
     Lengths, texts and numbers of other fields may follow the noisy numbers: a smoothing chosen to
     suit them, cells above a threshold.
@@ -126,7 +126,7 @@ def _exactly(value: Any) -> Any:
 
 
 class _Watch:
-    """Follows the calls of all threads, as `sys.settrace` has it."""
+    """A trace function of `sys.settrace` that follows the calls of all threads."""
 
     def __init__(self) -> None:
         self.lines: set[Line] = set()

@@ -92,7 +92,7 @@ def _fail(message: str, argv: list[str]) -> NoReturn:
 
 
 def _usage(error: Exception, argv: list[str]) -> str:
-    """What is wrong with the options, and what to type instead."""
+    """A sentence on what is wrong with the options, and what to type instead."""
     message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
     extra = re.search(r"unexpected extra argument(?:s|\(s\))? \((.*)\)", message)
     if extra is None:

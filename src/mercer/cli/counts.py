@@ -1,78 +1,114 @@
-"""`mercer histogram`, `mercer table` and `mercer count`: parse, call, render."""
+"""The commands `mercer histogram`, `mercer table` and `mercer count`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.cells import (
-    CELLS,
-    CellsOutside,
-    Counts,
-    Gamma,
-    Occupied,
-    RowsPerPerson,
-    WeakerPromise,
-    bins_of,
-    cells_given,
-    margins_of,
-    promised,
-    tell,
-)
-from mercer.cli.options import Delta, Epsilon, File, Output, OutputToo, Terms, grouped_options
-from mercer.cli.releasing import ask, places
+from mercer.cli.options import FINER, CommandTerms, Delta, Epsilon, File, Output, OutputToo, command
+from mercer.cli.releasing import ask, csv_note, places, tell, write
+from mercer.cli.typed import bins_of, end_of, margins_of, pairs
+
+if TYPE_CHECKING:
+    from mercer.releases.base import Release
 
 __all__ = ["count_command", "histogram_command", "table_command"]
 
+_CELLS = "Which cells there are: public, never read from the data"
+_WEAKER = "A weaker promise"
 
-@grouped_options()
+Occupied = Annotated[
+    int | None,
+    typer.Option(help="Sparse: so many cells are known in public to hold something.", rich_help_panel=FINER),
+]
+CellsOutside = Annotated[
+    str,
+    typer.Option(
+        help="Values beyond the edges: clip (into the nearest bin) or drop (into none).",
+        rich_help_panel=_CELLS,
+    ),
+]
+Counts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="The data are counts already: this column says how many records a row stands for.",
+        rich_help_panel=FINER,
+    ),
+]
+RowsPerPerson = Annotated[
+    int | None,
+    typer.Option(
+        help="With --unit: so many rows of a person count, drawn at random; one unless given. "
+        "Noise grows with it.",
+        rich_help_panel=FINER,
+    ),
+]
+WeakerPromise = Annotated[
+    bool,
+    typer.Option(
+        "--weaker-promise",
+        help="Random differential privacy: people with rare values may be seen exactly.",
+        rich_help_panel=_WEAKER,
+    ),
+]
+Gamma = Annotated[
+    float | None,
+    typer.Option(
+        help="With it: the chance, over the drawing of all records, that the promise fails.",
+        rich_help_panel=_WEAKER,
+    ),
+]
+
+
+@command()
 def histogram_command(
     *,
     file: File,
-    column: Annotated[str | None, typer.Option("--column", "-c", help="Column to count. Required.")] = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="Column to count. Required.")],
     bins: Annotated[
         list[int] | None,
-        typer.Option(metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=CELLS),
-    ] = None,
+        typer.Option(metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=_CELLS),
+    ],
     bounds: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LO HI",
             help="Public bounds that the bins divide: numbers or dates.",
-            rich_help_panel=CELLS,
+            rich_help_panel=_CELLS,
         ),
-    ] = None,
+    ],
     edges: Annotated[
-        list[str] | None, typer.Option(metavar="X…", help="Or the edges of the bins.", rich_help_panel=CELLS)
-    ] = None,
+        list[str] | None, typer.Option(metavar="X…", help="Or the edges of the bins.", rich_help_panel=_CELLS)
+    ],
     whole: Annotated[
         list[int] | None,
-        typer.Option(metavar="LO HI", help="Or each whole number from LO to HI.", rich_help_panel=CELLS),
-    ] = None,
+        typer.Option(metavar="LO HI", help="Or each whole number from LO to HI.", rich_help_panel=_CELLS),
+    ],
     categories: Annotated[
-        list[str] | None, typer.Option(metavar="VALUE…", help="Or these values.", rich_help_panel=CELLS)
-    ] = None,
+        list[str] | None, typer.Option(metavar="VALUE…", help="Or these values.", rich_help_panel=_CELLS)
+    ],
     other: Annotated[
         str | None,
         typer.Option(
-            help="Name of one more cell: whatever is not among the categories.", rich_help_panel=CELLS
+            help="Name of one more cell: whatever is not among the categories.", rich_help_panel=_CELLS
         ),
-    ] = None,
+    ],
     outside: CellsOutside = "clip",
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
     sparse: Annotated[
         bool, typer.Option("--sparse", help="Keep cells above a public threshold: most are empty.")
     ] = False,
-    occupied: Occupied = None,
-    rows_per_person: RowsPerPerson = None,
-    counts: Counts = None,
-    terms: Terms,
+    occupied: Occupied,
+    rows_per_person: RowsPerPerson,
+    counts: Counts,
+    terms: CommandTerms,
     weaker_promise: WeakerPromise = False,
-    gamma: Gamma = None,
+    gamma: Gamma,
 ) -> None:
     """Release a histogram of one column: noisy counts of bins, values or categories.
 
@@ -90,9 +126,9 @@ def histogram_command(
         "columns": column,
         "outside": outside,
         "counts": counts,
-        **cells_given(column, bins, bounds, edges, whole, categories, other),
+        **_cells_given(column, bins, bounds, edges, whole, categories, other),
     }
-    if promised(weaker_promise, gamma, delta, terms):
+    if _promised(weaker_promise, gamma, delta, terms):
         from mercer.api.weaker import random_histogram as make
 
         if sparse or occupied is not None or rows_per_person is not None:
@@ -111,20 +147,20 @@ def histogram_command(
             "rows_per_person": rows_per_person,
         }
     release = ask(make, file, terms=terms, epsilon=epsilon, **chosen)
-    tell(release, files, file, terms)
+    _write_and_tell(release, files, file, terms)
 
 
-@grouped_options()
+@command()
 def table_command(
     *,
     file: File,
     domain: Annotated[
         Path | None, typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required.")
-    ] = None,
+    ],
     columns: Annotated[
         list[str] | None,
         typer.Option("--columns", "-c", metavar="NAME…", help="Which of them, in order. Unless given: all."),
-    ] = None,
+    ],
     margins: Annotated[
         str, typer.Option(help="all: the table itself. 2: all pairs of columns, and so on. 'a,b;b,c': these.")
     ] = "all",
@@ -133,13 +169,13 @@ def table_command(
         typer.Option(
             metavar="COLUMN=N…",
             help="Bins of a column: a number, or edges: age=0,18,65,100.",
-            rich_help_panel=CELLS,
+            rich_help_panel=_CELLS,
         ),
-    ] = None,
+    ],
     outside: CellsOutside = "clip",
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
     sparse: Annotated[
         bool | None,
         typer.Option(
@@ -147,11 +183,11 @@ def table_command(
             help="Keep cells above a public threshold, or all of them. Unless given: sparse where "
             "n and the number of cells alone say that it is better.",
         ),
-    ] = None,
-    occupied: Occupied = None,
-    rows_per_person: RowsPerPerson = None,
-    counts: Counts = None,
-    terms: Terms,
+    ],
+    occupied: Occupied,
+    rows_per_person: RowsPerPerson,
+    counts: Counts,
+    terms: CommandTerms,
 ) -> None:
     """Release a contingency table of several columns, or margins of it.
 
@@ -187,10 +223,10 @@ def table_command(
         occupied=occupied,
         sparse="auto" if sparse is None else sparse,
     )
-    tell(release, files, file, terms)
+    _write_and_tell(release, files, file, terms)
 
 
-@grouped_options(without=["missing", "outside"])
+@command(without=["missing", "outside"])
 def count_command(
     *,
     file: File,
@@ -199,23 +235,23 @@ def count_command(
         typer.Option(
             metavar="CONDITION…", help="'age>=65', 'age<=17', age=20..40, sex=f, 'city=a|b'; all must hold."
         ),
-    ] = None,
+    ],
     column: Annotated[
         str | None, typer.Option("--column", "-c", help="Instead: a column of true and false.")
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
+    ],
+    epsilon: Epsilon,
+    delta: Delta,
     proportion: Annotated[
         bool, typer.Option("--proportion", help="The share of all records, not their number.")
     ] = False,
     mechanism: Annotated[
         str, typer.Option(help="geometric; or optimal: of least risk for this number of records.")
     ] = "geometric",
-    output: OutputToo = None,
-    counts: Counts = None,
-    terms: Terms,
+    output: OutputToo,
+    counts: Counts,
+    terms: CommandTerms,
     weaker_promise: WeakerPromise = False,
-    gamma: Gamma = None,
+    gamma: Gamma,
 ) -> None:
     """Release how many records a condition holds for, or which share of them.
 
@@ -238,7 +274,7 @@ def count_command(
         "where": conditions(where) if where else None,
         "counts": counts,
     }
-    if promised(weaker_promise, gamma, delta, terms):
+    if _promised(weaker_promise, gamma, delta, terms):
         from mercer.api.weaker import random_proportion as make
 
         if not proportion or mechanism != "geometric":
@@ -248,4 +284,96 @@ def count_command(
         make = counting.proportion if proportion else counting.count  # type: ignore[assignment]
         chosen |= {"delta": delta, "mechanism": mechanism}
     release = ask(make, file, terms=terms, epsilon=epsilon, **chosen)
-    tell(release, files, file, terms)
+    _write_and_tell(release, files, file, terms)
+
+
+def _cells_given(
+    column: str | None,
+    bins: list[int] | None,
+    bounds: list[str] | None,
+    edges: list[str] | None,
+    whole: list[int] | None,
+    categories: list[str] | None,
+    other: str | None,
+) -> dict[str, Any]:
+    """The arguments of `mercer.histogram` that say which cells there are."""
+    ways = {"--bins": bins, "--edges": edges, "--whole": whole, "--categories": categories}
+    given = [name for name, value in ways.items() if value]
+    if len(given) != 1:
+        raise ValueError(
+            "say which cells there are, in one way: --bins N --bounds LO HI, --edges X…, --whole "
+            "LO HI or --categories VALUE…; they are public and cannot be read from the data"
+            + (f"; got {' and '.join(given)}" if given else "")
+        )
+    if bounds and not bins:
+        raise ValueError(f"--bounds go with --bins; {given[0]} says where the cells are already")
+    if other is not None and not categories:
+        raise ValueError("--other goes with --categories: it names whatever is not among them")
+    if categories:
+        if len(categories) == 1 and "," in categories[0]:
+            raise ValueError(
+                "categories stand apart, with spaces between them: --categories "
+                f"{' '.join(part.strip() for part in categories[0].split(','))}; got one with "
+                "commas in it"
+            )
+        return {"categories": categories, "other": other}
+    if edges:
+        return {"bins": [end_of(word, "edges") for word in edges]}
+    if whole:
+        if len(whole) != 2 or whole[0] > whole[1]:
+            raise ValueError("whole must be LO HI, two rising whole numbers, such as --whole 0 50")
+        return {"bins": range(whole[0], whole[1] + 1)}
+    assert bins is not None
+    if len(bins) != 1:
+        raise ValueError(f"bins must be one number, got {len(bins)}; edges are given with --edges")
+    ends = pairs(bounds)
+    if isinstance(ends, dict):
+        ends = ends.get(column or "") if len(ends) == 1 else None
+    if not isinstance(ends, tuple):
+        raise ValueError(
+            "bounds must be LO HI, public bounds that the bins of one column divide, such as --bounds 0 100"
+        )
+    return {"bins": bins[0], "bounds": ends}
+
+
+def _promised(weaker: bool, gamma: float | None, delta: float | None, terms: CommandTerms) -> bool:
+    """Whether the weaker promise is asked for, which takes both of its options."""
+    if not weaker:
+        if gamma is not None:
+            raise ValueError(
+                "gamma belongs to a weaker promise than differential privacy: it may fail with "
+                "that chance over the drawing of the records, and people with rare values may be "
+                "seen exactly; if that is meant, say --weaker-promise, otherwise leave --gamma out"
+            )
+        return False
+    if gamma is None:
+        raise ValueError(
+            "gamma is missing: with --weaker-promise, say with which chance the promise may fail, "
+            "for example --gamma 0.05"
+        )
+    if terms.ledger is not None or terms.dataset is not None:
+        raise ValueError(
+            "--ledger counts differential privacy, and --weaker-promise is not: its cost cannot be "
+            "added to a total there; leave --ledger and --dataset out"
+        )
+    if delta is not None:
+        raise ValueError("delta: the weaker promise has a gamma instead; leave --delta out")
+    return True
+
+
+def _write_and_tell(release: Release, files: dict[str, Path], file: Path, terms: CommandTerms) -> None:
+    """Write the release, then its picture; then say what was released."""
+    from mercer.releases.words import words_of
+
+    words = words_of(release)
+    written = write(release, files, terms, plot=release.plot)
+    notes = csv_note(
+        file,
+        "Values of a CSV file that fit nowhere are not counted, and stay in n: check the names "
+        "of columns and the spelling of values.",
+    )
+    axes = getattr(release.domain, "columns", ())  # of a count there are none
+    if any(axis.clips for axis in axes):
+        notes.append("Numbers and dates beyond the first and last cell were counted in it.")
+    hint = words.hint(written.files["file"]) if "file" in written.files else ""
+    tell(release, written, file, terms, f"Released the {words.describe()}", notes=notes, hint=hint)

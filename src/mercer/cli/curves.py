@@ -1,4 +1,4 @@
-"""`mercer curve`: parse, call, render."""
+"""The command `mercer curve`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import FINER, Delta, Epsilon, File, NaValues, Output, Terms, Unit, grouped_options
-from mercer.cli.releasing import Written, ask, keep, target
+from mercer.cli.options import FINER, CommandTerms, Delta, Epsilon, File, NaValues, Output, Unit, command
+from mercer.cli.releasing import Written, ask, csv_note, keep, target
 from mercer.cli.typed import na_of, number_or_word, numbers_of_file, one_of, pairs
 from mercer.show import terminal
 
@@ -19,7 +19,7 @@ _POINTS = "Where the points are"
 _GROUPS = "Groups"
 
 
-@grouped_options(without=["formats", "plot"])
+@command(without=["formats", "plot"])
 def curve_command(
     *,
     file: File,
@@ -32,16 +32,16 @@ def curve_command(
             rich_help_panel=_POINTS,
             help="Columns of heights, a row a curve: 'cca_*' for all that start so.",
         ),
-    ] = None,
+    ],
     grid: Annotated[
         list[float] | None,
         typer.Option(
             metavar="LO HI", help="The columns are even points from LO to HI.", rich_help_panel=_POINTS
         ),
-    ] = None,
+    ],
     grid_file: Annotated[
         Path | None, typer.Option(help="Or the points: a file, a number a line.", rich_help_panel=_POINTS)
-    ] = None,
+    ],
     grid_from_names: Annotated[
         bool,
         typer.Option(
@@ -57,7 +57,7 @@ def curve_command(
             rich_help_panel=_POINTS,
             help="Instead: columns of a file with a row a point, with --bounds.",
         ),
-    ] = None,
+    ],
     bounds: Annotated[
         list[float] | None,
         typer.Option(
@@ -65,17 +65,17 @@ def curve_command(
             rich_help_panel=_POINTS,
             help="Public bounds of the points; the grid's ends unless given.",
         ),
-    ] = None,
+    ],
     bound: Annotated[
         float | None, typer.Option(help="Public bound on a curve's root mean square. Required.")
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
-    unit: Unit = None,
+    ],
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
+    unit: Unit,
     center: Annotated[
         float | None, typer.Option(help="A public level that curves are near: the bound is around it.")
-    ] = None,
+    ],
     by: Annotated[
         str | None,
         typer.Option(
@@ -83,7 +83,7 @@ def curve_command(
             rich_help_panel=_GROUPS,
             help="A mean for each group: the public column that names it.",
         ),
-    ] = None,
+    ],
     groups: Annotated[
         list[str] | None,
         typer.Option(
@@ -91,7 +91,7 @@ def curve_command(
             rich_help_panel=_GROUPS,
             help="The groups, as they stand in that column. Other rows are in none.",
         ),
-    ] = None,
+    ],
     disjoint: Annotated[
         bool | None,
         typer.Option(
@@ -99,7 +99,7 @@ def curve_command(
             rich_help_panel=_GROUPS,
             help="Nobody is in two groups: each has the whole budget. Or they share it.",
         ),
-    ] = None,
+    ],
     kernel: Annotated[
         str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER)
     ] = "gaussian",
@@ -120,7 +120,7 @@ def curve_command(
             help="auto (unless given, free), a number, rule or private-cv.",
             rich_help_panel=FINER,
         ),
-    ] = None,
+    ],
     order: Annotated[
         str,
         typer.Option(
@@ -136,7 +136,7 @@ def curve_command(
             rich_help_panel=FINER,
         ),
     ] = "fill",
-    na_values: NaValues = None,
+    na_values: NaValues,
     outside: Annotated[
         str,
         typer.Option(
@@ -145,7 +145,7 @@ def curve_command(
             rich_help_panel=FINER,
         ),
     ] = "clip",
-    terms: Terms,
+    terms: CommandTerms,
 ) -> None:
     """Release the mean of curves: the function itself, a value and a band at every point.
 
@@ -174,7 +174,7 @@ def curve_command(
         "epsilon": epsilon,
         "delta": delta,
         "unit": unit,
-        "center": _level(center),
+        "center": None if center is None else lambda t: 0.0 * t + center,  # for curves on any grid
         "kernel": kernel,
         "scale": number_or_word(scale),
         "missing": missing,
@@ -205,7 +205,7 @@ def _places(
     *,
     needed: bool,
 ) -> dict[str, Path]:
-    """Where each release goes, checked before anything is spent."""
+    """The file of each group's release, checked before anything is spent."""
     if by is None:
         if groups or disjoint is not None:
             raise ValueError("groups need --by: name the column that says which group a curve is in")
@@ -243,7 +243,7 @@ def _points(
     unit: str | None,
     by: str | None,
 ) -> tuple[list[str] | None, Any]:
-    """The columns of heights, and the public point of each."""
+    """Names of the columns that hold values of the curves, and the public point of each."""
     from mercer.columns.grids import alike, grid_in_names
     from mercer.sensitive.curves.groups import columns_of_points
 
@@ -280,13 +280,6 @@ def _points(
     return names, np.linspace(grid[0], grid[1], len(names))
 
 
-def _level(center: float | None) -> Any:
-    """A public level, for curves on any grid."""
-    if center is None:
-        return None
-    return lambda t: 0.0 * t + center
-
-
 def _tell(
     releases: dict[str, Any], places: dict[str, Path], file: Path, by: str | None, as_json: bool
 ) -> None:
@@ -303,8 +296,10 @@ def _tell(
         of = f", {by} = {name}" if by is not None else ""
         words = CurveWords(release)
         words.show(f"Released the {words.describe()}{of}", short=name != next(iter(releases)))
-    if not file.name.endswith((".parquet", ".pq")):
-        print("Cells of a CSV file that are no numbers count as missing: check the columns.")
+    for note in csv_note(
+        file, "Cells of a CSV file that are no numbers count as missing: check the columns."
+    ):
+        print(note)
     listed = ", ".join(str(place) for place in places.values())
     first = next(iter(places.values()))
     print(f"Written to {listed}. Look at it: mercer plot {first}, or mercer eval {first} --at X…")

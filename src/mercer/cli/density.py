@@ -1,4 +1,4 @@
-"""`mercer density` and `mercer quantiles`: parse, call, render."""
+"""The commands `mercer density` and `mercer quantiles`."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import typer
 from mercer.cli.options import (
     Bounds,
     Column,
+    CommandTerms,
     Delta,
     Epsilon,
     File,
     MechanismName,
     Output,
     OutputToo,
-    Terms,
-    grouped_options,
+    command,
 )
-from mercer.cli.releasing import NOTHING_WRITTEN, ask, places, write
+from mercer.cli.releasing import NOTHING_WRITTEN, ask, places, tell, write
 from mercer.cli.typed import bandwidth_of, columns_of, pairs
 from mercer.show import terminal
 
 __all__ = ["density_command", "quantiles_command"]
 
 
-@grouped_options()
+@command()
 def density_command(
     *,
     file: File,
-    column: Column = None,
-    bounds: Bounds = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
+    column: Column,
+    bounds: Bounds,
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
     bandwidth: Annotated[
         list[str] | None,
         typer.Option(
             help="auto, rule, private-scott, private-cv, one number, or one a column, in the data's units."
         ),
-    ] = None,
+    ],
     choice_share: Annotated[float, typer.Option(help="Share of epsilon for a private bandwidth.")] = 0.2,
-    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
+    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")],
     kernel: Annotated[
         str, typer.Option(help="Noise: gaussian, exponential, matern32 or matern52.")
     ] = "gaussian",
-    mechanism: MechanismName = None,
-    terms: Terms,
+    mechanism: MechanismName,
+    terms: CommandTerms,
 ) -> None:
     """Release the density of one to three columns.
 
@@ -57,7 +57,6 @@ def density_command(
     add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.api.density.call import density as release_density
-    from mercer.releases.words import words_of
 
     files = places(output, terms)
     release = ask(
@@ -75,28 +74,23 @@ def density_command(
         choice_share=choice_share,
     )
     written = write(release, files, terms, plot=release.plot)
-    if terms.as_json:
-        terminal.print_json(words_of(release).summary() | written.told(), file)
-    else:
-        words_of(release).show(f"Released the density of {' and '.join(release.domain.names)}")
-        first = written.files["file"]
-        print(f"Written to {written.words()}. Look at it: mercer plot {first}")
-    written.leave()
+    heading = f"Released the density of {' and '.join(release.domain.names)}"
+    tell(release, written, file, terms, heading, hint=f" Look at it: mercer plot {written.files['file']}")
 
 
-@grouped_options(without=["missing", "plot"])
+@command(without=["missing", "plot"])
 def quantiles_command(
     *,
     file: File,
-    column: Annotated[str | None, typer.Option("--column", "-c", help="Column.")] = None,
-    bounds: Bounds = None,
+    column: Annotated[str | None, typer.Option("--column", "-c", help="Column.")],
+    bounds: Bounds,
     q: Annotated[
         list[float] | None,
         typer.Option("--q", metavar="Q…", help="Levels in [0, 1]. The quartiles unless given."),
-    ] = None,
-    epsilon: Epsilon = None,
-    output: OutputToo = None,
-    terms: Terms,
+    ],
+    epsilon: Epsilon,
+    output: OutputToo,
+    terms: CommandTerms,
 ) -> None:
     """Release quantiles of one column, with pure differential privacy.
 

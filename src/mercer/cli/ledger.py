@@ -1,16 +1,20 @@
-"""The commands `mercer ledger …`: budgets of datasets.  Parse, call, render."""
+"""The commands `mercer ledger …`: budgets of datasets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.options import Drawing, Json
+from mercer.cli.options import Drawing, Json, Options, command
 from mercer.cli.typed import required
 from mercer.show import terminal
+
+if TYPE_CHECKING:
+    from mercer.ledger.ledger import Ledger
 
 __all__ = ["ledger_app"]
 
@@ -19,30 +23,33 @@ ledger_app = typer.Typer(
 )
 Place = Annotated[str, typer.Argument(metavar="LEDGER", help="A ledger: a file, or a postgresql:// URL.")]
 Name = Annotated[str | None, typer.Option("--dataset", help="Name of the dataset.")]
-Epsilon = Annotated[float | None, typer.Option(help="Total epsilon of all its releases. Required.")]
-Delta = Annotated[float, typer.Option(help="Total delta; 0 admits pure releases only.")]
+Total = Annotated[float | None, typer.Option(help="Total epsilon of all its releases. Required.")]
+TotalDelta = Annotated[float, typer.Option(help="Total delta; 0 admits pure releases only.")]
 Unit = Annotated[str, typer.Option(help="row, or the column that names a person.")]
 Data = Annotated[
     Path | None, typer.Option(help="The records: a note beside them keeps other ledgers from counting them.")
 ]
 
 
+@dataclass(frozen=True)
+class Budget(Options):
+    """What a dataset is registered with, once and for all."""
+
+    epsilon: Total = None
+    delta: TotalDelta = 0.0
+    unit: Unit = "row"
+    data: Data = None
+
+
 @ledger_app.command(no_args_is_help=True)
-def create(
-    place: Place,
-    dataset: Name = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    unit: Unit = "row",
-    data: Data = None,
-    as_json: Json = False,
-) -> None:
+@command()
+def create(*, place: Place, dataset: Name, budget: Budget, as_json: Json = False) -> None:
     """Make a ledger and register a dataset with its total.
 
     [bold]Example:[/bold] mercer ledger create budgets.db --dataset admissions --epsilon 3
     --delta 1e-5
     """
-    if dataset is None and epsilon is not None:
+    if dataset is None and budget.epsilon is not None:
         raise ValueError("dataset is missing; give it with --dataset")
     from mercer.ledger.ledger import Ledger, make_with
     from mercer.ledger.store import store_of
@@ -50,21 +57,13 @@ def create(
     if dataset is None or store_of(place).exists():
         ledger = Ledger.create(place)
     else:
-        total: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "unit": unit, "data": data}
-        ledger = make_with(place, dataset, **total)
+        ledger = make_with(place, dataset, **budget.given())
     _registered(ledger, dataset, True, as_json)
 
 
 @ledger_app.command(no_args_is_help=True)
-def register(
-    place: Place,
-    dataset: Name = None,
-    epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    unit: Unit = "row",
-    data: Data = None,
-    as_json: Json = False,
-) -> None:
+@command()
+def register(*, place: Place, dataset: Name, budget: Budget, as_json: Json = False) -> None:
     """Register a dataset with its total, once and for all; a ledger is made if there is none.
 
     [bold]Example:[/bold] mercer ledger register budgets.db --dataset visits --epsilon 1
@@ -73,26 +72,25 @@ def register(
     from mercer.ledger.ledger import make_with
     from mercer.ledger.store import store_of
 
-    total: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "unit": unit, "data": data}
     if made := not store_of(place).exists():
-        ledger = make_with(place, name, **total)
+        ledger = make_with(place, name, **budget.given())
     else:
         ledger = _open(place)
-        ledger.register(name, **total)
+        ledger.register(name, **budget.given())
     _registered(ledger, name, made, as_json)
 
 
 @ledger_app.command(no_args_is_help=True)
+@command()
 def show(
+    *,
     place: Place,
-    dataset: Name = None,
+    dataset: Name,
     at_delta: Annotated[
         float | None, typer.Option(help="Delta of the Gaussian release that would still fit.")
-    ] = None,
-    output: Drawing = None,
-    attack: Annotated[
-        Path | None, typer.Option(help="Draw what an attacker with all releases can do.")
-    ] = None,
+    ],
+    output: Drawing,
+    attack: Annotated[Path | None, typer.Option(help="Draw what an attacker with all releases can do.")],
     as_json: Json = False,
 ) -> None:
     """What is spent and what is left of each dataset, and what an attacker can do with it.
@@ -140,7 +138,8 @@ def show(
 
 
 @ledger_app.command(no_args_is_help=True)
-def history(place: Place, dataset: Name = None, as_json: Json = False) -> None:
+@command()
+def history(*, place: Place, dataset: Name, as_json: Json = False) -> None:
     """All charges, in order; the chain of digests is checked.
 
     [bold]Example:[/bold] mercer ledger history budgets.db --dataset admissions
@@ -158,13 +157,13 @@ def history(place: Place, dataset: Name = None, as_json: Json = False) -> None:
     terminal.console().print(rows)
 
 
-def _open(place: str) -> Any:
+def _open(place: str) -> Ledger:
     from mercer.ledger.ledger import Ledger
 
     return Ledger.open(place)
 
 
-def _registered(ledger: Any, name: str | None, made: bool, as_json: bool) -> None:
+def _registered(ledger: Ledger, name: str | None, made: bool, as_json: bool) -> None:
     if as_json:
         fields: dict[str, Any] = {"ledger": ledger.id, "where": ledger.where, "made": made}
         if name is not None:
@@ -180,11 +179,13 @@ def _registered(ledger: Any, name: str | None, made: bool, as_json: bool) -> Non
 
 
 def _bar(share: float) -> str:
+    """A share of a budget as a bar of ten blocks and a percentage."""
     full = round(10 * min(1.0, share))
     return "█" * full + "░" * (10 - full) + f" {share:4.0%}"
 
 
-def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
+def _draw_attack(ledger: Ledger, names: list[str], output: Path) -> None:
+    """Draw the power of the best test against the releases of one dataset, and against its total."""
     from mercer.promise.accountants import power
     from mercer.promise.events import ApproximateEvent
     from mercer.show.figure import draw_attack
@@ -199,7 +200,8 @@ def _draw_attack(ledger: Any, names: list[str], output: Path) -> None:
     draw_attack(curves, "What an attacker can do", promise, output)
 
 
-def _draw(ledger: Any, names: list[str], output: Path) -> None:
+def _draw(ledger: Ledger, names: list[str], output: Path) -> None:
+    """Draw which share of each total the releases have used."""
     from mercer.promise.filter import PrivacyFilter
     from mercer.show.figure import draw_spending
 

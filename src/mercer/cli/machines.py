@@ -1,10 +1,11 @@
-"""`mercer classify` and `mercer regress`: parse, call, render."""
+"""The commands `mercer classify` and `mercer regress`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,18 +13,21 @@ from mercer.cli.options import (
     FINER,
     Bounds,
     Columns,
+    CommandTerms,
     Delta,
     Epsilon,
     File,
     Options,
     Output,
-    Terms,
-    grouped_options,
+    command,
 )
-from mercer.cli.releasing import ask, places, write
+from mercer.cli.releasing import ask, csv_note, places, tell, write
 from mercer.cli.typed import pairs, required
 from mercer.common.checks import is_number
-from mercer.show import terminal
+
+if TYPE_CHECKING:
+    from mercer.api.calls import DryRun
+    from mercer.releases.machine.release import MachineRelease
 
 __all__ = ["classify_command", "regress_command"]
 
@@ -66,7 +70,7 @@ Method = Annotated[
 
 @dataclass(frozen=True)
 class Learning(Options):
-    """How a machine is learnt, whatever it predicts."""
+    """How a machine is learnt: the options that classification and regression share."""
 
     penalty: Penalty = None
     kernel: Kernel = "gaussian"
@@ -77,7 +81,7 @@ class Learning(Options):
     method: Method = None
 
     def of(self) -> dict[str, Any]:
-        """The arguments of a call in Python."""
+        """The arguments of `mercer.classifier` and `mercer.regression` that these options give."""
         lengths = _numbers("bandwidth", self.bandwidth)
         return self.given() | {
             "penalty": _numbers("penalty", self.penalty),
@@ -85,24 +89,24 @@ class Learning(Options):
         }
 
 
-@grouped_options()
+@command()
 def classify_command(
     *,
     file: File,
-    column: Columns = None,
-    bounds: Bounds = None,
-    label: Label = None,
+    column: Columns,
+    bounds: Bounds,
+    label: Label,
     classes: Annotated[
         list[str] | None, typer.Option(metavar="CLASS…", help="All classes: they are public. Required.")
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
+    ],
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
     loss: Annotated[
         str, typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER)
     ] = "hinge",
     learning: Learning,
-    terms: Terms,
+    terms: CommandTerms,
 ) -> None:
     """Release a classifier: which class a row has, from its other columns.
 
@@ -121,31 +125,36 @@ def classify_command(
             "classes is missing: which classes there are is public and cannot be read from the "
             "data; declare them, for example --classes healthy ill"
         )
-    chosen = {
-        "columns": column or None,
-        "bounds": pairs(bounds),
-        "epsilon": epsilon,
-        "delta": delta,
-        "loss": loss,
-        "classes": _classes(classes),
-    }
-    _release(classifier, file, required("label", label), learning.of() | chosen, files, terms)
+    _release(
+        classifier,
+        file,
+        files,
+        label,
+        learning,
+        terms,
+        columns=column or None,
+        bounds=pairs(bounds),
+        epsilon=epsilon,
+        delta=delta,
+        loss=loss,
+        classes=_classes(classes),
+    )
 
 
-@grouped_options()
+@command()
 def regress_command(
     *,
     file: File,
-    column: Columns = None,
-    bounds: Bounds = None,
-    label: Label = None,
+    column: Columns,
+    bounds: Bounds,
+    label: Label,
     y_bounds: Annotated[
         list[str] | None,
         typer.Option(metavar="LO HI", help="Public bounds of what is predicted: numbers or dates. Required."),
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
+    ],
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
     loss: Annotated[
         str,
         typer.Option(
@@ -156,19 +165,19 @@ def regress_command(
     quantiles: Annotated[
         list[float] | None,
         typer.Option(metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=FINER),
-    ] = None,
+    ],
     threshold: Annotated[
         float | None,
         typer.Option(help="With --loss huber: from where a residual is large.", rich_help_panel=FINER),
-    ] = None,
+    ],
     tube: Annotated[
         float | None,
         typer.Option(
             help="With --loss epsilon-insensitive: residuals that do not count.", rich_help_panel=FINER
         ),
-    ] = None,
+    ],
     learning: Learning,
-    terms: Terms,
+    terms: CommandTerms,
 ) -> None:
     """Release a regression: a column's mean or quantiles as a function of other columns.
 
@@ -181,23 +190,27 @@ def regress_command(
     """
     from mercer.api.machine.call import regression
 
-    files = places(output, terms)
-    chosen = {
-        "columns": column or None,
-        "bounds": pairs(bounds),
-        "epsilon": epsilon,
-        "delta": delta,
-        "loss": loss,
-        "y_bounds": pairs(y_bounds, "y_bounds"),
-        "quantiles": quantiles or None,
-        "threshold": threshold,
-        "tube": tube,
-    }
-    _release(regression, file, required("label", label), learning.of() | chosen, files, terms)
+    _release(
+        regression,
+        file,
+        places(output, terms),
+        label,
+        learning,
+        terms,
+        columns=column or None,
+        bounds=pairs(bounds),
+        epsilon=epsilon,
+        delta=delta,
+        loss=loss,
+        y_bounds=pairs(y_bounds, "y_bounds"),
+        quantiles=quantiles or None,
+        threshold=threshold,
+        tube=tube,
+    )
 
 
-def _numbers(name: str, words: list[str] | None) -> Any:
-    """'rule', a number, or several."""
+def _numbers(name: str, words: list[str] | None) -> str | float | list[float]:
+    """The word 'rule', a number, or several numbers."""
     if not words or words == ["rule"]:
         return "rule"
     if not all(map(is_number, words)):
@@ -207,7 +220,7 @@ def _numbers(name: str, words: list[str] | None) -> Any:
 
 
 def _classes(words: list[str]) -> list[Any]:
-    """Classes as they may stand in a table: whole numbers, numbers, True and False, or text."""
+    """Classes as they may stand in a table: integers, numbers, True and False, or text."""
     if all(word.lower() in ("true", "false") for word in words):
         return [word.lower() == "true" for word in words]
     for kind in (int, float):
@@ -219,23 +232,25 @@ def _classes(words: list[str]) -> list[Any]:
 
 
 def _release(
-    make: Any, file: Path, label: str, chosen: dict[str, Any], files: dict[str, Path], terms: Terms
+    make: Callable[..., MachineRelease | DryRun],
+    file: Path,
+    files: dict[str, Path],
+    label: str | None,
+    learning: Learning,
+    terms: CommandTerms,
+    **chosen: Any,
 ) -> None:
+    """Learn a machine, write it, and say what was released."""
     from mercer.releases.words import words_of
 
-    release = ask(make, file, label, terms=terms, **chosen)
-    words = words_of(release)
+    release = ask(make, file, required("label", label), terms=terms, **learning.of(), **chosen)
     written = write(release, files, terms, plot=release.plot)
-    if terms.as_json:
-        terminal.print_json(words.summary() | written.told(), file)
-        written.leave()
-        return
-    words.show(f"Released the {words.describe()}")
-    if not file.name.endswith((".parquet", ".pq")):
-        print(
-            "Cells of a CSV file that are no numbers, and labels that are no class, count as "
-            "missing: check the spelling of columns and classes."
-        )
+    note = csv_note(
+        file,
+        "Cells of a CSV file that are no numbers, and labels that are no class, count as "
+        "missing: check the spelling of columns and classes.",
+    )
     first = written.files["file"]
-    print(f"Written to {written.words()}. Use it: mercer predict {first} NEW.csv, or mercer plot {first}")
-    written.leave()
+    hint = f" Use it: mercer predict {first} NEW.csv, or mercer plot {first}"
+    heading = f"Released the {words_of(release).describe()}"
+    tell(release, written, file, terms, heading, notes=note, hint=hint)

@@ -1,45 +1,46 @@
-"""`mercer live` and `mercer ask`: a path that answers at any point, the same for ever."""
+"""The commands `mercer live` and `mercer ask`: a function that answers at any point, as it is asked."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.options import Bounds, Column, Delta, Epsilon, Json, Terms, grouped_options
+from mercer.cli.options import Bounds, Column, CommandTerms, Delta, Epsilon, Json, command
 from mercer.cli.releasing import NOT_AS_ASKED, ask, rescue
 from mercer.cli.typed import bandwidth_of, columns_of, pairs, required
 from mercer.show import terminal
 
+if TYPE_CHECKING:
+    from mercer.online.base import LiveRelease
+
 __all__ = ["ask_command", "live_command"]
 
 
-@grouped_options(without=["plot", "seed", "overwrite"])
+@command(without=["plot", "seed", "overwrite"])
 def live_command(
     *,
     file: Annotated[
         Path, typer.Argument(help="CSV or Parquet file or folder; or a released machine, .json.")
     ],
-    column: Column = None,
-    bounds: Bounds = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
+    column: Column,
+    bounds: Bounds,
+    epsilon: Epsilon,
+    delta: Delta,
     store: Annotated[
         str | None, typer.Option(help="Where answers are kept: a file or a postgresql:// URL. Required.")
-    ] = None,
+    ],
     name: Annotated[
         str | None, typer.Option(help="Name of this live release; that of the file where it is left out.")
-    ] = None,
-    bandwidth: Annotated[
-        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
-    ] = None,
+    ],
+    bandwidth: Annotated[list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")],
     kernel: Annotated[
         str, typer.Option(help="gaussian (from coordinates), exponential, matern32 or matern52.")
     ] = "gaussian",
     route: Annotated[str, typer.Option(help="auto, coordinates, markov or cholesky.")] = "auto",
-    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")] = None,
-    terms: Terms,
+    boundary: Annotated[str | None, typer.Option(help="reflect, periodic or open.")],
+    terms: CommandTerms,
 ) -> None:
     """Make a live release: pay once, answer at any point for ever.
 
@@ -104,13 +105,15 @@ def live_command(
         print(f"Ask it: mercer ask {made.store} --at {_somewhere(made)}")
 
 
+@command()
 def ask_command(
+    *,
     store: Annotated[str, typer.Argument(help="A file or a postgresql:// URL.")],
     at: Annotated[
         list[float] | None,
         typer.Option(metavar="X…", help="Points: X for one column, X Y for two, and so on."),
-    ] = None,
-    name: Annotated[str | None, typer.Option(help="Which live release, where the store has several.")] = None,
+    ],
+    name: Annotated[str | None, typer.Option(help="Which live release, where the store has several.")],
     level: Annotated[float, typer.Option(help="Level of the interval.")] = 0.95,
     as_json: Json = False,
 ) -> None:
@@ -154,8 +157,7 @@ def ask_command(
 
 
 def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
-    """Keep a released machine in a store."""
-    from mercer.api import calls
+    """Keep a released machine in a store, which costs nothing."""
     from mercer.api.live import live
     from mercer.releases.base import KINDS
     from mercer.releases.file import load
@@ -166,7 +168,7 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
             f"{file.name} is a {release.kind}: mercer eval answers from it; a live density is made "
             "from records"
         )
-    with calls.made(live(release, store=place, name=name)) as made:
+    with live(release, store=place, name=name) as made:
         if as_json:
             terminal.print_json(_summary(made))
             return
@@ -179,6 +181,8 @@ def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
 
 def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     """Predictions of a live machine, with its function and the interval for the noise."""
+    import numpy as np
+
     from mercer.releases.words import words_of
 
     band, value, answers = live.band(points, level), live.ask(points), live.predict(points)
@@ -205,7 +209,7 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     for row in rows:
         best = row["prediction"]
         prediction = f"{best:.6g}" if isinstance(best, float) else str(best)
-        many = zip(*(_many(row[key]) for key in ("value", "lower", "upper")), strict=True)
+        many = zip(*(np.atleast_1d(row[key]) for key in ("value", "lower", "upper")), strict=True)
         for name, (v, low, high) in zip(names, many, strict=True):
             cells = [f"{x:g}" for x in row["at"]] + [prediction]
             ends = f"{low:.6g} to {high:.6g}"
@@ -213,11 +217,8 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
     terminal.console().print(table)
 
 
-def _many(value: Any) -> list[float]:
-    return value if isinstance(value, list) else [value]
-
-
-def _summary(live: Any) -> dict[str, Any]:
+def _summary(live: LiveRelease) -> dict[str, Any]:
+    """What JSON says of a live release."""
     return {
         "name": live.name,
         "kind": live.kind,
@@ -230,5 +231,6 @@ def _summary(live: Any) -> dict[str, Any]:
     }
 
 
-def _somewhere(live: Any) -> str:
+def _somewhere(live: LiveRelease) -> str:
+    """The middle of the bounds, as it is typed: an example of a question."""
     return " ".join(f"{(low + high) / 2:g}" for low, high in live.domain.bounds)

@@ -1,6 +1,7 @@
-"""The options of commands, each in one place.
+"""The options that commands share, and how a function becomes a command.
 
-A group of options, such as `Terms`, stands in a command as one parameter.
+An option that may be left out has a type that admits None, and needs no default: the command line
+gives None.  A group of options, such as `CommandTerms`, is one parameter of a command.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import inspect
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -21,6 +22,7 @@ __all__ = [
     "Bounds",
     "Column",
     "Columns",
+    "CommandTerms",
     "Dataset",
     "Delta",
     "Drawing",
@@ -43,9 +45,8 @@ __all__ = [
     "Overwrite",
     "Picture",
     "Seed",
-    "Terms",
     "Unit",
-    "grouped_options",
+    "command",
 ]
 
 FINER = "Finer choices, all public"
@@ -150,8 +151,8 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Terms(Options):
-    """What a command that releases something takes, whatever it releases."""
+class CommandTerms(Options):
+    """What every command takes that makes a release: whose it is, how cells are read, who pays."""
 
     unit: Unit = None
     missing: Missing = "zero"
@@ -180,18 +181,19 @@ class Terms(Options):
         return terms | own
 
 
-def grouped_options(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Have the options of each group stand in a command where its parameter is.
+def command(*, without: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a function a command of which Typer reads the signature.
 
-    Without those that are named, and those that the command has as parameters of its own.
+    A parameter whose type admits None may be left out.  A group of options is replaced by its
+    options, without those that are named here, and those that are parameters of the command too.
     """
 
-    def spread(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command, eval_str=True)
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function, eval_str=True)
         out, parameters, groups = {*without, *signature.parameters, "taken"}, [], {}
         for one in signature.parameters.values():
             if not (isinstance(one.annotation, type) and issubclass(one.annotation, Options)):
-                parameters.append(one)
+                parameters.append(one.replace(default=None) if _may_be_left_out(one) else one)
                 continue
             types = get_type_hints(one.annotation, include_extras=True)
             taken = [
@@ -202,15 +204,21 @@ def grouped_options(*, without: Collection[str] = ()) -> Callable[[Callable[...,
             groups[one.name] = one.annotation, frozenset(option.name for option in taken)
             parameters += taken
 
-        @functools.wraps(command)
-        def call(**given: Any) -> None:
+        @functools.wraps(function)
+        def called(**given: Any) -> None:
             for name, (group, taken) in groups.items():
                 options = {option: given.pop(option) for option in taken}
                 given[name] = group(taken=taken, **options)
-            command(**given)
+            function(**given)
 
-        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        call.__annotations__ = {one.name: one.annotation for one in parameters}
-        return call
+        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {one.name: one.annotation for one in parameters}
+        return called
 
-    return spread
+    return decorate
+
+
+def _may_be_left_out(parameter: inspect.Parameter) -> bool:
+    """Whether a parameter has no default, and a type `Annotated[... | None, ...]`."""
+    typed, *_ = get_args(parameter.annotation) or (None,)
+    return parameter.default is inspect.Parameter.empty and type(None) in get_args(typed)

@@ -1,34 +1,39 @@
-"""`mercer plan` and `mercer audit`: accuracy, and the promise attacked, before anything is spent."""
+"""The commands `mercer plan …` and `mercer audit`: accuracy and promises, before anything is spent."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from mercer.cli.options import Bounds, Delta, Drawing, Epsilons, Json, MechanismName
+from mercer.cli.options import Bounds, Delta, Drawing, Epsilons, Json, MechanismName, command
 from mercer.cli.typed import bandwidth_of, columns_of, number_or_word, one_of, pairs, required
 from mercer.show import terminal
 
+if TYPE_CHECKING:
+    from mercer.api.counts.recipe import HistogramPlan
+
 __all__ = ["audit_command", "plan_app"]
+
+P = TypeVar("P")
 
 plan_app = typer.Typer(no_args_is_help=True, help="Accuracy before spending anything: no data.")
 
 
 @plan_app.command("density", no_args_is_help=True)
+@command()
 def plan_density(
-    n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")] = None,
-    bounds: Bounds = None,
-    epsilon: Epsilons = None,
-    delta: Delta = None,
-    mechanism: MechanismName = None,
+    *,
+    n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")],
+    bounds: Bounds,
+    epsilon: Epsilons,
+    delta: Delta,
+    mechanism: MechanismName,
     boundary: Annotated[str, typer.Option(help="reflect, periodic or open.")] = "reflect",
-    bandwidth: Annotated[
-        list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")
-    ] = None,
-    output: Drawing = None,
+    bandwidth: Annotated[list[str] | None, typer.Option(help="auto, rule, one number, or one a column.")],
+    output: Drawing,
     as_json: Json = False,
 ) -> None:
     """How accurate a density release will be, for each epsilon: needs no data, spends nothing.
@@ -37,18 +42,16 @@ def plan_density(
     """
     from mercer.api.density.recipe import density_plan
 
-    plans = [
-        density_plan(
-            n=required("n", n),
-            bounds=pairs(bounds),
-            epsilon=value,
-            delta=delta,
-            mechanism=mechanism,
-            boundary=boundary,
-            bandwidth=bandwidth_of(bandwidth, columns_of(bounds)),
-        )
-        for value in (epsilon or [None])  # type: ignore[list-item]
-    ]
+    plans = _plans(
+        density_plan,
+        epsilon,
+        n=required("n", n),
+        bounds=pairs(bounds),
+        delta=delta,
+        mechanism=mechanism,
+        boundary=boundary,
+        bandwidth=bandwidth_of(bandwidth, columns_of(bounds)),
+    )
     _draw(plans, f"Density of {plans[0].n} records", output)
     columns = {
         "epsilon": [f"{p.epsilon:g}" for p in plans],
@@ -67,26 +70,22 @@ def plan_density(
 
 
 @plan_app.command("curve", no_args_is_help=True)
+@command()
 def plan_curve(
-    n: Annotated[int | None, typer.Option("--n", help="Number of curves. Required.")] = None,
-    bound: Annotated[
-        float | None, typer.Option(help="Bound on a curve's root mean square. Required.")
-    ] = None,
-    epsilon: Epsilons = None,
-    delta: Delta = None,
-    bounds: Annotated[
-        list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")
-    ] = None,
+    *,
+    n: Annotated[int | None, typer.Option("--n", help="Number of curves. Required.")],
+    bound: Annotated[float | None, typer.Option(help="Bound on a curve's root mean square. Required.")],
+    epsilon: Epsilons,
+    delta: Delta,
+    bounds: Annotated[list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")],
     kernel: Annotated[str, typer.Option(help="gaussian, matern52, matern32 or exponential.")] = "gaussian",
     scale: Annotated[
         str, typer.Option(help="Length of the kernel, in the argument's units, or auto.")
     ] = "auto",
     eta: Annotated[str, typer.Option(help="Power of the smoothing, 1 or more, or auto.")] = "auto",
-    penalty: Annotated[
-        list[str] | None, typer.Option(metavar="P", help="rule, unless given, or a number.")
-    ] = None,
+    penalty: Annotated[list[str] | None, typer.Option(metavar="P", help="rule, unless given, or a number.")],
     order: Annotated[str, typer.Option(help="noise-first or paper.")] = "noise-first",
-    output: Drawing = None,
+    output: Drawing,
     as_json: Json = False,
 ) -> None:
     """How accurate a mean curve will be, for each epsilon: needs no data, spends nothing.
@@ -95,21 +94,19 @@ def plan_curve(
     """
     from mercer.api.curve.recipe import curve_plan
 
-    plans = [
-        curve_plan(
-            n=required("n", n),
-            bound=required("bound", bound),
-            epsilon=value,
-            delta=delta,
-            bounds=pairs(bounds) or (0.0, 1.0),
-            kernel=kernel,
-            scale=number_or_word(scale),
-            eta=number_or_word(eta),
-            penalty=one_of("penalty", penalty, "rule"),
-            order=order,
-        )
-        for value in (epsilon or [None])  # type: ignore[list-item]
-    ]
+    plans = _plans(
+        curve_plan,
+        epsilon,
+        n=required("n", n),
+        bound=required("bound", bound),
+        delta=delta,
+        bounds=pairs(bounds) or (0.0, 1.0),
+        kernel=kernel,
+        scale=number_or_word(scale),
+        eta=number_or_word(eta),
+        penalty=one_of("penalty", penalty, "rule"),
+        order=order,
+    )
     _draw(plans, f"Mean of {plans[0].n} curves", output, quantity="root mean square error")
     columns = {
         "epsilon": [f"{p.epsilon:g}" for p in plans],
@@ -127,18 +124,18 @@ def plan_curve(
 
 
 @plan_app.command("histogram", no_args_is_help=True)
+@command()
 def plan_histogram(
-    n: Annotated[int | None, typer.Option("--n", help="Number of records, or of persons. Required.")] = None,
-    cells: Annotated[
-        int | None, typer.Option(help="Number of bins, categories or combinations. Required.")
-    ] = None,
-    epsilon: Epsilons = None,
-    delta: Delta = None,
+    *,
+    n: Annotated[int | None, typer.Option("--n", help="Number of records, or of persons. Required.")],
+    cells: Annotated[int | None, typer.Option(help="Number of bins, categories or combinations. Required.")],
+    epsilon: Epsilons,
+    delta: Delta,
     occupied: Annotated[
         int | None, typer.Option(help="Cells known in public to hold something: for the threshold.")
-    ] = None,
+    ],
     rows_per_person: Annotated[int, typer.Option(help="Rows of a person that count.")] = 1,
-    output: Drawing = None,
+    output: Drawing,
     as_json: Json = False,
 ) -> None:
     """How accurate a histogram or table will be, for each epsilon: needs no data, spends nothing.
@@ -150,17 +147,15 @@ def plan_histogram(
     from mercer.api.counts.recipe import histogram_plan
 
     many = required("cells", cells)
-    plans = [
-        histogram_plan(
-            required("n", n),
-            many,
-            epsilon=value,
-            delta=delta,
-            occupied=occupied,
-            rows_per_person=rows_per_person,
-        )
-        for value in (epsilon or [None])  # type: ignore[list-item]
-    ]
+    plans: list[HistogramPlan] = _plans(
+        histogram_plan,
+        epsilon,
+        n=required("n", n),
+        cells=many,
+        delta=delta,
+        occupied=occupied,
+        rows_per_person=rows_per_person,
+    )
     _draw(plans, f"{many} counts of {n} records", output, quantity="error of all counts together")
     most = min(many, plans[0].n * rows_per_person)
     few = [occupied] if occupied else sorted({-(-most // 100), -(-most // 10)})
@@ -179,10 +174,16 @@ def plan_histogram(
         print(f"Picture written to {output}")
 
 
+def _plans(make: Callable[..., P], epsilon: list[float] | None, **public: Any) -> list[P]:
+    """A plan for each epsilon; without any, the error that says why there is no default."""
+    values: Sequence[float | None] = epsilon or [None]
+    return [make(epsilon=value, **public) for value in values]
+
+
 def _tell(
     plans: Sequence[Any], columns: dict[str, list[str]], words: str, output: Path | None, as_json: bool
 ) -> None:
-    """Plans of densities or curves, a row for each epsilon; or all their numbers."""
+    """Print plans of densities or curves, a row for each epsilon, or all their numbers as JSON."""
     if as_json:
         from dataclasses import asdict
 
@@ -197,7 +198,8 @@ def _tell(
         print(f"Picture written to {output}")
 
 
-def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
+def _show_histograms(plans: Sequence[HistogramPlan], occupied: Sequence[int]) -> None:
+    """Print plans of histograms, a row for each epsilon, and what their columns mean."""
     pure = not plans[0].delta
     heads = [f"sparse, {q} held" for q in occupied] + ["best"] * pure
     table = terminal.table("epsilon", "one sd", "95% ±", "threshold", "dense", *heads)
@@ -229,7 +231,7 @@ def _show_histograms(plans: Sequence[Any], occupied: Sequence[int]) -> None:
 
 
 def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) -> None:
-    """A picture of what privacy costs, where one is asked for."""
+    """Draw the error of each plan by its epsilon, where a picture is asked for."""
     if output is None:
         return
     from mercer.show.figure import draw_plan
@@ -245,16 +247,18 @@ def _draw(plans: Sequence[Any], of: str, output: Path | None, **options: Any) ->
     )
 
 
+@command()
 def audit_command(
+    *,
     mechanism: Annotated[
         str | None, typer.Argument(help="Name of a mechanism; or --all.", show_default=False)
-    ] = None,
+    ],
     everything: Annotated[bool, typer.Option("--all", help="Audit every mechanism.")] = False,
-    epsilon: Annotated[float, typer.Option(help="The claim.")] = 1.0,
-    delta: Annotated[float | None, typer.Option(help="The claim, where the mechanism needs one.")] = None,
+    claim: Annotated[float, typer.Option("--epsilon", help="The claim.")] = 1.0,
+    delta: Annotated[float | None, typer.Option(help="The claim, where the mechanism needs one.")],
     samples: Annotated[
         int | None, typer.Option(help="Runs on each neighbour; by default enough to come near.")
-    ] = None,
+    ],
     exact: Annotated[
         bool, typer.Option(help="Draw the noise as for a release: slow, and the real thing.")
     ] = False,
@@ -283,7 +287,7 @@ def audit_command(
         found.append(
             audit(
                 subject,
-                epsilon=epsilon,
+                epsilon=claim,
                 delta=least if delta is None and least else delta,
                 samples=samples,
                 exact=exact,

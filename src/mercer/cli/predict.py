@@ -1,4 +1,4 @@
-"""`mercer predict`: what a released machine says of new rows.
+"""The command `mercer predict`: what a released machine says of new rows.
 
 New rows are the caller's own: nothing here is private, and nothing is spent.
 """
@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import Json, Level, Overwrite
+from mercer.cli.options import Json, Level, Overwrite, command
 from mercer.cli.releasing import place
 from mercer.columns.rules import listed
 from mercer.common.checks import Floats
@@ -29,25 +29,27 @@ _SHOWN = 20
 _ENDINGS = (".csv", ".parquet")
 
 
+@command()
 def predict_command(
+    *,
     release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file.")],
     file: Annotated[
         Path | None, typer.Argument(help="New rows: a CSV or Parquet file with the release's columns.")
-    ] = None,
+    ],
     at: Annotated[
         list[str] | None,
         typer.Option(metavar="X…", help="Points instead: X for one column, X Y for two, and so on."),
-    ] = None,
+    ],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Predictions to write: .csv or .parquet.")
-    ] = None,
+    ],
     keep: Annotated[
         list[str] | None,
         typer.Option(
             metavar="COLUMN…",
             help="Columns of the file to keep beside the predictions, as they stand: an id.",
         ),
-    ] = None,
+    ],
     probability: Annotated[
         bool, typer.Option("--probability", help="Of each class; needs classify --loss logistic.")
     ] = False,
@@ -127,7 +129,7 @@ def predict_command(
 
 @dataclass
 class _Seen:
-    """Predictions as they are made, and how many rows were not as they should be."""
+    """Predictions as they are made, and how many rows lacked a number or were outside the bounds."""
 
     words: Any  # of a classifier or a regression
     probability: bool
@@ -137,7 +139,7 @@ class _Seen:
     outside: int = field(default=0)
 
     def rows(self, rows: Floats, names: Sequence[str], kept: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
-        """Of a part of a file: each row with its number, from 1, and what is kept of it."""
+        """Predictions of a part of a file, each with the number of its row, from 1, and its kept cells."""
         first, found = self.count + 1, []
         for k, answer in enumerate(self._found(rows)):
             beside = {name: cells[k] for name, cells in zip(names, kept, strict=True)}
@@ -149,7 +151,7 @@ class _Seen:
         return found
 
     def points(self, rows: Floats) -> list[dict[str, Any]]:
-        """Of points from the command line."""
+        """Predictions at points from the command line, each with its coordinates."""
         names = self.words.release.domain.names
         return [
             dict(zip(names, point, strict=True)) | answer
@@ -169,7 +171,7 @@ class _Seen:
         return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
 
     def notes(self) -> Iterator[str]:
-        """What there is to say of the rows."""
+        """Sentences on rows that lacked a number or were outside the bounds."""
         if self.missing:
             yield f"{self.missing} of {self.count} rows lack a number: they get no prediction."
         if self.outside:
@@ -182,7 +184,7 @@ class _Seen:
 def _read(
     file: Path, domain: Any, keep: list[str], tick: Callable[[int], None] | None
 ) -> tuple[Iterator[tuple[Floats, list[list[Any]]]], list[str]]:
-    """Rows in parts, with the cells that are kept of them; and the file's other columns."""
+    """The rows in parts, with the cells that are kept of each; and names of the other columns."""
     from mercer.sources.cells import reader_of
     from mercer.sources.files import file_batches, keeps_places
 
@@ -222,7 +224,7 @@ def _parts(
 
 
 def _cells(column: Any) -> list[Any]:
-    """Cells as they stand: text of a CSV file, numbers and text of a Parquet file."""
+    """Cells as they are written: text of a CSV file, numbers and text of a Parquet file."""
     return [_plain(cell) for cell in column.to_pylist()]
 
 
@@ -235,7 +237,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
-    """A table; the bands of several functions do not fit into one."""
+    """Print predictions as a table, without the bands of several functions, which do not fit."""
     ends = ("decision_", "lower_", "upper_")
     names = [name for name in rows[0] if not (several and name.startswith(ends))]
     table = terminal.table(*names)
@@ -247,7 +249,7 @@ def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
 
 
 def _save(parts: Iterator[list[dict[str, Any]]], output: Path) -> None:
-    """All of the file or nothing, a part at a time."""
+    """Write predictions to a file, which appears when it is complete."""
     from mercer.common.files import replace_text
 
     if output.suffix == ".csv":
@@ -266,7 +268,7 @@ def _save(parts: Iterator[list[dict[str, Any]]], output: Path) -> None:
 
 
 def _lines(parts: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
-    """CSV text; numbers with as many digits as give them back."""
+    """Predictions as CSV text, numbers with all digits that they need to be read back exactly."""
     headed = False
     for part in parts:
         text = io.StringIO()

@@ -1,4 +1,4 @@
-"""`mercer eval`, `plot` and `inspect`: what anyone may do with a release file."""
+"""The commands `mercer eval`, `plot` and `inspect`: what anyone may do with a release file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.options import Columns, Json, Level
+from mercer.cli.options import Columns, Json, Level, command
 from mercer.cli.typed import named_numbers
 from mercer.show import terminal
 
@@ -22,26 +22,24 @@ ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release 
 Derivative = Annotated[list[int] | None, typer.Option(metavar="K", help="Mean curves: a derivative instead.")]
 
 
+@command()
 def eval_command(
+    *,
     release: ReleaseFile,
     at: Annotated[
         list[str] | None,
         typer.Option(
             metavar="X…", help="Points: X for one column, X Y for two, and so on; dates as 2024-12-31."
         ),
-    ] = None,
-    grid: Annotated[
-        int | None, typer.Option(help="Evaluate at this many even points of the first column.")
-    ] = None,
+    ],
+    grid: Annotated[int | None, typer.Option(help="Evaluate at this many even points of the first column.")],
     level: Level = 0.95,
-    bandwidth: Annotated[
-        list[float] | None, typer.Option(help="Smooth more before evaluating: free.")
-    ] = None,
+    bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before evaluating: free.")],
     raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
-    derivative: Derivative = None,
+    derivative: Derivative,
     expect: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN…", help="Synthetic tables: means of columns.")
-    ] = None,
+    ],
     where: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,11 +47,11 @@ def eval_command(
             help="Tables and histograms: where this holds; age=60..80, sex=f, 'ward=a|b', "
             "'age>=60'. Alone: its probability, or the count.",
         ),
-    ] = None,
+    ],
     margin: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN…", help="Tables of counts: the counts of these columns."),
-    ] = None,
+    ],
     smooth: Annotated[
         bool, typer.Option("--smooth", help="Histograms: a nearer count, from smoothed ones: free.")
     ] = False,
@@ -73,20 +71,20 @@ def eval_command(
     _words(release, bandwidth).answer(asked, as_json=as_json)
 
 
+@command()
 def plot_command(
+    *,
     release: ReleaseFile,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Picture: .png, .svg or .pdf.")
-    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Picture: .png, .svg or .pdf.")],
     level: Level = 0.95,
-    bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before drawing: free.")] = None,
-    title: Annotated[str | None, typer.Option(help="Heading of the picture.")] = None,
-    column: Columns = None,
+    bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before drawing: free.")],
+    title: Annotated[str | None, typer.Option(help="Heading of the picture.")],
+    column: Columns,
     at: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."),
-    ] = None,
-    derivative: Derivative = None,
+    ],
+    derivative: Derivative,
     as_json: Json = False,
 ) -> None:
     """Draw a release: a curve with its band, a map, bars with error bars, a table's columns.
@@ -110,11 +108,13 @@ def plot_command(
         print(f"Picture written to {target}")
 
 
+@command()
 def inspect_command(
+    *,
     release: ReleaseFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Draw what an attacker can do: .png, .svg or .pdf.")
-    ] = None,
+    ],
     as_json: Json = False,
 ) -> None:
     """Say what a release promises, what an attacker can do with it, and how accurate it is.

@@ -1,4 +1,4 @@
-"""What every command that releases something does: ask for it, say what there is to know, write it.
+"""What every command that releases something does: ask for it, write it, say what was released.
 
 Where a release goes is proved before anything is spent: a folder is proved by writing a file there
 and removing it.  If a release that was paid for still cannot be written where it was to go, it is
@@ -13,22 +13,27 @@ import re
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from mercer.cli.options import Terms
+from mercer.cli.options import CommandTerms
 from mercer.show import terminal
+
+if TYPE_CHECKING:
+    from mercer.api.calls import DryRun
+    from mercer.releases.base import Release
 
 __all__ = [
     "NOTHING_WRITTEN",
     "NOT_AS_ASKED",
     "Written",
     "ask",
+    "csv_note",
     "keep",
     "noted",
     "place",
@@ -36,6 +41,7 @@ __all__ = [
     "rehearsed",
     "rescue",
     "target",
+    "tell",
     "worded",
     "write",
 ]
@@ -73,8 +79,10 @@ _SPELT = {
     "method='output'": "--method output",
 }
 
+R = TypeVar("R")
 
-def ask(make: Any, *data: Any, terms: Terms, told: bool = True, **own: Any) -> Any:
+
+def ask(make: Callable[..., R | DryRun], *data: Any, terms: CommandTerms, told: bool = True, **own: Any) -> R:
     """Make the call on the terms; a dry run says what it found, and ends the command.
 
     With `told`, the rows that were read are shown on a terminal.
@@ -88,11 +96,11 @@ def ask(make: Any, *data: Any, terms: Terms, told: bool = True, **own: Any) -> A
     return rehearsed(made, as_json)
 
 
-def rehearsed(made: Any, as_json: bool, **about: Any) -> Any:
-    """A release as it is; a dry run is told, and ends the command."""
-    from mercer.api.calls import DryRun as Rehearsal
+def rehearsed(made: R | DryRun, as_json: bool, **about: Any) -> R:
+    """Hand on a release; print the findings of a dry run, which ends the command."""
+    from mercer.api.calls import DryRun
 
-    if not isinstance(made, Rehearsal):
+    if not isinstance(made, DryRun):
         return made
     if as_json:
         terminal.print_json(made.to_dict() | about)
@@ -103,7 +111,7 @@ def rehearsed(made: Any, as_json: bool, **about: Any) -> Any:
 
 @contextmanager
 def noted(as_json: bool) -> Iterator[None]:
-    """What there is to know before a budget is spent, as one line on stderr."""
+    """Print warnings about the promise as one line each on stderr, and no other warnings."""
     from mercer.common.checks import PrivacyWarning
 
     def tell(message: Warning | str, category: type[Warning], *_where: Any) -> None:
@@ -121,7 +129,7 @@ def noted(as_json: bool) -> Iterator[None]:
 
 
 def worded(said: str) -> str:
-    """What Python says, with options as they are typed."""
+    """A message of the Python functions, with arguments named as the options that are typed."""
     said = re.sub(r"insist=True( \(--insist\))?", "--insist", said)
     said = re.sub(r"\bdataset='([^']*)'", r"--dataset \1", said)
     for python, option in _SPELT.items():
@@ -141,16 +149,16 @@ def worded(said: str) -> str:
 
 
 def target(output: Path | None, overwrite: bool) -> Path:
-    """Where the release goes, checked before anything is spent."""
+    """The file of the release, checked before anything is spent."""
     if output is None:
         raise ValueError("output is missing: name the release file with -o, for example -o r.json")
     return place("output", output, (".json",), overwrite)
 
 
 def places(
-    output: Path | None, terms: Terms, *, needed: bool = True, **others: Path | None
+    output: Path | None, terms: CommandTerms, *, needed: bool = True, **others: Path | None
 ) -> dict[str, Path]:
-    """Where the release and what is made of it (csv, parquet, plot) go, checked likewise."""
+    """The files of the release and of what is made of it (csv, parquet, plot), checked likewise."""
     needed = needed and not terms.dry_run
     found = {"file": target(output, terms.overwrite)} if needed or output is not None else {}
     for name, path in ({"plot": terms.plot} if "plot" in terms.taken else others).items():
@@ -160,7 +168,7 @@ def places(
 
 
 def place(name: str, path: Path, endings: tuple[str, ...], overwrite: bool) -> Path:
-    """A file that can be written: its ending, its folder, and that nothing is lost by it."""
+    """A file that can be written: its ending is known, its folder exists, nothing is lost by it."""
     if path.suffix not in endings:
         raise ValueError(f"{name} must end in {' or '.join(endings)}, got {path.name!r}")
     folder = path.resolve().parent
@@ -196,23 +204,23 @@ class Written:
     as_asked: bool = True
 
     def words(self) -> str:
-        """The files, for a sentence."""
+        """The paths of all files, for a sentence."""
         return ", ".join(map(str, self.files.values()))
 
     def told(self) -> dict[str, str]:
-        """The files, for machines."""
+        """The path of each file by what it holds, for JSON."""
         return {name: str(path) for name, path in self.files.items()}
 
     def leave(self) -> None:
-        """End a command with the status that says so, when its words are said."""
+        """End a command with an exit status that says so if a file is elsewhere than asked for."""
         if not self.as_asked:
             raise typer.Exit(NOT_AS_ASKED)
 
 
 def write(
-    release: Any, places: Mapping[str, Path], terms: Terms, **others: Callable[[Path], object]
+    release: Any, places: Mapping[str, Path], terms: CommandTerms, **others: Callable[[Path], object]
 ) -> Written:
-    """The release first, then what is made of it; what fails there takes nothing from it."""
+    """Write the release first, then what is made of it: an error there takes nothing from it."""
     written = Written()
     if "file" in places:
         found = keep(release, places["file"], terms.ledger, as_json=terms.as_json)
@@ -234,6 +242,36 @@ def write(
             )
             written.as_asked = False
     return written
+
+
+def tell(
+    release: Release,
+    written: Written,
+    file: Path,
+    terms: CommandTerms,
+    heading: str,
+    *,
+    notes: Iterable[str] = (),
+    hint: str = "",
+    **about: object,
+) -> None:
+    """Say what was released and where it was written, or print it as JSON with what is `about` it."""
+    from mercer.releases.words import words_of
+
+    words = words_of(release)
+    if terms.as_json:
+        terminal.print_json(words.summary() | about | written.told(), file)
+    else:
+        words.told(heading)
+        for note in notes:
+            print(note)
+        print(f"Written to {written.words()}.{hint}" if written.files else NOTHING_WRITTEN)
+    written.leave()
+
+
+def csv_note(file: Path, note: str) -> list[str]:
+    """A note on cells that could not be read, unless the file declares the types of its columns."""
+    return [] if file.name.endswith((".parquet", ".pq")) else [note]
 
 
 def keep(release: Any, path: Path, ledger: str | None, *, as_json: bool = False) -> Path:
@@ -281,7 +319,7 @@ def _havens(ledger: str | None) -> list[Path]:
 
 
 def _free(folder: Path, path: Path) -> Path:
-    """A name in a folder that nothing has."""
+    """A path in a folder that no file has yet."""
     found, number = folder / path.name, 1
     while os.path.lexists(found):
         number += 1

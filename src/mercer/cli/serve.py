@@ -1,4 +1,4 @@
-"""The command `mercer serve`.  Parse, call, render."""
+"""The command `mercer serve`."""
 
 from __future__ import annotations
 

@@ -1,18 +1,24 @@
-"""`mercer synthesize`: parse, call, render."""
+"""The command `mercer synthesize`."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mercer.cli.options import FINER, Delta, Epsilon, Output, Terms, Unit, grouped_options
-from mercer.cli.releasing import Written, noted, places, rehearsed, write
-from mercer.cli.typed import number_or_word, one_epsilon
+from mercer.cli.options import FINER, CommandTerms, Delta, Epsilon, Output, Unit, command
+from mercer.cli.releasing import csv_note, noted, places, rehearsed, tell, write
+from mercer.cli.typed import number_or_word, one_epsilon, required
 from mercer.common.checks import is_number
 from mercer.show import terminal
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from mercer.columns.table import TableDomain
+    from mercer.releases.synthetic.release import TableRelease
 
 __all__ = ["synthesize_command"]
 
@@ -40,27 +46,27 @@ _PARQUET = "Types are those that the file declares."
 _WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")  # YAML reads them as others
 
 
-@grouped_options(without=["missing"])
+@command(without=["missing"])
 def synthesize_command(
     *,
-    file: Annotated[Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="CSV or Parquet file, or a folder of them.")],
     domain: Annotated[
         Path | None, typer.Option(help="Public columns with bounds and levels: YAML or JSON. Required.")
-    ] = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    output: Output = None,
-    unit: Unit = None,
+    ],
+    epsilon: Epsilon,
+    delta: Delta,
+    output: Output,
+    unit: Unit,
     example_domain: Annotated[
         bool, typer.Option("--example-domain", help="Print a domain file to fill in, and stop.")
     ] = False,
-    terms: Terms,
+    terms: CommandTerms,
     csv: Annotated[
         Path | None, typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES)
-    ] = None,
+    ],
     parquet: Annotated[
         Path | None, typer.Option(help="Also the records with weights, as .parquet.", rich_help_panel=_FILES)
-    ] = None,
+    ],
     sample: Annotated[
         int | None,
         typer.Option(
@@ -68,10 +74,10 @@ def synthesize_command(
             help="Write N ordinary rows without weights to those files instead.",
             rich_help_panel=_FILES,
         ),
-    ] = None,
+    ],
     plot: Annotated[
         Path | None, typer.Option(help="Also a picture: .png, .svg or .pdf.", rich_help_panel=_FILES)
-    ] = None,
+    ],
     method: Annotated[
         str,
         typer.Option(
@@ -84,10 +90,8 @@ def synthesize_command(
         typer.Option(
             help="Public rows like those of the table: a CSV or Parquet file.", rich_help_panel=FINER
         ),
-    ] = None,
-    size: Annotated[
-        int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=FINER)
-    ] = None,
+    ],
+    size: Annotated[int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=FINER)],
     weights: Annotated[
         str, typer.Option(help="positive, l1, free or uniform.", rich_help_panel=FINER)
     ] = "positive",
@@ -106,13 +110,11 @@ def synthesize_command(
             "every numeric column's width; or NAME=NUMBER for every column, in its units.",
             rich_help_panel=FINER,
         ),
-    ] = None,
+    ],
     choice_share: Annotated[
         float, typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=FINER)
     ] = 0.2,
-    features: Annotated[
-        int | None, typer.Option(help="Number of random features.", rich_help_panel=FINER)
-    ] = None,
+    features: Annotated[int | None, typer.Option(help="Number of random features.", rich_help_panel=FINER)],
     restarts: Annotated[int, typer.Option(help="How often the search starts.", rich_help_panel=FINER)] = 1,
     device: Annotated[
         str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=FINER)
@@ -134,10 +136,11 @@ def synthesize_command(
     from mercer.api.synthetic.call import synthetic
     from mercer.api.synthetic.recipe import plan_table
     from mercer.noise.mechanisms.base import no_delta
+    from mercer.releases.synthetic.export import write_csv, write_parquet
     from mercer.releases.words import words_of
     from mercer.sensitive.data import open_records
 
-    source = _given("file", file, "name the file of records: mercer synthesize patients.csv …")
+    source = required("file", file, "name the file of records: mercer synthesize patients.csv …")
     number = one_epsilon(epsilon)
     _check_sample(sample, csv, parquet)
     files = places(output, terms, csv=csv, parquet=parquet, plot=plot)
@@ -165,43 +168,41 @@ def synthesize_command(
         terminal.facts("To be released", plan.rows())
     with terminal.searching(not as_json) as (tick, search), noted(as_json):
         found = synthetic(source, **chosen, progress=tick, searching=search)
-    release = rehearsed(found, as_json, plan=plan.to_dict())
-    words = words_of(release)
-    written = _write(release, files, sample, terms)
-    if as_json:
-        told = words.summary() | {"plan": plan.to_dict()}
-        terminal.print_json(told | written.told(), file)
-        written.leave()
-        return
-    words.show(f"Released a {words.describe()}")
-    if not source.name.endswith((".parquet", ".pq")):
-        print(
-            "Cells of a CSV file that do not fit their column count as missing: check the spelling "
-            "of columns and levels."
-        )
+    release = cast("TableRelease", rehearsed(found, as_json, plan=plan.to_dict()))
+
+    def rows() -> pyarrow.Table:
+        return release.with_weights() if sample is None else release.sample(sample, rng=terms.seed)
+
+    written = write(
+        release,
+        files,
+        terms,
+        csv=lambda path: write_csv(rows(), path),
+        parquet=lambda path: write_parquet(rows(), path, release.privacy),
+        plot=release.plot,
+    )
+    note = csv_note(
+        source,
+        "Cells of a CSV file that do not fit their column count as missing: check the spelling "
+        "of columns and levels.",
+    )
     first = written.files["file"]
-    print(f"Written to {written.words()}. Look at it: mercer plot {first}, or")
-    print(f"mercer eval {first} --expect COLUMN… --where COLUMN=VALUE…")
-    written.leave()
+    hint = f" Look at it: mercer plot {first}, or\nmercer eval {first} --expect COLUMN… --where COLUMN=VALUE…"
+    heading = f"Released a {words_of(release).describe()}"
+    tell(release, written, source, terms, heading, notes=note, hint=hint, plan=plan.to_dict())
 
 
-def _given(name: str, value: Any, hint: str) -> Any:
-    if value is None:
-        raise ValueError(f"{name} is missing; {hint}")
-    return value
-
-
-def _domain(path: Path | None, file: Path) -> Any:
+def _domain(path: Path | None, file: Path) -> TableDomain:
     from mercer.columns.table import TableDomain
 
     hint = (
         "columns with their bounds and levels are public and cannot be read from the data; start "
         f"with mercer synthesize {file} --example-domain > domain.yaml"
     )
-    return TableDomain.read(_given("domain", path, hint))
+    return TableDomain.read(required("domain", path, hint))
 
 
-def _scale(words: list[str] | None) -> Any:
+def _scale(words: list[str] | None) -> str | float | dict[str, float]:
     """A word, a number, or numbers by column."""
     if not words:
         return "auto"
@@ -219,8 +220,8 @@ def _scale(words: list[str] | None) -> Any:
     return out
 
 
-def _public(path: Path, domain: Any, size: int | None) -> Any:
-    """Public rows, read as the table is; those that do not fit are left out."""
+def _public(path: Path, domain: TableDomain, size: int | None) -> object:
+    """Public rows, read by the same rules as the table; those that do not fit are left out."""
     import numpy as np
 
     from mercer.sensitive.data import open_records
@@ -248,23 +249,6 @@ def _check_sample(sample: int | None, csv: Path | None, parquet: Path | None) ->
         raise ValueError("sample needs a file to write to: --csv rows.csv or --parquet …")
     if not 1 <= sample <= 10_000_000:
         raise ValueError(f"sample must be 1 to 10000000 rows, got {sample}")
-
-
-def _write(release: Any, files: dict[str, Path], sample: int | None, terms: Terms) -> Written:
-    """The release first; all else can be made again from it."""
-    from mercer.releases.synthetic.export import write_csv, write_parquet
-
-    def rows() -> Any:
-        return release.with_weights() if sample is None else release.sample(sample, rng=terms.seed)
-
-    return write(
-        release,
-        files,
-        terms,
-        csv=lambda path: write_csv(rows(), path),
-        parquet=lambda path: write_parquet(rows(), path, release.privacy),
-        plot=release.plot,
-    )
 
 
 def _example_domain(path: Path | None) -> str:

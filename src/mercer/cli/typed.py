@@ -1,19 +1,21 @@
-"""What is typed on the command line, as values: numbers, dates, bounds, points, names with numbers."""
+"""Reads what is typed on the command line: numbers, dates, bounds, bins, points, names with values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 from mercer.common.checks import is_number
 
 __all__ = [
     "bandwidth_of",
+    "bins_of",
     "columns_of",
     "end_of",
     "formats_of",
+    "margins_of",
     "na_of",
     "named_numbers",
     "number_or_word",
@@ -24,6 +26,10 @@ __all__ = [
     "required",
     "spread",
 ]
+
+End: TypeAlias = float | str  # a number, or a date such as 2024-12-31
+Pair: TypeAlias = tuple[End, End]
+T = TypeVar("T")
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DATED = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
@@ -91,8 +97,8 @@ def _belongs(option: str, token: str) -> bool:
     return option in _LISTS and is_number(token)
 
 
-def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
-    """A word, a number, one number a column, or a matrix row by row."""
+def bandwidth_of(words: list[str] | None, dimension: int) -> str | float | list[float] | list[list[float]]:
+    """A word, a number, one number for each column, or a matrix of numbers row by row."""
     if not words:
         return "auto"
     if len(words) == 1 and not is_number(words[0]):
@@ -108,15 +114,15 @@ def bandwidth_of(words: list[str] | None, dimension: int) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def required(name: str, value: Any) -> Any:
+def required(name: str, value: T | None, hint: str = "") -> T:
     """The value, or an error that names the option."""
     if value is None:
-        raise ValueError(f"{name} is missing; give it with --{name}")
+        raise ValueError(f"{name} is missing; {hint or f'give it with --{name}'}")
     return value
 
 
 def numbers_of_file(path: Path) -> list[float]:
-    """Public numbers, one a line."""
+    """The public numbers in a file, which has one on each line."""
     words = path.read_text(encoding="utf-8", errors="replace").split()
     for line, word in enumerate(words, 1):
         if not is_number(word):
@@ -125,19 +131,19 @@ def numbers_of_file(path: Path) -> list[float]:
 
 
 def number_or_word(word: str) -> float | str:
-    """A number where it is one."""
+    """A word as a number, where it is one."""
     return float(word) if is_number(word) else word
 
 
 def one_of(name: str, words: list[str] | None, unless: str) -> float | str:
-    """The one value of an option that other commands give several."""
+    """The single value of an option that takes several values in other commands."""
     if words is not None and len(words) > 1:
         raise ValueError(f"{name} must be one word or number, got {len(words)}")
     return number_or_word(words[0]) if words else unless
 
 
 def named_numbers(at: list[str]) -> dict[str, float]:
-    """`age=42` as a name and a number."""
+    """Numbers by name, from words such as `age=42`."""
     out = {}
     for word in at:
         name, _, number = word.rpartition("=")
@@ -148,14 +154,14 @@ def named_numbers(at: list[str]) -> dict[str, float]:
 
 
 def one_epsilon(epsilon: list[float] | None) -> float | None:
-    """The one epsilon."""
+    """The single epsilon of a release; only plans take several."""
     if epsilon is not None and len(epsilon) != 1:
         raise ValueError(f"epsilon must be one number, got {len(epsilon)}; mercer plan compares several")
     return None if epsilon is None else epsilon[0]
 
 
-def na_of(words: list[str] | None, *, by_column: bool = True) -> Any:
-    """`999 unknown` of all columns, or `age=999 income=-1` by column."""
+def na_of(words: list[str] | None, *, by_column: bool = True) -> list[str] | dict[str, list[str]] | None:
+    """Values that stand for missing cells: `999 unknown`, or by column `age=999 income=-1`."""
     if not words:
         return None
     named = [word for word in words if "=" in word]
@@ -180,7 +186,7 @@ def na_of(words: list[str] | None, *, by_column: bool = True) -> Any:
 
 
 def formats_of(words: list[str] | None) -> dict[str, str] | None:
-    """`income=$1,234.50` by column."""
+    """Examples of formats by column, from words such as `income=$1,234.50`."""
     found: dict[str, str] = {}
     for word in words or []:
         name, _, example = word.partition("=")
@@ -195,8 +201,10 @@ def formats_of(words: list[str] | None) -> dict[str, str] | None:
     return found or None
 
 
-def pairs(words: Sequence[str | float] | None, name: str = "bounds") -> Any:
-    """Bounds as one pair, or a list of pairs; or by name, from NAME=LO,HI."""
+def pairs(
+    words: Sequence[str | float] | None, name: str = "bounds"
+) -> Pair | list[Pair] | dict[str, Pair] | None:
+    """Bounds as one pair or a list of pairs, from LO HI…; or by column, from NAME=LO,HI."""
     if not words:
         return None
     option, given = f"--{name.replace('_', '-')}", [str(word) for word in words]
@@ -222,13 +230,13 @@ def pairs(words: Sequence[str | float] | None, name: str = "bounds") -> Any:
 
 
 def columns_of(words: Sequence[str | float] | None) -> int:
-    """Of how many columns bounds are."""
+    """The number of columns that bounds are given for."""
     given = words or []
     return len(given) if any("=" in str(word) for word in given) else len(given) // 2
 
 
-def _named_pairs(words: list[str], option: str) -> dict[str, tuple[Any, Any]]:
-    found: dict[str, tuple[Any, Any]] = {}
+def _named_pairs(words: list[str], option: str) -> dict[str, Pair]:
+    found: dict[str, Pair] = {}
     for word in words:
         column, _, text = word.rpartition("=")
         ends = text.split(",")
@@ -244,10 +252,44 @@ def _named_pairs(words: list[str], option: str) -> dict[str, tuple[Any, Any]]:
     return found
 
 
-def end_of(word: str, name: str) -> float | str:
-    """A number, or a date as it is typed."""
+def end_of(word: str, name: str) -> End:
+    """A number, or a date as it is typed: the end of an interval."""
     if _DAY.fullmatch(word):
         return word
     if not is_number(word):
         raise ValueError(f"{name} must be numbers, or dates such as 2024-12-31; got {word!r}")
     return float(word)
+
+
+def bins_of(words: list[str] | None) -> dict[str, Any] | None:
+    """A number of bins or their edges by column, from words such as `age=10` or `age=0,18,65`."""
+    found: dict[str, Any] = {}
+    for word in words or []:
+        name, _, text = word.rpartition("=")
+        parts = [part for part in re.split(r"[,|]", text) if part]
+        if not name or not parts or not all(is_number(p) or "-" in p for p in parts):
+            raise ValueError(
+                "bins must be COLUMN=NUMBER or COLUMN=EDGE,EDGE,…, for example --bins age=10 "
+                f"income=0,10000,50000; got {word!r}"
+            )
+        if len(parts) > 1:
+            found[name] = [end_of(part, "bins") for part in parts]
+        elif re.fullmatch(r"\d+", parts[0]):
+            found[name] = int(parts[0])
+        else:
+            raise ValueError(f"bins of {name!r} must be a whole number, or edges: {name}=0,10,20")
+    return found or None
+
+
+def margins_of(word: str) -> str | int | list[tuple[str, ...]]:
+    """The word `all`, a number of columns, or the columns of each margin from `a,b;b,c`."""
+    text = word.strip()
+    if text == "all":
+        return text
+    if re.fullmatch(r"\d+", text):
+        return int(text)
+    sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";")]
+    found = [names for names in sets if names]
+    if not found:
+        raise ValueError("margins must be all, a number of columns, or names such as 'a,b;b,c'")
+    return found

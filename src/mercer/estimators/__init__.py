@@ -1,4 +1,4 @@
-"""The calls as scikit-learn estimators."""
+"""The public functions that make releases, as scikit-learn estimators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the estimators share: the promise, and rows that scikit-learn never sees a cell of."""
+"""What all estimators share: the promise, and a check of rows that shows scikit-learn no cell."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         least: tuple[int, int] | None = None,
         finite: bool = True,
     ) -> Floats:
-        """X as doubles, its names and its width noted by scikit-learn.
+        """X as doubles; scikit-learn notes the names and the number of its columns.
 
         `least` rows and columns are those of a fit, where `width` is what public arguments say of
         the columns of a list.  Without it the rows are a recipient's, `finite` or not.
@@ -82,7 +82,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 def pairs_for(bounds: Any) -> int | None:
-    """How many columns `bounds` speak of; None where one pair stands for every column."""
+    """The number of columns that `bounds` are given for; None where one pair is for every column."""
     try:
         shape = np.shape(bounds)
     except ValueError:  # not of pairs, which is an error of whoever reads them

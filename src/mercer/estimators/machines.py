@@ -25,14 +25,14 @@ __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
 
 
 class _Named(np.ndarray):
-    """Answers that keep the name of the series they were."""
+    """An array of labels or responses that keeps the name of the series it was made from."""
 
     name: str
 
 
 @dataclass(eq=False, repr=False)
 class MachineEstimator(PrivateEstimator):
-    """What the classifier and the regression share."""
+    """The parameters and checks that the classifier and the regression share."""
 
     bounds: Any = None
     _: KW_ONLY
@@ -58,7 +58,7 @@ class MachineEstimator(PrivateEstimator):
         return self
 
     def _answers(self, y: Any, rows: int) -> Any:
-        """One answer for each row, with the name of a series; messages show axes and types only."""
+        """One label or response for each row, with the name of its series; no error shows a value."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
@@ -83,7 +83,7 @@ class MachineEstimator(PrivateEstimator):
         return named
 
     def _fitted(self, X: Any) -> tuple[Any, Floats]:
-        """The release, and points to ask it at."""
+        """The release, and the rows of X as points at which it is evaluated."""
         check_is_fitted(self, "release_")
         return self.release_, self._rows(X)
 
@@ -153,7 +153,7 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         return release.predict(points)
 
     def decision_function(self, X: Any) -> Floats:
-        """Above 0 is the second of two classes; of several, one value a class."""
+        """The decision function: above 0 for the second of two classes; of several, one column each."""
         release, points = self._fitted(X)
         return release(points)
 
@@ -222,7 +222,7 @@ class PrivateKernelRegressor(RegressorMixin, MachineEstimator):  # type: ignore[
         return release(points)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination on rows of the recipient's."""
+        """The coefficient of determination R^2 on the rows of X, which are not private."""
         guesses = self.predict(X)
         answers = self._answers(y, len(guesses))
         weights = self._weights(sample_weight, len(guesses))
@@ -230,7 +230,7 @@ class PrivateKernelRegressor(RegressorMixin, MachineEstimator):  # type: ignore[
 
 
 def _sorted(classes: Any) -> Any:
-    """Declared classes in order, where they have one."""
+    """Declared classes, sorted if they can be."""
     if not isinstance(classes, (list, tuple, np.ndarray)):
         return classes
     try:

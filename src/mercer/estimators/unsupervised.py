@@ -170,7 +170,7 @@ class PrivateMeanCurve(PrivateEstimator):
 
 
 def _points(X: Any, columns: int) -> Floats | None:
-    """Points of the curve: a line of numbers, or a column of them.  None: X holds curves."""
+    """Points at which the mean is asked for: a line or a column of numbers.  None: X holds curves."""
     try:
         axes = np.shape(X)
         if len(axes) > 2 or (len(axes) == 2 and not axes[1] == 1 < columns):
@@ -270,7 +270,7 @@ class PrivateSynthesizer(PrivateEstimator):
         return TableDomain([Numeric(name, low, high) for name, (low, high) in pairs])
 
     def _table(self, table: pyarrow.Table) -> Rows:
-        """Records in the shape that X had."""
+        """Synthetic records as an array, an Arrow table or a data frame, like X."""
         if self.domain is None:
             return np.stack([column.to_numpy() for column in table.columns], axis=1)
         return table.to_pandas() if self._frame else table

@@ -1,4 +1,4 @@
-"""What is asked of counts, and how accurate they will be: before any record is read.  M13, M16, M18."""
+"""The arguments of counts, and how accurate they will be: before any record is read.  M13, M16, M18."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["CountRequest", "HistogramPlan", "check_worth", "expected_cells", "hi
 
 @dataclass(frozen=True)
 class CountRequest:
-    """What was asked for, checked before any record is read."""
+    """The arguments of counts of any kind, checked before any record is read."""
 
     axes: Axes
     terms: Terms
@@ -91,7 +91,7 @@ class CountRequest:
         return self.terms.unit
 
     def open(self, data: object) -> Records:
-        """The records, by the columns of the question."""
+        """Open the records, of which only the columns that are counted are read."""
         columns = [axis.reading for axis in self.axes.columns]
         if self.counts is not None:
             columns.append(Numeric(self.counts, -(2.0**60), 2.0**60))
@@ -102,17 +102,17 @@ class CountRequest:
         return records
 
     def lots(self, purse: Purse | Weaker) -> Lots | None:
-        """What decides which rows of a person count; nothing without persons."""
+        """The lots by which some rows of each person are drawn to count; None without persons."""
         return None if self.unit is None else purse.lots()
 
     def n(self, tally: CellTally | MarginTally) -> int:
-        """Public: the number of rows, of persons, or of complete rows if that is public."""
+        """The public number of rows, of persons, or of complete rows if that is public."""
         if self.unit is not None:
             return self.some(tally.persons)
         return self.some(tally.complete if self.missing == "drop" else tally.rows)
 
     def some(self, n: int) -> int:
-        """The number n, which must be at least one."""
+        """The number n, or an error if there is nothing to count."""
         if n < 1:
             what = "rows" if self.unit is None else f"different {self.unit!r}"
             raise ValueError(f"data: there are no {what}, so there is nothing to count")
@@ -122,7 +122,7 @@ class CountRequest:
 def check_worth(
     noise: CountNoise, n: int, threshold: int | None, *, insist: bool, fewer: str = "fewer cells"
 ) -> None:
-    """An error, before anything is spent, where noise would drown any count there can be."""
+    """Refuse, before anything is spent, noise that would be larger than any count there can be."""
     if insist:
         return
     reach = noise.law.half_width(1, 0.95) if threshold is None else float(threshold)
@@ -136,7 +136,7 @@ def check_worth(
 
 
 def name_of(values: object, columns: object) -> str:
-    """The column that a histogram or count is of."""
+    """The name of the column to count, which may be left out where there is only one."""
     if columns is not None and not isinstance(columns, str):
         raise TypeError(f"columns must name one column, got {type(columns).__name__}")
     if columns is not None:
@@ -178,21 +178,21 @@ class HistogramPlan:
 
     @property
     def share(self) -> float:
-        """Noise that drowns the largest count there can be has a share of 1 or more."""
+        """The noise as a share of the largest count there can be: from 1 on it hides everything."""
         return self.half_width / (self.n * self.rows_per_person)
 
     def dense_error(self, occupied: int) -> float:
-        """All cells released, so many of them occupied; negative counts become 0: at most."""
+        """A bound on the error of all cells, so many of them occupied, once negative counts are 0."""
         return (self.cells + self._held(occupied)) / 2 * self.law.mean_error
 
     def sparse_error(self, occupied: int) -> float:
-        """Cells above the threshold released, so many of them occupied: at most."""
+        """A bound on the error of a sparse release, if so many cells are occupied."""
         return sparse_error(self.law, self.cells, self._held(occupied), self.threshold)
 
     def best(self, occupied: int | None = None) -> float | None:
-        """No pure release of this epsilon can promise less, on its worst data.
+        """The least error that a pure release of this epsilon can promise on its worst data.
 
-        Of all cells, or of data in which so many are occupied; not known with a delta.
+        It is of all data, or of data in which so many cells are occupied; unknown with a delta.
         """
         if self.delta:
             return None
@@ -203,7 +203,7 @@ class HistogramPlan:
 
     @property
     def worth(self) -> int:
-        """Up to so many occupied cells a sparse release has the smaller bound."""
+        """The number of occupied cells up to which a sparse release has the smaller bound."""
         most = min(self.cells, self.n * self.rows_per_person)
         first, last = (self.sparse_error(q) - self.dense_error(q) for q in (0, most))
         if first >= 0:
@@ -211,7 +211,7 @@ class HistogramPlan:
         return most if last < 0 else int(most * first / (first - last))  # both are straight lines
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """The numbers of the plan as fields of JSON."""
         return {
             "n": self.n,
             "cells": self.cells,

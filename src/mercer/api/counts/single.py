@@ -1,4 +1,4 @@
-"""Records and a budget in, one count or proportion out.  M13, M16, M18."""
+"""`mercer.count` and `mercer.proportion`: how many records a condition holds for.  M13, M16, M18."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["condition_of", "count", "counted", "expected_count", "proportion"]
 
 
 def expected_count(given: Mapping[str, Any], made: Statement) -> str:
-    """Of one count or proportion: mean absolute error."""
+    """The mean absolute error of one count or proportion, in words."""
     if given.get("mechanism", "geometric") != "geometric":
         return "the least risk there is for this n: see mercer.optimal_count"
     mechanism = count_mechanism(made.delta)
@@ -94,8 +94,8 @@ def count(
 
     """
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    written = {"na_values": na_values, "formats": formats, "counts": counts}
-    return _released(data, False, terms, where, mechanism, columns, written)
+    cells = {"na_values": na_values, "formats": formats, "counts": counts}
+    return _released(data, where, columns, mechanism, terms, share=False, **cells)
 
 
 @call(expected_count)
@@ -129,21 +129,23 @@ def proportion(
 
     """
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    written = {"na_values": na_values, "formats": formats, "counts": counts}
-    return _released(data, True, terms, where, mechanism, columns, written)
+    cells = {"na_values": na_values, "formats": formats, "counts": counts}
+    return _released(data, where, columns, mechanism, terms, share=True, **cells)
 
 
 def _released(
     data: object,
-    share: bool,
-    terms: Terms,
     where: Mapping[str, Any] | None,
-    mechanism: object,
     columns: str | None,
-    written: dict[str, object],
+    mechanism: object,
+    terms: Terms,
+    *,
+    share: bool,
+    **cells: Any,
 ) -> CountRelease:
+    """Count the records or persons, charge, and release their number or share with noise."""
     axes, words = condition_of(data, where, columns)
-    ask = CountRequest.of(axes, terms, **written)  # type: ignore[arg-type]
+    ask = CountRequest.of(axes, terms, **cells)
     chosen = _mechanism(mechanism, ask)
     purse = terms.purse(data)
     added = count_mechanism(ask.promise["delta"])
@@ -166,7 +168,7 @@ def _released(
 
 
 def condition_of(data: object, where: Mapping[str, Any] | None, columns: str | None) -> tuple[Axes, str]:
-    """Axes of which the cells count (of a column of truths the last alone), and words for them."""
+    """The cells that count (of a column of truths the last alone), and the condition in words."""
     if where is None:
         name = name_of(data, columns)
         return Axes((Axis(Boolean(name)),)), name
@@ -176,7 +178,10 @@ def condition_of(data: object, where: Mapping[str, Any] | None, columns: str | N
 
 
 def counted(ask: CountRequest, data: object, *, truths: bool) -> tuple[int, int]:
-    """How many records or persons, of how many.  `truths`: the last cell alone counts."""
+    """How many records or persons the condition holds for, and of how many.
+
+    With `truths` those in the last cell count, otherwise those in any.
+    """
     records, last = ask.open(data), ask.axes.cells - 1
     if ask.unit is not None:
         number, persons = count_persons(records, ask.axes, last if truths else 0)
@@ -187,7 +192,7 @@ def counted(ask: CountRequest, data: object, *, truths: bool) -> tuple[int, int]
 
 
 def _mechanism(mechanism: object, ask: CountRequest) -> OptimalCount | str | None:
-    """None for added noise; "optimal" or a mechanism of least risk for the first n seen."""
+    """None for added noise; "optimal", or a mechanism of least risk that was given."""
     if mechanism == "geometric":
         return None
     if not isinstance(mechanism, OptimalCount) and mechanism != "optimal":

@@ -1,4 +1,4 @@
-"""Values or rows and a budget in, counts of cells out: histograms and tables.
+"""`mercer.histogram` and `mercer.table`: counts of cells with differential privacy.
 
 M13, M16, M18; Hall's thesis, Section 2.4.
 """
@@ -51,14 +51,14 @@ _MOST_MARGINS = 1 << 14
 
 
 def expected_histogram(given: Mapping[str, Any], made: Statement) -> str:
-    """Of a histogram: error of each cell."""
+    """The expected error of each cell of a histogram, in words."""
     names = ("bins", "bounds", "categories", "other", "outside")
     axis = axis_of("x", **{name: given[name] for name in names})
     return expected_cells(axis.size, given, made)
 
 
 def _expected_table(given: Mapping[str, Any], made: Statement) -> str:
-    """Of a contingency table or of margins."""
+    """The expected error of each cell of a contingency table or of margins, in words."""
     axes = axes_of(domain_given(given["domain"]), given["columns"], given["bins"])
     if given["margins"] == "all":
         return expected_cells(axes.cells, given, made)
@@ -293,7 +293,7 @@ def publish_cells(
     threshold: int | None,
     what: str,
 ) -> HistogramRelease:
-    """Noise on all cells, or (with a threshold) on the occupied ones and what noise alone lets pass."""
+    """Add noise to all cells; with a threshold, keep those above it, of which some are empty."""
 
     def release(keys: Ints | None, values: Ints, law: CountLaw, statement: Statement) -> HistogramRelease:
         given = ask.axes, statement, law, keys, values, threshold
@@ -326,7 +326,7 @@ def sparser(noise: CountNoise, records: int, cells: int) -> bool:
 def _released_margins(
     ask: CountRequest, data: object, purse: Purse, margins: object, what: str
 ) -> MarginsRelease:
-    """Read, charge, add noise to all margins, make them fit each other."""
+    """Count all margins, charge, add noise, and make them consistent with each other."""
     sets = _sets_of(margins, ask.axes)
     used = sorted(set().union(*sets))  # a value that is missing elsewhere does not matter
     axes = ask.axes.only(used)
@@ -369,7 +369,7 @@ def _released_margins(
 
 
 def _sets_of(margins: object, axes: Axes) -> tuple[tuple[int, ...], ...]:
-    """Sets of columns, by their places."""
+    """The columns of each margin, by their places among the axes."""
     if isinstance(margins, (int, np.integer)) and not isinstance(margins, bool):
         if not 1 <= margins <= axes.dimension:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""A bound on curves, chosen from them with budget.  M9, M12, M16."""
+"""`mercer.curve_bound`: a private bound on the root mean square of curves.  M9, M12, M16."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def curve_bound(
 
 
 def _beside(curves: Curves, places: Floats, name: str) -> object:
-    """Places of curves among the candidates, and whose they are."""
+    """A table of the curves' places among the candidates, with the persons they belong to."""
     import pyarrow as pa
 
     people = [pa.array([], pa.large_string()), *map(identities, curves.persons())]

@@ -1,4 +1,4 @@
-"""Curves and a budget in, their mean curve out.
+"""`mercer.mean_curve` and `mercer.mean_curves`: means of curves with differential privacy.
 
 M9, M12, M16, M17; Mirshani, Reimherr and Slavkovic 2019, Sec. 4.
 """
@@ -25,7 +25,7 @@ _OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size"
 
 
 def _expected_curve(given: Mapping[str, Any], made: Statement) -> str:
-    """Of a mean curve: root mean square of the noise, in the units of the curves."""
+    """The expected error of a mean curve, in words and in the units of the curves."""
     penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
     groups = given.get("groups") or given["curves"]
     many = len(groups) if "disjoint" in given else 1

@@ -1,4 +1,4 @@
-"""How a mean curve is made: read, check, charge, add noise, smooth.  M9, M12, M17."""
+"""How a mean curve is made: curves are read, charged for, given noise and smoothed.  M9, M12, M17."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import Terms
-from mercer.api.curve.recipe import CurveRecipe
+from mercer.api.curve.recipe import CurveRecipe, Sight
 from mercer.api.shares import Split, pure
 from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, check_choice, check_positive
@@ -56,18 +56,18 @@ class Gathered:
 
     @property
     def unit(self) -> str:
-        """Whose presence is hidden: one row's, or that of a person named by this column."""
+        """The unit of privacy: "row", or the column that names the person."""
         return self.curves.unit or "row"
 
     def alone(self, promise: Promise) -> Promise:
-        """What is left for this group's noise: lattices of several groups add up (M3.5)."""
+        """The promise that is left for this group's noise: lattices of several groups add up (M3.5)."""
         less = 1 - 0.002 * self.share if self.share > 1 else 1.0
         return Promise(epsilon=promise["epsilon"], delta=promise["delta"] * less)
 
 
 @dataclass(frozen=True)
 class CurveRequest:
-    """What was asked for, checked before any curve is read."""
+    """The arguments of a mean curve, checked before any curve is read."""
 
     recipe: CurveRecipe
     terms: Terms
@@ -88,7 +88,7 @@ class CurveRequest:
         choice_share: object = 0.2,
         **choices: object,
     ) -> CurveRequest:
-        """Check all of it; `choices` are those of `CurveRecipe.of`."""
+        """Check all arguments; `choices` are those of `CurveRecipe.of`."""
         if bound is None:
             raise ValueError(
                 "bound is missing: how high curves can be is public and cannot be read from them; "
@@ -112,7 +112,7 @@ class CurveRequest:
         return cls(recipe, terms, promise, radius, rule, beyond, split)
 
     def read(self, curves: Curves, center: object) -> Gathered:
-        """The curves, clipped, by their coordinates; and what is public of them."""
+        """Read and clip the curves and sum up their coordinates; count them, where that is public."""
         self.recipe.check(curves.domain)
         polynomials = self.recipe.polynomials(curves.domain)
         middle = center_of(center, polynomials, curves.domain, curves.grid)
@@ -145,9 +145,9 @@ class CurveRequest:
         return Gathered(curves, tally, polynomials, middle, n)
 
     def shared(self, groups: int) -> CurveRequest:
-        """For groups of which anybody may be in all: noise of each as if for that many.
+        """For groups of which anybody may be in all: each has the noise for that many of them.
 
-        A trifle more, since coordinates are snapped to a lattice in each of them.
+        It is a trifle more, since coordinates are snapped to a lattice in each group.
         """
         if groups == 1:
             return self
@@ -156,7 +156,7 @@ class CurveRequest:
         return replace(self, recipe=replace(self.recipe, stretch=stretch))
 
     def pay(self, groups: Sequence[Gathered], purse: Purse) -> Paid:
-        """For all groups together, before anything is drawn.
+        """Charge for all groups together, before anything is drawn.
 
         Noise of groups that share their persons is stretched, so that all of it together is one
         event of the whole promise: Gaussian noise by the root of their number, pure by the number.
@@ -226,33 +226,34 @@ class CurveRequest:
         return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
 
     def _known(self, read: Gathered, promise: Promise) -> SpectralFilter | None:
-        """The smoothing, where it does not depend on what comes out; and a word if it is bad."""
-        recipe, polynomials = self.recipe, read.polynomials
-        frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
+        """The smoothing, unless it is chosen from the noisy mean; with a warning if there is need."""
+        recipe, sight = self.recipe, self._sight(read, promise)
         if recipe.choice == "auto":
-            recipe.warn_few(polynomials, frame, n=read.n, promise=promise)
+            recipe.warn_few(sight)
             return None
-        smoothing = recipe.ruled(read.curves.domain, polynomials, frame, n=read.n, promise=promise)
-        recipe.warn(smoothing, polynomials, frame, n=read.n, promise=promise)
+        smoothing = recipe.ruled(read.curves.domain, sight)
+        recipe.warn(smoothing, sight)
         return smoothing
 
     def _chosen(self, read: Gathered, split: Split, paid: Paid, promise: Promise) -> SpectralFilter:
-        """By cross-validation, for a share of the budget that is paid already."""
-        recipe, polynomials = self.recipe, read.polynomials
-        filters = recipe.candidates(read.curves.domain, polynomials)
-        frame = recipe.frame(polynomials, n=read.n, epsilon=promise["epsilon"])
-        errors = [recipe.error(f, polynomials, frame, n=read.n, promise=promise) for f in filters]
-        scores, moved = fold_scores(read.tally, polynomials, filters, errors, n=read.n)
+        """A smoothing by private cross-validation, for a share of the budget that is paid already."""
+        filters = self.recipe.candidates(read.curves.domain, read.polynomials)
+        sight = self._sight(read, promise)
+        errors = [self.recipe.error(f, sight) for f in filters]
+        scores, moved = fold_scores(read.tally, read.polynomials, filters, errors, n=read.n)
         held = Scores(scores, moved, n=read.n, unit=read.unit)
         chosen = pure(split.choice)
         return publish(held, Exponential(), lambda place, *_: filters[place], paid, promise=chosen)
 
+    def _sight(self, read: Gathered, promise: Promise) -> Sight:
+        return self.recipe.sight(read.polynomials, n=read.n, promise=promise)
+
     def _summary(
         self, read: Gathered, known: SpectralFilter | None, promise: Promise
     ) -> tuple[CurveSummary, Floats | None]:
+        """What gets noise, and the functions whose coordinates are released."""
         recipe = self.recipe
-        frame = recipe.frame(read.polynomials, n=read.n, epsilon=promise["epsilon"])
-        encode = frame
+        encode = frame = self._sight(read, promise).frame
         if recipe.order == "paper":
             assert known is not None
             encode, _ = cameron_martin(known, recipe.noise_kernel, read.polynomials)
@@ -269,7 +270,7 @@ class CurveRequest:
 
 
 def check_disjoint(sources: Mapping[Any, Curves], unit: str) -> None:
-    """Which group a person is in is public, so it may be checked."""
+    """Refuse persons that are in several groups: which group a person is in is public."""
     seen: set[bytes | None] = set()
     for source in sources.values():
         own = {name for part in source.persons() for name in _spelt(part)}
@@ -283,7 +284,7 @@ def check_disjoint(sources: Mapping[Any, Curves], unit: str) -> None:
 
 
 def _spelt(people: Any) -> list[bytes | None]:
-    """Names of persons as they are written: not all of them are UTF-8."""
+    """The bytes of the names of persons, of which not all are UTF-8."""
     import pyarrow as pa
 
     names: list[bytes | None] = identities(people).cast(pa.large_binary()).to_pylist()
@@ -293,7 +294,7 @@ def _spelt(people: Any) -> list[bytes | None]:
 def center_of(
     center: object, polynomials: Polynomials, domain: Domain, grid: tuple[Floats, ...] | None
 ) -> Floats:
-    """Coefficients of a public centre: none, values on the grid, a function, or a curve."""
+    """Coefficients of a public centre, which is None, values on the grid, a function, or a curve."""
     if center is None:
         return np.zeros(polynomials.size)
     if isinstance(center, PolynomialCurve):

@@ -23,11 +23,26 @@ from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
-__all__ = ["CurvePlan", "CurveRecipe", "curve_plan"]
+__all__ = ["CurvePlan", "CurveRecipe", "Sight", "curve_plan"]
 
 _WORDS = ("auto", "rule", "private-cv")
 _SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
 _CANDIDATES = (0.05, 0.1, 0.2, 0.4), (1.0, 2.0), np.logspace(-6, 0, 7)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How curves are seen: all that the expected noise of their mean depends on, which is public."""
+
+    polynomials: Polynomials
+    frame: Floats | None  # the functions whose coordinates are released; None for all
+    n: int
+    promise: Promise  # of the noise alone
+
+    @property
+    def coordinates(self) -> int:
+        """The number of coordinates that are released."""
+        return self.polynomials.size if self.frame is None else len(self.frame)
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,7 @@ class CurveRecipe:
 
     @property
     def choice(self) -> str:
-        """How the smoothing is chosen, as the file of the release says it."""
+        """The way in which the smoothing is chosen, in the word of the release file."""
         if isinstance(self.penalty, str) and self.penalty != "auto":
             return self.penalty
         several = any(isinstance(v, str) for v in (self.scale, self.eta, self.penalty))
@@ -99,15 +114,16 @@ class CurveRecipe:
         hint = "polynomials along each argument"
         return Polynomials(tuple(check_count("size", side, least=4, most=most, hint=hint) for side in sides))
 
-    def frame(self, polynomials: Polynomials, *, n: int, epsilon: float) -> Floats | None:
-        """The functions whose coordinates are released; None for all."""
-        if self.order == "paper" or not self.mechanism.pure:
-            return None
-        many = coordinates_rule(polynomials, n=n, epsilon=epsilon / self.stretch)
-        return frame_of(polynomials, many)
+    def sight(self, polynomials: Polynomials, *, n: int, promise: Promise) -> Sight:
+        """How curves are seen: through all functions, or as many as a public rule says for pure noise."""
+        frame = None
+        if self.order != "paper" and self.mechanism.pure:
+            many = coordinates_rule(polynomials, n=n, epsilon=promise["epsilon"] / self.stretch)
+            frame = frame_of(polynomials, many)
+        return Sight(polynomials, frame, n, promise)
 
     def check(self, domain: Domain) -> None:
-        """Errors that follow from the domain, before any curve is read."""
+        """Raise errors that follow from the domain, before any curve is read."""
         self.scales(domain)
         self.polynomials(domain)
 
@@ -136,12 +152,11 @@ class CurveRecipe:
             for share in shares
         ]
 
-    def ruled(
-        self, domain: Domain, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise
-    ) -> SpectralFilter:
+    def ruled(self, domain: Domain, sight: Sight) -> SpectralFilter:
         """A filter given in full, or chosen by the public rule."""
+        polynomials = sight.polynomials
         scales = self.scales(domain) or (TYPICAL_SCALE,) * domain.dimension
-        found = self._filter(scales, 1.0, 1.0, polynomials).seen(polynomials, frame)
+        found = self._filter(scales, 1.0, 1.0, polynomials).seen(polynomials, sight.frame)
         best: tuple[float, SpectralFilter] | None = None
         for eta in self.etas():
             if isinstance(self.penalty, str):
@@ -149,68 +164,48 @@ class CurveRecipe:
             else:
                 penalties = np.array([check_penalty(self.penalty)])
             filters = [self._filter(scales, eta, float(phi), polynomials) for phi in penalties]
-            noise = np.array([self.error(f, polynomials, frame, n=n, promise=promise) for f in filters])
+            noise = np.array([self.error(f, sight) for f in filters])
             risk, penalty = penalty_rule(found, noise, penalties, eta)
             if best is None or risk < best[0]:
                 best = (risk, self._filter(scales, eta, penalty, polynomials))
         assert best is not None
         return best[1]
 
-    def error(
-        self,
-        smoothing: SpectralFilter,
-        polynomials: Polynomials,
-        frame: Floats | None,
-        *,
-        n: int,
-        promise: Promise,
-    ) -> float:
+    def error(self, smoothing: SpectralFilter, sight: Sight) -> float:
         """Expected squared error that privacy adds, in units of the squared bound: public."""
         if self.order == "paper":
-            encode, decode = cameron_martin(smoothing, self.noise_kernel, polynomials)
-            multiplier = self.stretch * self.mechanism.multiplier(len(encode), **promise)
-            return (multiplier * 2 / n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
-        found = smoothing.seen(polynomials, frame)
-        multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **promise)
-        return (multiplier * 2 / n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
+            encode, decode = cameron_martin(smoothing, self.noise_kernel, sight.polynomials)
+            multiplier = self.stretch * self.mechanism.multiplier(len(encode), **sight.promise)
+            return (multiplier * 2 / sight.n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
+        found = smoothing.seen(sight.polynomials, sight.frame)
+        multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **sight.promise)
+        return (multiplier * 2 / sight.n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
-    def warn(
-        self,
-        smoothing: SpectralFilter,
-        polynomials: Polynomials,
-        frame: Floats | None,
-        *,
-        n: int,
-        promise: Promise,
-    ) -> None:
-        """Say so, before anything is spent, where the noise would be larger than any curve."""
-        noise = math.sqrt(self.error(smoothing, polynomials, frame, n=n, promise=promise))
+    def warn(self, smoothing: SpectralFilter, sight: Sight) -> None:
+        """Warn, before anything is spent, where the noise would be larger than any curve."""
+        noise = math.sqrt(self.error(smoothing, sight))
         if noise <= 1:
             return
         words = (
-            f"penalty = {smoothing.penalty:.3g} with {n} curves: the noise for privacy has a root "
+            f"penalty = {smoothing.penalty:.3g} with {sight.n} curves: the noise for privacy has a root "
             f"mean square of {noise:.3g} times the bound, more than any curve can have"
         )
-        found = smoothing.seen(polynomials, frame)
+        found = smoothing.seen(sight.polynomials, sight.frame)
         for penalty in rule_penalties(found, smoothing.eta):
             larger = replace(smoothing, penalty=float(penalty))
-            if (
-                penalty > smoothing.penalty
-                and self.error(larger, polynomials, frame, n=n, promise=promise) < 0.04
-            ):
+            if penalty > smoothing.penalty and self.error(larger, sight) < 0.04:
                 words += f"; a penalty of {penalty:.2g} would bring it to a fifth of the bound"
                 break
         else:
             words += "; no penalty mends that: use a larger epsilon, or more curves"
         warnings.warn(words, PrivacyWarning, stacklevel=4)
 
-    def warn_few(self, polynomials: Polynomials, frame: Floats | None, *, n: int, promise: Promise) -> None:
-        """Where even one coordinate would be mostly noise."""
-        size = polynomials.size if frame is None else len(frame)
-        noise = self.stretch * self.mechanism.multiplier(size, **promise) * 2 / n
+    def warn_few(self, sight: Sight) -> None:
+        """Warn, before anything is spent, where even one coordinate would be mostly noise."""
+        noise = self.stretch * self.mechanism.multiplier(sight.coordinates, **sight.promise) * 2 / sight.n
         if noise > 0.5:
             warnings.warn(
-                f"{n} curves are few for this promise: the noise of the mean's every coordinate "
+                f"{sight.n} curves are few for this promise: the noise of the mean's every coordinate "
                 f"has a standard deviation of {noise:.2g} times the bound; use a larger epsilon, "
                 "or a smaller bound around a public center",
                 PrivacyWarning,
@@ -303,10 +298,8 @@ def curve_plan(
     recipe = CurveRecipe.of(pure=no_delta(delta), **choices)
     promise = check_promise(recipe.mechanism, epsilon, delta)
     recipe.check(domain)
-    polynomials = recipe.polynomials(domain)
-    frame = recipe.frame(polynomials, n=count, epsilon=promise["epsilon"])
-    chosen = recipe.ruled(domain, polynomials, frame, n=count, promise=promise)
-    error = recipe.error(chosen, polynomials, frame, n=count, promise=promise)
+    sight = recipe.sight(recipe.polynomials(domain), n=count, promise=promise)
+    chosen = recipe.ruled(domain, sight)
     return CurvePlan(
         n=count,
         **promise,
@@ -315,8 +308,8 @@ def curve_plan(
         scale=float(chosen.scales[0] * domain.widths[0]),
         eta=chosen.eta,
         penalty=chosen.penalty,
-        coordinates=polynomials.size if frame is None else len(frame),
-        privacy_error=float(radius * np.sqrt(error)),
+        coordinates=sight.coordinates,
+        privacy_error=float(radius * np.sqrt(recipe.error(chosen, sight))),
         sampling_error=float(radius / np.sqrt(count)),
     )
 

@@ -1,4 +1,4 @@
-"""Records and a budget in, their density out.  M4, M12, M16, M17, M18."""
+"""`mercer.density`: a density with differential privacy.  M4, M12, M16, M17, M18."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["count_of", "density", "expected_density"]
 
 
 def expected_density(given: Mapping[str, Any], made: Statement) -> str:
-    """Of a density: root of the mean integrated squared error, by noise and by sampling."""
+    """The expected error of a density by noise and by sampling, in words."""
     bounds = given["bounds"]
     plain = list(bounds.values()) if isinstance(bounds, Mapping) else bounds
     if isinstance(plain, list) and len(plain) == 1:
@@ -201,18 +201,14 @@ def density(
         }
         if recipe.adaptive:
             return DensityRelease.smoothed(**fields)
-        choice = split.method if split else _choice(recipe)
+        choice = split.method if split else "rule" if isinstance(recipe.bandwidth, str) else "given"
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
     return tell(publish(summary, recipe.mechanism, build, payer, promise=alone, what=what))
 
 
-def _choice(recipe: Recipe) -> str:
-    return "rule" if isinstance(recipe.bandwidth, str) else "given"
-
-
 def count_of(tally: Tally | Examples, rows: Rows, missing: str) -> int:
-    """n: public.  The number of rows, of persons, or of complete rows if that is public."""
+    """The public number of rows, of persons, or of complete rows if that is public."""
     if rows.unit is not None:
         if missing == "drop":
             raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")

@@ -49,7 +49,7 @@ _FINEST = 0.002  # bandwidth, as a share of the width, that a grid on one column
 
 @dataclass(frozen=True)
 class Recipe:
-    """Public choices, checked before any record is read."""
+    """The public choices of a density: its kernels, its basis, its bandwidth, its noise."""
 
     kernel: str
     smoother: str
@@ -112,12 +112,12 @@ class Recipe:
 
     @property
     def private(self) -> str | None:
-        """How a part of the budget chooses the bandwidth, if it does."""
+        """The private choice of the bandwidth that a share of the budget pays for, or None."""
         word = self.bandwidth
         return word if isinstance(word, str) and word in PRIVATE else None
 
     def check(self, domain: Domain) -> None:
-        """Errors that follow from the bandwidth alone, before any record is read."""
+        """Raise errors that follow from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
             covariance = unit_covariance(self.bandwidth, domain)
             if self.basis in _EXPANSIONS:
@@ -135,11 +135,11 @@ class Recipe:
 
     @property
     def _given_cut(self) -> float:
-        """Least eigenvalue kept for a given bandwidth."""
+        """The least eigenvalue of a function that is kept, for a given bandwidth."""
         return _PURE_CUT if self.mechanism.pure else CUT
 
     def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
-        """The public rule's bandwidth and what error it expects."""
+        """The bandwidth by the public rule, and the error to be expected with it."""
         if self.basis in ("moments", *_EXPANSIONS):
             variance = self._variance(n=n, epsilon=epsilon, delta=delta)
             return moment_rule(variance, n=n, boundary=self.boundary)[1]
@@ -168,7 +168,7 @@ class Recipe:
         return self._kernels(covariance_of(np.eye(d) * length**2), cut)
 
     def _variance(self, *, n: int, epsilon: float, delta: float) -> Variance:
-        """Noise of the coefficients as a function of the degree."""
+        """The variance of the noise of each coefficient, as a function of the degree."""
         if isinstance(self.mechanism, Orbitope):
             return orbitope_variance(self.boundary, n=n, epsilon=epsilon)
         pair = 1 if self.boundary == "reflect" else 2
@@ -220,7 +220,7 @@ class Recipe:
         return REGISTRY[self.basis].spanning(noise, self.size or self._size(noise)), shape
 
     def _size(self, noise: Kernel) -> int:
-        """How many points or functions, where the caller does not say."""
+        """The number of points or functions, where the caller gives none."""
         if isinstance(noise, MaternKernel) and self.basis == "grid" and noise.dimension == 1:
             cells = nodes_for(noise.lengths)[0] - 1  # where rows stand; or twice as many
             cells = min(2 * cells, 1 << 13) if noise.states == 1 else min(cells, 1 << 12)

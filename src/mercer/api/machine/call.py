@@ -1,4 +1,4 @@
-"""Private classifiers and regressions: labelled rows and a budget in, a function out.
+"""`mercer.classifier` and `mercer.regression`: kernel machines learnt with differential privacy.
 
 M8; Hall 2013, Sec. 4.3.
 """
@@ -12,10 +12,8 @@ import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.machine.make import learn
-from mercer.api.machine.recipe import MachineRecipe
 from mercer.common.checks import check_choice, check_positive
 from mercer.door.publish import LedgerLike
-from mercer.noise.mechanisms.base import no_delta
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.sensitive.answers import Classes, Response
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
@@ -26,7 +24,7 @@ _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
 
 
 def _expected_machine(_given: object, _made: object) -> str:
-    """Where the machine's own words are missing, which `learn` knows best."""
+    """What a dry run says that ends before `learn` knows the expected noise."""
     return "see mercer.classifier on made-up records of this kind, with a seed"
 
 
@@ -121,8 +119,24 @@ def classifier(
     check_choice("loss", loss, ("logistic", "hinge"))
     one: Loss = Logistic() if loss == "logistic" else Hinge(_share("width", width))
     places = [1] if len(named) == 2 else range(len(named))
-    recipe = MachineRecipe.of(
+
+    def build(fields: dict[str, Any], label: str) -> ClassifierRelease:
+        return ClassifierRelease(**fields, classes=named, label=label)
+
+    return learn(
+        X,
+        y,
+        declared,
         [(one, place) for place in places],
+        build,
+        Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress),
+        "classifier",
+        bounds=bounds,
+        columns=columns,
+        missing=missing,
+        na_values=na_values,
+        outside=outside,
+        formats=formats,
         kernel=kernel,
         bandwidth=bandwidth,
         features=features,
@@ -131,28 +145,6 @@ def classifier(
         constant=constant,
         method=method,
         penalty=penalty,
-        pure=no_delta(delta),
-        unit=unit,
-    )
-    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    reading = terms.reading(na_values, formats, outside, missing=missing)
-    label = _named(y)
-
-    def build(fields: dict[str, Any]) -> ClassifierRelease:
-        return ClassifierRelease(**fields, classes=named, label=label)
-
-    return learn(
-        X,
-        y,
-        declared,
-        recipe,
-        build,
-        terms,
-        f"classifier of {label}",
-        bounds=bounds,
-        columns=columns,
-        missing=missing,
-        reading=reading,
     )
 
 
@@ -249,8 +241,24 @@ def regression(
         losses = tuple(Pinball(level, rounded) for level in _levels(0.5 if quantiles is None else quantiles))
     else:
         losses = (Squared(),)
-    recipe = MachineRecipe.of(
+
+    def build(fields: dict[str, Any], label: str) -> RegressionRelease:
+        return RegressionRelease(**fields, response=label, y_bounds=(low, high))
+
+    return learn(
+        X,
+        y,
+        response,
         [(one, None) for one in losses],
+        build,
+        Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress),
+        "regression",
+        bounds=bounds,
+        columns=columns,
+        missing=missing,
+        na_values=na_values,
+        outside=outside,
+        formats=formats,
         kernel=kernel,
         bandwidth=bandwidth,
         features=features,
@@ -259,32 +267,11 @@ def regression(
         constant=constant,
         method=method,
         penalty=penalty,
-        pure=no_delta(delta),
-        unit=unit,
-    )
-    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    reading = terms.reading(na_values, formats, outside, missing=missing)
-    label = _named(y)
-
-    def build(fields: dict[str, Any]) -> RegressionRelease:
-        return RegressionRelease(**fields, response=label, y_bounds=(low, high))
-
-    return learn(
-        X,
-        y,
-        response,
-        recipe,
-        build,
-        terms,
-        f"regression of {label}",
-        bounds=bounds,
-        columns=columns,
-        missing=missing,
-        reading=reading,
     )
 
 
 def _levels(quantiles: object) -> tuple[float, ...]:
+    """The levels of quantiles, checked and in order."""
     given: list[Any] = list(quantiles) if isinstance(quantiles, (Sequence, np.ndarray)) else [quantiles]
     levels = sorted(check_positive("quantiles", q, "levels in (0, 1)") for q in given)
     if not 1 <= len(levels) <= 16 or levels[-1] >= 1 or len(set(levels)) < len(levels):
@@ -295,6 +282,7 @@ def _levels(quantiles: object) -> tuple[float, ...]:
 
 
 def _share(name: str, value: object) -> float:
+    """A width in units of the loss, between 0.001 and 1."""
     number = check_positive(name, value, "0.1 is usual")
     if not 1e-3 <= number <= 1:
         raise ValueError(f"{name} must be in [0.001, 1], got {number!r}; 0.1 is usual")
@@ -311,8 +299,3 @@ def _unit_share(name: str, value: object, half: float, usual: float) -> float:
             f"{name} must be between 0.0005 and 1 times the width of y_bounds, got {share / 2:.3g} times"
         )
     return share
-
-
-def _named(y: object) -> str:
-    name = y if isinstance(y, str) else getattr(y, "name", None)
-    return name if isinstance(name, str) else "y"

@@ -1,8 +1,8 @@
-"""How any kernel machine is learnt and released.  M8, M12."""
+"""How a kernel machine of any kind is learnt and released.  M8, M12."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -13,12 +13,12 @@ from mercer.api.density.call import count_of
 from mercer.api.machine.recipe import MachineRecipe
 from mercer.api.shares import pure
 from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
-from mercer.columns.reading import Reading
 from mercer.common.checks import Floats, check_choice
 from mercer.door.objective import Objective
 from mercer.door.publish import Payer, Rehearsed, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms.base import no_delta
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
@@ -26,6 +26,7 @@ from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.answers import Answer, Target
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
+from mercer.spaces.losses import Loss
 
 __all__ = ["learn"]
 
@@ -36,17 +37,27 @@ def learn(
     X: object,
     y: object,
     target: Target,
-    recipe: MachineRecipe,
-    build: Callable[[dict[str, Any]], M],
+    functions: Sequence[tuple[Loss, int | None]],
+    build: Callable[[dict[str, Any], str], M],
     terms: Terms,
-    what: str,
+    kind: str,
     *,
     bounds: object,
     columns: object,
     missing: str,
-    reading: Reading,
+    na_values: object,
+    outside: str,
+    formats: object,
+    **choices: object,
 ) -> M:
-    """Read, check, charge, learn; `build` makes the release of what all machines have."""
+    """Read, check, charge, learn; `build` makes the release from the fields of any machine and a label.
+
+    `functions` and `choices` are those of `MachineRecipe.of`.
+    """
+    recipe = MachineRecipe.of(functions, **choices, pure=no_delta(terms.delta), unit=terms.unit)
+    reading = terms.reading(na_values, formats, outside, missing=missing)
+    label = _label_of(y)
+    what = f"{kind} of {label}"
     check_choice("missing", missing, ("zero", "drop"))
     promise, purse = terms.promise(recipe.mechanism), terms.purse(X)
     chosen = isinstance(recipe.penalty, tuple)
@@ -101,7 +112,7 @@ def learn(
     how = "private" if chosen else "given" if recipe.penalty is not None else "rule"
 
     def releases(noisy: Floats, law: Law, statement: Statement) -> list[M]:
-        """One for each penalty, of weights that were noised times their penalties."""
+        """A release for each penalty, by which its weights were multiplied before the noise."""
         out = []
         for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
             share = float(law.deviations(len(noisy))[0] / law.deviations(len(part))[0])
@@ -118,7 +129,7 @@ def learn(
                 "gap": limits.gap,
                 "shrink": False,
             }
-            out.append(build(fields))
+            out.append(build(fields, label))
         return out
 
     inside = recipe.method == "objective"
@@ -158,3 +169,9 @@ def learn(
     except Rehearsed as dry:
         dry.expected = recipe.expected(limits, promise)
         raise
+
+
+def _label_of(y: object) -> str:
+    """The name of the column of answers: given, that of a series, or "y"."""
+    name = y if isinstance(y, str) else getattr(y, "name", None)
+    return name if isinstance(name, str) else "y"

@@ -132,7 +132,7 @@ class MachineRecipe:
         return self._fitting(RandomFeatures.spanning(constant, self.kernel, lengths, size))
 
     def check(self, domain: Domain) -> None:
-        """Errors that follow from the columns, before any record is read."""
+        """Raise errors that follow from the columns, before any record is read."""
         d = domain.dimension
         if self.features in ("eigenfunctions", "landmarks") and self.points is None and d > 3:
             raise ValueError(
@@ -227,7 +227,7 @@ class MachineRecipe:
         moves: bool,
         persons: bool,
     ) -> MachineBounds:
-        """The machines, one after the other for each penalty, and what is known of them."""
+        """The machines, one after the other for each penalty, and the public bounds of their weights."""
         machines = tuple(
             Machine(loss, penalty, wanted) for penalty in penalties for loss, wanted in self.functions
         )
@@ -244,14 +244,14 @@ class MachineRecipe:
         return sd * bounds.features.kappa
 
     def calibrated(self, summary: MachineSummary, promise: Promise) -> None:
-        """Errors of the noise itself: a lattice too fine, a bound that cannot be kept."""
+        """Raise errors of the noise itself: a lattice too fine, a bound that cannot be kept."""
         if self.method == "objective":
             tilted_noise(summary.bounds, **promise)
         else:
             self.mechanism.calibrate(summary.sensitivity("l2"), summary.size, **promise)
 
     def expected(self, bounds: MachineBounds, promise: Promise) -> str:
-        """The noise of the function to come, in words: public."""
+        """The expected noise of the function, in words: public."""
         noise = [self.noise(bounds, promise) / machine.penalty for machine in bounds.machines]
         most = "at most " if self.method == "objective" else "about "
         return (
@@ -260,7 +260,7 @@ class MachineRecipe:
         )
 
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:
-        """Say so, before anything is spent, where the noise would be larger than the function.
+        """Warn, before anything is spent, where the noise would be larger than the function.
 
         Noise in the objective is known by a bound only, which is several times too large where the
         records determine the function.

@@ -1,4 +1,4 @@
-"""A table and a budget in, a weighted synthetic table out.
+"""`mercer.synthetic`: a weighted synthetic table with differential privacy.
 
 M10, M12, M16, M17; Balog, Tolstikhin and Schoelkopf 2018.
 """
@@ -36,7 +36,7 @@ _MOST_OWN = 2000
 
 
 def _expected_table(given: Mapping[str, Any], made: Statement) -> str:
-    """Of a synthetic table: expected distance of the embedding by noise."""
+    """The expected error of the embedding behind a synthetic table, in words."""
     if isinstance(given["kernel"], OwnKernel):
         return "it depends on the kernel: see release.accuracy of a release with a seed"
     names = ("domain", "method", "kernel", "scale", "size", "features", "weights", "bound", "public")
@@ -182,7 +182,7 @@ def _synthetic_own(
     weights: str,
     bound: float,
 ) -> RecordsRelease:
-    """Weighted public landmarks that stand for records of any kind."""
+    """Release weighted public landmarks that stand for records of any kind."""
     if method != "landmarks" or terms.unit is not None or domain is not None:
         raise ValueError(
             "a kernel of your own goes with method='landmarks', without domain and unit: it sees "
@@ -226,6 +226,7 @@ def _synthetic_own(
 
 
 def _landmarks(public: object) -> list[Any]:
+    """The public records that a kernel of the caller's is seen through."""
     if isinstance(public, (str, bytes, dict)) or not isinstance(public, Sequence | np.ndarray):
         raise ValueError(
             "public must be a list of public records: a kernel of your own says where landmarks "
@@ -238,7 +239,7 @@ def _landmarks(public: object) -> list[Any]:
 
 
 def _span(kernel: OwnKernel, points: list[Any]) -> tuple[OwnFeatures, list[int]]:
-    """The subspace of the landmarks, which are public: what is wrong with them may be said."""
+    """The span of the landmarks, which are public: an error may say what is wrong with them."""
     gram = kernel.matrix(points, points)
     if not np.all(np.isfinite(gram)):
         raise ValueError("kernel must give a finite number for any two of the public records")

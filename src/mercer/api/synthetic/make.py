@@ -1,4 +1,4 @@
-"""How a synthetic table is made: read, charge, add noise, weigh; or drawn whole.  M10, M12, M17.
+"""How a synthetic table is made from noisy coordinates, or drawn whole.  M10, M12, M17.
 
 Balog, Tolstikhin and Schoelkopf 2018; Sec. 3.4 for a table drawn whole, out of all tables of a tiny
 domain, by the exponential mechanism: exact, to compare with.
@@ -52,7 +52,7 @@ _LEVEL = "; noise left nothing of the records: equal weights on public records"
 
 @dataclass(frozen=True)
 class TableRequest:
-    """What was asked for, checked before any record is read."""
+    """The arguments of a synthetic table, checked before any record is read."""
 
     recipe: TableRecipe
     promise: Promise
@@ -104,7 +104,7 @@ class TableRequest:
         return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
 
     def _check(self, counts: ColumnCounts, n: int) -> None:
-        """What is wrong with the promise is found before the charge: the laws come after it."""
+        """Raise errors of the promise before the charge, since the laws of the columns come after it."""
         assert self.split is not None
         Geometric().calibrate(counts.sensitivity("l1"), counts.size, epsilon=self.split.choice)
         size = self.recipe.waves + 1 if self.recipe.method == "features" else self.recipe.size
@@ -182,9 +182,9 @@ class TableRequest:
 
 
 def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer) -> ColumnLaws:
-    """Laws of the single columns, by two-sided geometric noise on all counts.  M12, M13.
+    """Release the laws of the columns, by two-sided geometric noise on all counts.  M12, M13.
 
-    They tell where landmarks belong and how long scales are.
+    They say where landmarks belong and how long scales are.
     """
     ends = np.cumsum([len(part) for part in counts.counts])[:-1]
 
@@ -220,7 +220,7 @@ def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: 
 
 
 def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:
-    """Where synthetic records may lie, for the search of a reduced set."""
+    """The space of synthetic records, in which a reduced set is searched for."""
     domain = kernel.domain
     free = [
         j for j, column in enumerate(domain.columns) if column.numeric and column.ends[0] < column.ends[1]

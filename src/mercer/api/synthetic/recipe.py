@@ -120,7 +120,7 @@ class TableRecipe:
         return self.private or self.laws
 
     def record_kernel(self, laws: ColumnLaws | None = None) -> RecordKernel:
-        """The kernel; `laws` are the laws of the columns, where they are known.
+        """The kernel on records; `laws` are the laws of the columns, where they are known.
 
         The public rule: two records drawn at random have, on average, -log k = log(size), evenly
         shared by the columns; more would leave landmarks alone in the domain.  Records drawn at
@@ -183,7 +183,7 @@ class TableRecipe:
         return spread(self.domain, self.size, records=law)
 
     def features(self, kernel: RecordKernel, marks: Floats) -> tuple[LandmarkFeatures | WaveFeatures, Floats]:
-        """What records are seen by, and the codes of the landmarks that are used."""
+        """The feature map of records, and the codes of the landmarks that are used."""
         if self.method == "features":
             waves = WaveFeatures(kernel, WaveSpan(kernel.frequencies((self.waves + 1) // 2)))
             return waves, np.zeros((0, self.domain.dimension))
@@ -195,7 +195,7 @@ class TableRecipe:
 
 @dataclass(frozen=True)
 class TablePlan:
-    """Records, kernel and noise of a table to come."""
+    """The records, the kernel and the noise of a table that is to be made: from public choices."""
 
     domain: TableDomain
     method: str
@@ -232,7 +232,7 @@ class TablePlan:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """The numbers of the plan as fields of JSON."""
         return {
             "method": self.method,
             "size": self.size,
@@ -248,7 +248,7 @@ class TablePlan:
 def plan_table(
     chosen: Mapping[str, Any], *, epsilon: float | None, delta: float | None, choice_share: float
 ) -> TablePlan:
-    """Checks all public choices; `chosen` are the arguments of `TableRecipe.of`."""
+    """Check all public choices and plan a table; `chosen` are the arguments of `TableRecipe.of`."""
     recipe = TableRecipe.of(**chosen)
     promise = noise = check_promise(recipe.mechanism, epsilon, delta)
     whole = recipe.method == "exponential"
@@ -274,7 +274,7 @@ def plan_table(
 
 
 def domain_given(domain: object) -> TableDomain:
-    """A domain as callers write it: of Mercer, a mapping, or the path of a file."""
+    """The domain of a table from what callers give: a `mercer.Domain`, a mapping, or a path."""
     if isinstance(domain, TableDomain):
         return domain
     if domain is None:
