@@ -1,7 +1,6 @@
 """Checks of public arguments: each names the argument, the rule, what came and the way out.
 
-Imports nothing.  No function here may be given records: what it is handed can
-appear in an error message.
+No function here may be given records: what it is handed can appear in an error message.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ def check_delta(delta: object) -> float:
 
 
 def check_positive(name: str, value: object, hint: str) -> float:
-    """A finite number above zero."""
+    """A finite number above zero, as a float."""
     number = _number(name, value, f"above 0; {hint}")
     if not (math.isfinite(number) and number > 0):
         raise ValueError(f"{name} must be a finite number above 0, got {number!r}; {hint}")
@@ -91,7 +90,7 @@ def check_positive(name: str, value: object, hint: str) -> float:
 
 
 def check_count(name: str, value: object, *, least: int, most: int, hint: str) -> int:
-    """A whole number in [least, most]."""
+    """An integer in [least, most]."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise TypeError(f"{name} must be a whole number, got {type(value).__name__}; {hint}")
     if not least <= value <= most:
@@ -132,7 +131,7 @@ def check_worthwhile(epsilon: float, delta: float, n: int, *, insist: bool) -> N
 
 
 def _depth() -> int:
-    """How many frames up the caller of the library stands, so that its line is shown."""
+    """The `stacklevel` at which a warning shows the line that called the library."""
     frame: FrameType | None = sys._getframe(1)
     depth = 0
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "mercer":
@@ -141,7 +140,7 @@ def _depth() -> int:
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
-    """One of a few words."""
+    """One of these words."""
     if not isinstance(value, str) or value not in choices:
         shown = value if isinstance(value, str) else type(value).__name__
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {shown!r}")
@@ -149,14 +148,14 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> str:
 
 
 def check_column(name: str, value: object) -> str | None:
-    """The name of a column, or None where there is none."""
+    """The name of a column, or None where no column is named."""
     if value is not None and not isinstance(value, str):
         raise TypeError(f"{name} must be the name of a column, got {type(value).__name__}")
     return value
 
 
 def check_level(level: object) -> None:
-    """The probability that an interval or band covers: in (0, 1)."""
+    """Refuse a level, the coverage of an interval or band, that is not in (0, 1)."""
     if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 < level < 1:
         raise ValueError(f"level must be in (0, 1), got {level!r}; 0.95 is usual")
 

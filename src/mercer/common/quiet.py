@@ -80,13 +80,13 @@ _HUSH = _Hush()
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No warning of anybody but Mercer's, and none of NumPy's exceptions for numbers."""
+    """A context in which only Mercer's own warnings pass and NumPy raises nothing for a number."""
     with np.errstate(all="ignore"), _HUSH():
         yield
 
 
 def quietly(call: Callable[P, R]) -> Callable[P, R]:
-    """A function that is handed records, without the warnings that would tell of them.
+    """Wrap a function that is handed records, so that no warning tells of them.
 
     A caller's settings (`np.seterr`, `python -W error`) must not turn a value into an exception.
     """
@@ -100,7 +100,7 @@ def quietly(call: Callable[P, R]) -> Callable[P, R]:
 
 
 def threads(workers: int) -> ThreadPoolExecutor:
-    """Threads that work on records for a call of `quietly`."""
+    """A pool of threads that work on records, as silent as a call of `quietly`."""
     return ThreadPoolExecutor(workers, initializer=_hushed)
 
 

@@ -39,7 +39,7 @@ def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int
 
 
 def frame_of(polynomials: Polynomials, size: int) -> Floats:
-    """The constant and the first eigenfunctions of the reference kernel without it, as rows."""
+    """The constant and the first eigenfunctions of the rest of the reference kernel, as rows."""
     kernel, scale = REFERENCE
     some = SpectralFilter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
     found = some.seen(polynomials, None)
@@ -61,5 +61,5 @@ def penalty_rule(modes: Modes, noise: Floats, penalties: Floats, eta: float) -> 
 
 
 def rule_penalties(modes: Modes, eta: float) -> Floats:
-    """Penalties to choose from: shares of the largest eigenvalue's power."""
+    """Candidate penalties: multiples of the largest eigenvalue to the power eta."""
     return np.logspace(-9, 2, 56) * modes.top**eta

@@ -210,7 +210,7 @@ def _least(m: int, noise: Floats, *, n: int, boundary: str) -> tuple[ExpectedErr
 
 @dataclass(frozen=True)
 class BallRule:
-    """A pure release by the l2 mechanism."""
+    """What is chosen for a pure release by the l2 mechanism."""
 
     bandwidth: float  # h0, at which the noise is added
     cut: float  # least eigenvalue of the functions kept

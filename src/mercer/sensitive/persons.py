@@ -8,29 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from mercer.common.checks import Ints
 from mercer.sensitive.base import Sensitive
+from mercer.sensitive.rows import Chunked
 from mercer.sources.names import identities
 
-__all__ = ["DrawnRows", "Lots", "Named", "Persons", "person_weights"]
+__all__ = ["DrawnRows", "Lots", "Persons", "person_weights"]
 
 _CELLS = 1 << 20  # of rows that wait to be sorted
 
 
-class Named(Protocol):
-    """Records with a column that names the person: rows, or curves."""
-
-    def persons(self) -> Iterator[Any]:
-        """The unit column in chunks, as Arrow arrays."""
-        ...
-
-
-def person_weights(rows: Named, scale: int) -> tuple[int, Callable[[], Iterator[Ints]]]:
+def person_weights(rows: Chunked[Any], scale: int) -> tuple[int, Callable[[], Iterator[Ints]]]:
     """Number of persons, and a pass over the weights, scale // (rows of the person), in chunks.
 
     M16: a person's rows share one unit of weight.  Rows without a name in the unit column belong

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from mercer.sources.names import person_name
 __all__ = [
     "CHUNK",
     "ArrayRows",
+    "Chunked",
     "Foldable",
     "FoundCells",
     "Readers",
@@ -56,32 +57,42 @@ Tasks: TypeAlias = Callable[[list[str]], Iterator[Task]]  # reads the columns of
 CHUNK = 1 << 20  # rows handled at once; of more than eight columns far fewer
 _FEW = 8  # columns
 
+C = TypeVar("C")
 
-class Rows(Sensitive, ABC):
-    """Records with named numeric columns, and optionally a column that names the person."""
 
-    def __init__(self, names: Sequence[str], unit: str | None) -> None:
-        self.names = tuple(names)
-        self.unit = unit
+class Chunked(Sensitive, ABC, Generic[C]):
+    """Records in chunks, which can be read again and again."""
+
+    unit: str | None  # the column that names the person, if there is one
+    workers = 1  # threads among which reading and counting are worth sharing
+    fixed = True  # a record's place says nothing of other records
 
     @abstractmethod
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats]]]:
+    def parts(self) -> Iterator[Callable[[], Iterator[C]]]:
         """Parts that threads may read in parallel, each a stream of chunks."""
 
-    def chunks(self) -> Iterator[Floats]:
-        """Rows in order, as arrays of shape (rows, columns); NaN where there is no number."""
+    def chunks(self) -> Iterator[C]:
+        """All records in order, in chunks."""
         for part in self.parts():
             yield from part()
-
-    workers = 1  # threads among which reading and counting are worth sharing
-    fixed = True  # a row's place says nothing of other rows
 
     @abstractmethod
     def persons(self) -> Iterator[Any]:
         """The unit column in the same chunks, as Arrow arrays."""
 
+    @abstractmethod
     def progress(self, tick: Callable[[int], None]) -> None:
-        """Have `tick` called with the rows of each chunk; never with a unit: they are secret."""
+        """Have `tick` called with the records of each chunk; never with a unit: they are secret."""
+
+
+class Rows(Chunked[Floats]):
+    """Rows of named numeric columns: chunks have shape (rows, columns), NaN where there is no number."""
+
+    def __init__(self, names: Sequence[str], unit: str | None) -> None:
+        self.names = tuple(names)
+        self.unit = unit
+
+    def progress(self, tick: Callable[[int], None]) -> None:
         if self.unit is None:
             self._tick = tick
 

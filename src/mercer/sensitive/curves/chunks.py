@@ -7,10 +7,9 @@ into chunks follows from the number of its curves.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from mercer.columns.domain import Domain
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
-from mercer.sensitive.rows import CHUNK, Rows
+from mercer.sensitive.rows import CHUNK, Chunked, Rows
 from mercer.sources.names import identities
 
 if TYPE_CHECKING:
@@ -43,11 +42,28 @@ _NONE: Floats = np.empty(0)
 CURVES = 256  # with points of their own, handled at once: how many points they have is not public
 
 
-class Curves(Sensitive, ABC):
+class Columns(Sensitive):
+    """Curves on the common grid: an array of heights for each grid point, which nobody may change."""
+
+    def __init__(self, columns: Sequence[Floats]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.stack(self.columns, axis=1).astype(dtype or np.float64)
+
+
+CurveChunk: TypeAlias = Floats | Ragged | Columns
+
+
+class Curves(Chunked[CurveChunk]):
     """Curves or surfaces: heights called `value` at arguments of a public `domain`.
 
     `grid` is the common public grid in the unit cube, one array of ticks an axis, or None where
-    each curve has its own; `unit` is the column that names the person.
+    each curve has its own.  A chunk has shape (curves, *ticks), what is not a finite number being
+    missing, or is `Ragged`, or `Columns`.
     """
 
     def __init__(
@@ -60,30 +76,6 @@ class Curves(Sensitive, ABC):
     ) -> None:
         self.domain, self.value, self.unit, self.grid = domain, value, unit, grid
 
-    @abstractmethod
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
-        """Parts that threads may read side by side, each a stream of chunks.
-
-        A chunk has shape (curves, *ticks), what is not a finite number being missing, or is
-        `Ragged`.
-        """
-
-    def chunks(self) -> Iterator[Floats | Ragged | Columns]:
-        """Curves in order, in chunks."""
-        for part in self.parts():
-            yield from part()
-
-    workers = 1  # threads among which reading and counting are worth sharing
-    fixed = True  # a curve's place says nothing of other curves
-
-    @abstractmethod
-    def persons(self) -> Iterator[Any]:
-        """The unit column in the same chunks, as Arrow arrays."""
-
-    @abstractmethod
-    def progress(self, tick: Callable[[int], None]) -> None:
-        """Have `tick` called with the curves of each chunk; never with a unit."""
-
 
 class Blank(Curves):
     """As many curves as others, of the same persons, without heights: for dry runs."""
@@ -92,7 +84,7 @@ class Blank(Curves):
         super().__init__(curves.domain, value=curves.value, unit=curves.unit, grid=curves.grid)
         self._curves, self.fixed = curves, curves.fixed
 
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+    def parts(self) -> Iterator[Callable[[], Iterator[CurveChunk]]]:
         for part in self._curves.parts():
             yield partial(self._emptied, part)
 
@@ -111,19 +103,6 @@ class Blank(Curves):
         self._curves.progress(tick)
 
 
-class Columns(Sensitive):
-    """Curves on the common grid: an array of heights for each grid point, which nobody may change."""
-
-    def __init__(self, columns: Sequence[Floats]) -> None:
-        self.columns = columns
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.stack(self.columns, axis=1).astype(dtype or np.float64)
-
-
 class Streamed(Curves):
     """A table with a row for each curve and a column for each grid point; `missing` heights are none."""
 
@@ -133,7 +112,7 @@ class Streamed(Curves):
         self._missing = missing
         self._apart = rows.columnwise()
 
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+    def parts(self) -> Iterator[Callable[[], Iterator[CurveChunk]]]:
         for part in self._rows.parts():
             yield partial(self._heights, part)
 
@@ -170,7 +149,7 @@ class Held(Curves):
         self._slices = [slice(at, min(at + step, count)) for at in range(0, count, step)]
         self._read, self._people = read, people
 
-    def parts(self) -> Iterator[Callable[[], Iterator[Floats | Ragged | Columns]]]:
+    def parts(self) -> Iterator[Callable[[], Iterator[CurveChunk]]]:
         yield self._whole
 
     def _whole(self) -> Iterator[Floats | Ragged]:
