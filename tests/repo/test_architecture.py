@@ -10,7 +10,7 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -354,15 +354,7 @@ def functions(module: Module) -> Iterator[tuple[str, ast.FunctionDef]]:
                     yield f"{node.name}.{part.name}", part
 
 
-RULES: list[Callable[[House], Iterator[str]]] = [
-    upward,
-    cyclic,
-    trusting,
-    entropic,
-    homeless,
-    curious,
-    crowded,
-]
+RULES = (upward, cyclic, trusting, entropic, homeless, curious, misnamed, crowded, vague)
 
 
 @pytest.fixture(scope="module")
