@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, overload
 
 from mercer.api.calls import DryRun, Progress, Terms, call, made
-from mercer.api.density.call import count_of, density, expected_density
+from mercer.api.density.call import density, expected_density
 from mercer.api.density.recipe import Recipe
 from mercer.columns.domain import Domain, dimension_of
 from mercer.common.checks import check_choice, check_epsilon
@@ -23,6 +23,7 @@ from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.base import Release, released
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries import PointValues, tally_rows
 from mercer.spaces.bases import Grid
 from mercer.spaces.kernels import KERNELS, MaternKernel
@@ -214,7 +215,7 @@ def _cholesky(
     recipe.check(domain)
     rows.progress(terms.tick)
     tally = tally_rows(rows, domain)
-    n = count_of(tally, rows, missing)
+    n = n_of(tally, rows.unit, missing)
     basis, shape = recipe.build(domain, n=n, **promise)
     values = PointValues.of(tally, shape, n=n)
     sensitivity = point_sensitivity(values, shape, basis.kernel, n)

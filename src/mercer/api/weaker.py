@@ -44,6 +44,7 @@ from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Count
 from mercer.sensitive.data import open_records
+from mercer.sensitive.persons import public_n
 from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells, moved_counts
 from mercer.sensitive.summaries.paired_values import paired_values
 
@@ -298,8 +299,7 @@ def random_statistic(
     records = open_records(values, domain=domain, unit=None, reading=terms.reading(na_values, formats))
     records.progress(terms.tick)
     held = paired_values(records, change, own)
-    if held.n < 2:
-        raise ValueError(f"there must be at least 2 rows, got {held.n}; nothing was released")
+    public_n(held.n)
     words = f"{statistic if own is None else 'statistic'} of {name}"
     loose = method == "asymptotic"
     rank, delta = _rank_of(held.n, number, share, asymptotic=loose)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,54 @@ from mercer.sensitive.base import Sensitive
 from mercer.sensitive.rows import Chunked
 from mercer.sources.names import identities
 
-__all__ = ["DrawnRows", "Lots", "Persons", "person_weights"]
+__all__ = ["DrawnRows", "Lots", "Persons", "check_drop", "n_of", "person_weights", "public_n"]
 
 _CELLS = 1 << 20  # of rows that wait to be sorted
+
+
+def public_n(
+    rows: int,
+    *,
+    persons: int = 0,
+    complete: int | None = None,
+    unit: str | None = None,
+    of: str = "rows",
+    least: int = 2,
+) -> int:
+    """The number n of a promise, which is public: rows, persons if there is a unit, or complete rows.
+
+    `complete` is given by a caller who says that the number of complete rows is public (M18).
+    """
+    n = persons if unit is not None else rows if complete is None else complete
+    if n < least:
+        what = f"different {unit!r}" if unit is not None else of if least > 1 else of.removesuffix("s")
+        raise ValueError(f"data must have at least {least} {what}, got {n}; nothing was spent")
+    return n
+
+
+class _Countable(Protocol):
+    """What was counted in one pass over the rows."""
+
+    rows: int
+    persons: int
+
+    @property
+    def complete(self) -> int:
+        """How many rows hold all values."""
+        ...
+
+
+def n_of(tally: _Countable, unit: str | None, missing: str, *, of: str = "rows", least: int = 2) -> int:
+    """The same from a tally; `missing="drop"` says that the number of complete rows is public."""
+    check_drop(missing, unit)
+    complete = tally.complete if missing == "drop" else None
+    return public_n(tally.rows, persons=tally.persons, complete=complete, unit=unit, of=of, least=least)
+
+
+def check_drop(missing: str, unit: str | None) -> None:
+    """Which rows of a person are complete is not public, so they are not dropped with a unit."""
+    if missing == "drop" and unit is not None:
+        raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
 
 
 def person_weights(rows: Chunked[Any], scale: int) -> tuple[int, Callable[[], Iterator[Ints]]]:

@@ -395,7 +395,7 @@ def test_more_errors(tmp_path):
         mercer.histogram(pd.DataFrame({"a": [1], "b": [2]}), bins=EDGES, epsilon=1)
     with pytest.raises(ValueError, match="columns is missing"):
         mercer.histogram(tmp_path / "x.csv", bins=EDGES, epsilon=1)
-    with pytest.raises(ValueError, match="there are no rows"):
+    with pytest.raises(ValueError, match="at least 1 row, got 0; nothing was spent"):
         mercer.histogram(np.zeros(0), bins=EDGES, epsilon=1)
     with pytest.raises(TypeError, match="insist"):
         mercer.histogram(AGES, bins=EDGES, epsilon=1, insist="yes")

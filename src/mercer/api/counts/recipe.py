@@ -24,7 +24,7 @@ from mercer.noise.mechanisms.counts import CountNoise, count_mechanism, threshol
 from mercer.promise.statement import Statement
 from mercer.releases.counts.accuracy import sparse_error
 from mercer.sensitive.data import open_records
-from mercer.sensitive.persons import Lots
+from mercer.sensitive.persons import Lots, check_drop, n_of
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.cell_counts import CellTally, MarginTally, moved_counts
 from mercer.sources.frames import names_of
@@ -71,8 +71,7 @@ class CountRequest:
         )
         if terms.unit is None and most != 1:
             raise ValueError("rows_per_person goes with unit, the column that names the person")
-        if terms.unit is not None and missing == "drop":
-            raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
+        check_drop(missing, terms.unit)
         if counts is not None:
             if not isinstance(counts, str):
                 raise TypeError(f"counts must name a column, got {type(counts).__name__}")
@@ -107,16 +106,7 @@ class CountRequest:
 
     def n(self, tally: CellTally | MarginTally) -> int:
         """The public number of rows, of persons, or of complete rows if that is public."""
-        if self.unit is not None:
-            return self.some(tally.persons)
-        return self.some(tally.complete if self.missing == "drop" else tally.rows)
-
-    def some(self, n: int) -> int:
-        """The number n, or an error if there is nothing to count."""
-        if n < 1:
-            what = "rows" if self.unit is None else f"different {self.unit!r}"
-            raise ValueError(f"data: there are no {what}, so there is nothing to count")
-        return n
+        return n_of(tally, self.unit, self.missing, least=1)
 
 
 def check_worth(

@@ -21,6 +21,7 @@ from mercer.promise.statement import Statement
 from mercer.releases.counts.number import CountRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Count
+from mercer.sensitive.persons import public_n
 from mercer.sensitive.summaries.cell_counts import count_cells, count_persons
 
 __all__ = ["condition_of", "count", "counted", "expected_count", "proportion"]
@@ -185,7 +186,7 @@ def counted(ask: CountRequest, data: object, *, truths: bool) -> tuple[int, int]
     records, last = ask.open(data), ask.axes.cells - 1
     if ask.unit is not None:
         number, persons = count_persons(records, ask.axes, last if truths else 0)
-        return number, ask.some(persons)
+        return number, public_n(persons, persons=persons, unit=ask.unit, least=1)
     tally = count_cells(records, ask.axes, most=1, counts=ask.counts)
     n = ask.n(tally)
     return int(tally.dense()[last]) if truths else tally.complete, n

@@ -25,6 +25,7 @@ from mercer.releases.curve.release import CurveRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores
 from mercer.sensitive.curves.source import Curves
+from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries.curve_pieces import MOST_BITS
 from mercer.sensitive.summaries.curves import (
     FOLDS,
@@ -131,15 +132,8 @@ class CurveRequest:
             outside=self.outside,
             folds=FOLDS if self.recipe.private else 1,
         )
-        n = tally.rows if self.missing != "drop" else tally.complete
-        if curves.unit is not None:
-            if self.missing == "drop":
-                raise ValueError("missing='drop' cannot be combined with unit; drop them first")
-            n = tally.persons
         least = 2 * FOLDS if self.recipe.private else 2
-        if n < least:
-            what = f"different {curves.unit!r}" if curves.unit else "curves"
-            raise ValueError(f"curves must be at least {least} {what}, got {n}; nothing was spent")
+        n = n_of(tally, curves.unit, self.missing, of="curves", least=least)
         if tally.rows > 1 << MOST_BITS:
             raise ValueError(f"curves must be at most 2^{MOST_BITS}, got {tally.rows}")
         return Gathered(curves, tally, polynomials, middle, n)

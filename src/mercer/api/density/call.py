@@ -21,10 +21,10 @@ from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.rows import Rows
-from mercer.sensitive.summaries import DensitySummary, Examples, Tally, tally_rows
+from mercer.sensitive.persons import n_of
+from mercer.sensitive.summaries import DensitySummary, tally_rows
 
-__all__ = ["count_of", "density", "expected_density"]
+__all__ = ["density", "expected_density"]
 
 
 def expected_density(given: Mapping[str, Any], made: Statement) -> str:
@@ -173,7 +173,7 @@ def density(
     recipe.check(domain)
     rows.progress(terms.tick)
     tally = tally_rows(rows, domain)
-    n = count_of(tally, rows, missing)
+    n = n_of(tally, rows.unit, missing)
     protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
     payer: Payer = purse
     alone = promise
@@ -205,16 +205,3 @@ def density(
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
     return tell(publish(summary, recipe.mechanism, build, payer, promise=alone, what=what))
-
-
-def count_of(tally: Tally | Examples, rows: Rows, missing: str) -> int:
-    """The public number of rows, of persons, or of complete rows if that is public."""
-    if rows.unit is not None:
-        if missing == "drop":
-            raise ValueError("missing='drop' cannot be combined with unit; drop the rows first")
-        n, what = tally.persons, f"different {rows.unit!r}"
-    else:
-        n, what = (tally.complete if missing == "drop" else tally.rows), "rows"
-    if n < 2:
-        raise ValueError(f"data must have at least 2 {what}, got {n}; nothing was spent")
-    return n

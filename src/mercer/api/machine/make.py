@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mercer.api.calls import Terms
-from mercer.api.density.call import count_of
 from mercer.api.machine.recipe import MachineRecipe
 from mercer.api.shares import pure
 from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
@@ -25,6 +24,7 @@ from mercer.releases.findings import tell
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.answers import Answer, Target
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
 from mercer.spaces.losses import Loss
 
@@ -94,7 +94,7 @@ def learn(
     recipe.check(domain)
     rows.progress(terms.tick)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
-    n = count_of(examples, rows, missing)
+    n = n_of(examples, rows.unit, missing)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     persons = rows.unit is not None

@@ -26,6 +26,7 @@ from mercer.releases.synthetic.reduced.search import DEVICES
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.data import open_records
+from mercer.sensitive.persons import public_n
 from mercer.sensitive.summaries.embedding import EmbeddingSummary, OwnFeatures, tally_own
 from mercer.spaces.record_kernels import LandmarkSpan, OwnKernel
 
@@ -200,8 +201,7 @@ def _synthetic_own(
         raise TypeError(
             f"table must be a list of records for a kernel of your own, got {type(records).__name__}"
         )
-    if len(records) < 2:
-        raise ValueError(f"table must have at least 2 records, got {len(records)}")
+    public_n(len(records), of="records")
     read = [points[0]] * len(records) if terms.dry_run else list(records)  # a dry run looks at none
     tally = tally_own(read, how, terms.progress)
     summary = EmbeddingSummary(tally, n=tally.rows, unit="row")

@@ -27,6 +27,7 @@ from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import moved, placed
 from mercer.sensitive.base import Scores
+from mercer.sensitive.persons import public_n
 from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.embedding import (
     EmbeddingSummary,
@@ -74,7 +75,7 @@ class TableRequest:
         if self.split is not None:
             counts = count_columns(records)
             records.progress(lambda _rows: None)  # once is enough
-            n = _known(counts.n)
+            n = public_n(counts.rows, persons=counts.persons, unit=records.unit)
             self._check(counts, n)
             payer = self.split.pay(
                 recipe.mechanism,
@@ -90,7 +91,7 @@ class TableRequest:
         kernel, marks = recipe.record_kernel(laws), recipe.marks(laws)
         how, landmarks = recipe.features(kernel, marks)
         tally = tally_records(records, how)
-        n = _known(tally.persons if records.unit else tally.rows)
+        n = public_n(tally.rows, persons=tally.persons, unit=records.unit)
         seen = how
         if isinstance(how, LandmarkFeatures):
             seen = recipe.kept(how, n=n, epsilon=promise["epsilon"])
@@ -203,9 +204,8 @@ def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: 
     kernel = recipe.record_kernel()
     cells, tables = candidate_tables(kernel, recipe.size)
     counts = count_records(records, cells)
-    if counts.rows < 2:
-        raise ValueError(f"table must have 2 records or more, got {counts.rows}; nothing was spent")
-    scores, moved = table_scores(kernel, counts, tables, n=counts.rows)
+    n = public_n(counts.rows)
+    scores, moved = table_scores(kernel, counts, tables, n=n)
 
     def build(place: int, _law: object, statement: Statement) -> TableRelease:
         codes = np.repeat(cells, tables[place], axis=0)
@@ -215,7 +215,7 @@ def draw_table(recipe: TableRecipe, records: Records, purse: Purse, *, epsilon: 
         )
 
     what = f"synthetic table of {', '.join(recipe.domain.names)}"
-    held = Scores(scores, moved, n=counts.rows, unit="row")
+    held = Scores(scores, moved, n=n, unit="row")
     return publish(held, Exponential(), build, purse, promise=pure(epsilon), what=what)
 
 
@@ -238,9 +238,3 @@ def _space(kernel: RecordKernel, laws: ColumnLaws | None) -> Space:
         place=tuple(domain.slices[j].start for j in free),
         step=tuple(0.0 if domain.columns[j].continuous else 1.0 for j in free),
     )
-
-
-def _known(n: int) -> int:
-    if n < 2:
-        raise ValueError(f"table must have at least 2 records, got {n}; nothing was spent")
-    return n

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 X = TypeVar("X")  # what is exact
-Y = TypeVar("Y")  # what is told of it
+Y = TypeVar("Y")  # what is released of it
 X_contra = TypeVar("X_contra", contravariant=True)
 Y_co = TypeVar("Y_co", covariant=True)
 

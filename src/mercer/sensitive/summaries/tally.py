@@ -18,7 +18,7 @@ from mercer.columns.reading import PLAIN, Reading
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.persons import person_weights
+from mercer.sensitive.persons import person_weights, public_n
 from mercer.sensitive.rows import Rows, fold
 
 __all__ = ["PERSON", "Counted", "Tally", "tally_rows"]
@@ -151,9 +151,7 @@ class Counted(Sensitive):
         self.domain = Domain.of(bounds, rows.names)
         self.tally = tally_rows(rows, self.domain)
         self.unit = rows.unit or "row"
-        self.n = self.tally.rows if rows.unit is None else self.tally.persons
-        if self.n < 2:
-            raise ValueError(f"data must have at least 2 records, got {self.n}; nothing was spent")
+        self.n = public_n(self.tally.rows, persons=self.tally.persons, unit=rows.unit)
         self.name = rows.names[0]
 
 
