@@ -7,23 +7,26 @@ objective is minimised with it, and a trace of noise hides what the solver leave
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from mercer.common.checks import Floats
+from mercer.noise.mechanisms.base import AnyMechanism
 from mercer.noise.mechanisms.objective import FINISH, Tilt, TiltedNoise, calibrate_tilt
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Sensitivity
 from mercer.sensitive.summaries.machine import MachineBounds, MachineObjective
 
 __all__ = ["Objective", "tilted_bounds", "tilted_noise"]
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(AnyMechanism[Callable[[Floats], Floats], Floats]):
     """Noise in the objectives of these machines, whose bounds hold with it: see `tilted_bounds`."""
 
     machines: MachineObjective
 
-    norm: ClassVar[Norm] = "l2"
+    norm = "l2"
     words: ClassVar[str] = TiltedNoise.words
     calibration = "exact"
 

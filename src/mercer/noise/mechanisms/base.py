@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, Protocol, TypedDict, TypeVar
+from typing import Any, ClassVar, Generic, TypedDict, TypeVar
 
 from mercer.common.checks import Floats, check_delta, check_epsilon
 from mercer.noise.entropy import Entropy, Secure
@@ -64,22 +64,33 @@ class Noise(Randomiser[Floats, Floats]):
         """The coordinates with noise, as points of the lattice."""
 
 
-class Mechanism(ABC):
-    """A law of noise, and the norm in which it takes the sensitivity."""
+class AnyMechanism(ABC, Generic[X_contra, Y_co]):
+    """What the door needs of a mechanism, whether it releases numbers, counts or a choice."""
 
-    name: ClassVar[str]
-    norm: Norm
-    pure: ClassVar[bool]  # promises delta = 0
-    calibration: str = "exact"
-
-    def __init_subclass__(cls, *, by_name: bool = True) -> None:
-        if by_name:
-            MECHANISMS[cls.name] = cls
+    norm: Norm  # in which it takes the sensitivity
+    calibration: str = "exact"  # how the noise follows from epsilon and delta, for the statement
 
     @property
     @abstractmethod
     def words(self) -> str:
         """A description of the noise for the statement of a release."""
+
+    @abstractmethod
+    def calibrate(
+        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
+    ) -> Randomiser[X_contra, Y_co]:
+        """The mechanism that makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
+
+
+class Mechanism(AnyMechanism[Floats, Floats]):
+    """A law of noise, and the norm in which it takes the sensitivity."""
+
+    name: ClassVar[str]
+    pure: ClassVar[bool]  # promises delta = 0
+
+    def __init_subclass__(cls, *, by_name: bool = True) -> None:
+        if by_name:
+            MECHANISMS[cls.name] = cls
 
     @abstractmethod
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
@@ -104,31 +115,6 @@ class PureMechanism(Mechanism, by_name=False):
 
     def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
         return PureEvent(epsilon)
-
-
-class AnyMechanism(Protocol[X_contra, Y_co]):
-    """What the door needs of a mechanism, whether it releases numbers, counts or a choice."""
-
-    @property
-    def norm(self) -> Norm:
-        """The norm in which it takes the sensitivity."""
-        ...
-
-    @property
-    def words(self) -> str:
-        """A description of the noise for the statement of a release."""
-        ...
-
-    @property
-    def calibration(self) -> str:
-        """How the scale of the noise follows from epsilon and delta, for the statement."""
-        ...
-
-    def calibrate(
-        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
-    ) -> Randomiser[X_contra, Y_co]:
-        """The mechanism that makes `size` numbers of this sensitivity (epsilon, delta)-DP."""
-        ...
 
 
 def secure_draws(randomiser: Randomiser[X, Y], exact: X, runs: int) -> list[Y]:

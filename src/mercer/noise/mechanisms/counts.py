@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from mercer.common.checks import Bools, Ints, check_delta, check_epsilon
 from mercer.noise.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy
 from mercer.noise.exact import above_geometric, above_normal, geometric, passing, rounded_normal
-from mercer.noise.mechanisms.base import Randomiser, check_norm, check_pure, no_delta
+from mercer.noise.mechanisms.base import AnyMechanism, Randomiser, check_norm, check_pure, no_delta
 from mercer.noise.optimal import OptimalCount
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.events import GaussianEvent, Norm, PureEvent, RandomEvent, Sensitivity
@@ -86,10 +86,10 @@ class CountNoise(Randomiser[Ints, Ints]):
 
 
 @dataclass(frozen=True)
-class GeometricCounts:
+class GeometricCounts(AnyMechanism[Ints, Ints]):
     """Two-sided geometric noise: pure, in the l1 norm, for counts whose sensitivity is an integer."""
 
-    norm: ClassVar[Norm] = "l1"
+    norm = "l1"
     words = "two-sided geometric on whole numbers, exact sampler"
     calibration = "exact"
 
@@ -111,10 +111,10 @@ class GeometricCounts:
 
 
 @dataclass(frozen=True)
-class RoundedGaussian:
+class RoundedGaussian(AnyMechanism[Ints, Ints]):
     """Normal noise rounded to the nearest integer: (epsilon, delta)-DP, in the l2 norm (M1)."""
 
-    norm: ClassVar[Norm] = "l2"
+    norm = "l2"
     words = "Gaussian rounded to whole numbers, exact sampler"
     calibration = "exact"
 
@@ -180,7 +180,7 @@ class SparseNoise(Randomiser[tuple[Ints, Ints, int], tuple[Ints, Ints]]):
 
 
 @dataclass(frozen=True)
-class SparseCounts:
+class SparseCounts(AnyMechanism[tuple[Ints, Ints, int], tuple[Ints, Ints]]):
     """Noise on all cells of a large table, of which those above a public threshold are kept."""
 
     inner: CountMechanism
@@ -189,7 +189,7 @@ class SparseCounts:
     calibration = "exact"
 
     @property
-    def norm(self) -> Norm:
+    def norm(self) -> Norm:  # type: ignore[override]
         """The norm of the noise that is thresholded."""
         return self.inner.norm
 
@@ -222,12 +222,12 @@ class MatrixNoise(Randomiser[Ints, Ints]):
 
 
 @dataclass(frozen=True)
-class OptimalMatrix:
+class OptimalMatrix(AnyMechanism[Ints, Ints]):
     """The mechanism of least risk for one count that a record moves by at most one."""
 
     chosen: OptimalCount
 
-    norm: ClassVar[Norm] = "l1"
+    norm = "l1"
     calibration = "exact"
 
     @property
@@ -268,14 +268,14 @@ class RareNoise(Randomiser[Ints, tuple[Ints, Bools]]):
 
 
 @dataclass(frozen=True)
-class RareCounts:
+class RareCounts(AnyMechanism[Ints, tuple[Ints, Bools]]):
     """Counts of at most `most` are exact, all others noisy: for the weaker promise alone (M14)."""
 
     most: int  # below 0: none
     told: str  # a description of what is exact, for the statement
     gamma: float  # the share of data sets for which nothing is promised
 
-    norm: ClassVar[Norm] = "l1"
+    norm = "l1"
     calibration = "exact"
 
     @property

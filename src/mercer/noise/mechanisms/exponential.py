@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from mercer.common.checks import Floats, Ints, Score, Scores, check_epsilon
 from mercer.noise.entropy import Entropy
 from mercer.noise.exact import balls, settle, settled_index
-from mercer.noise.mechanisms.base import Randomiser
-from mercer.promise.events import Norm, PureEvent, Sensitivity
+from mercer.noise.mechanisms.base import AnyMechanism, Randomiser
+from mercer.promise.events import PureEvent, Sensitivity
 
 __all__ = ["Choice", "Exponential", "Score", "Scores"]
 
@@ -108,11 +108,11 @@ class Choice(Randomiser[Scores, int]):
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(AnyMechanism[Scores, int]):
     """Choose one of finitely many candidates by a score: epsilon-DP, no delta."""
 
     name = "exponential"
-    norm: ClassVar[Norm] = "score"
+    norm = "score"
     words = Choice.words
     calibration = "pure"
 

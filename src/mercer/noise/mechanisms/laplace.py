@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import MAX_SCALE, Entropy
 from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms.base import (
+    AnyMechanism,
     Noise,
     PureMechanism,
     Randomiser,
@@ -28,7 +29,7 @@ from mercer.noise.mechanisms.base import (
     check_promise,
     lattice_below,
 )
-from mercer.promise.events import Norm, PureEvent, RandomEvent, Sensitivity
+from mercer.promise.events import PureEvent, RandomEvent, Sensitivity
 from mercer.promise.weaker import pairs_of
 
 __all__ = ["Geometric", "GeometricShare", "Laplace", "LaplaceNoise", "Paired", "PairedLaplace"]
@@ -118,10 +119,10 @@ class Geometric(PureMechanism):
 
 
 @dataclass(frozen=True)
-class GeometricShare:
+class GeometricShare(AnyMechanism[Floats, Floats]):
     """`Geometric` for a share of an epsilon that was checked as a whole: it may be below 1e-9."""
 
-    norm: ClassVar[Norm] = "l1"
+    norm = "l1"
     words = "discrete Laplace noise"
     calibration = "exact"
 
@@ -176,7 +177,7 @@ class PairedNoise(Randomiser[Paired, tuple[float, float]]):
 
 
 @dataclass(frozen=True)
-class PairedLaplace:
+class PairedLaplace(AnyMechanism[Paired, tuple[float, float]]):
     """Laplace noise for the change of `rank`; twice as much if the promise is asymptotic."""
 
     n: int
@@ -184,7 +185,7 @@ class PairedLaplace:
     gamma: float
     asymptotic: bool
 
-    norm: ClassVar[Norm] = "l1"
+    norm = "l1"
     words = "Laplace on a lattice, for a quantile of the changes that pairs of records make"
     calibration = "quantile"
 
