@@ -23,7 +23,7 @@ from pyarrow import csv
 
 import mercer
 from mercer.api.curve.make import center_of
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from studies.shared.curves import POLYNOMIALS, coordinates, rms
 from studies.shared.report import COLOURS, Floats, data_file, provenance, save, sheet, titles
 
@@ -86,7 +86,7 @@ class Example:
         return np.asarray(coordinates(self.curves, self.unit_grid).mean(axis=0))
 
     def middle(self) -> Floats:
-        domain = Domain(("t",), (self.bounds,))
+        domain = Box(("t",), (self.bounds,))
         return center_of(self.center, POLYNOMIALS, domain, (self.unit_grid,))
 
 

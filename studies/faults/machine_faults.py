@@ -21,7 +21,7 @@ import numpy as np
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.answers import Answer, Classes
@@ -154,7 +154,7 @@ def little_slope(runs: int, share: float = 0.8) -> Finding:
         x, features = np.array([[1.0], [0.3], [0.6]]), Linear(0.0, 1)
         answer = Answer(np.array(y), Classes((0, 1)))
         source = open_rows(x, columns=None, unit=None, dimension=1, answer=answer)
-        examples = Examples(source, Domain.of((0, 1), source.names))
+        examples = Examples(source, Box.of((0, 1), source.names))
         machine = Machine(Hinge(0.05), 60.0, 1)
         noise = tilted_noise(MachineBounds((machine,), features, 3), **promise)
         many = MachineSummary(examples, MachineBounds((machine,) * runs, features, 3), unit="row")

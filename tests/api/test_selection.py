@@ -15,7 +15,7 @@ import mercer
 from mercer.api.ranks import propose_test_release, threshold
 from mercer.api.shares import part
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.door.publish import Purse
 from mercer.noise import entropy
 from mercer.sensitive.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
@@ -33,7 +33,7 @@ def tally(rows):
     rows = np.asarray(rows, dtype=float)
     rows = rows[:, None] if rows.ndim == 1 else rows
     names = [f"x{i}" for i in range(rows.shape[1])]
-    return Tally(Domain.of([(0, 1)] * rows.shape[1], names)).add(rows)
+    return Tally(Box.of([(0, 1)] * rows.shape[1], names)).add(rows)
 
 
 def ranks(rows):
@@ -310,7 +310,7 @@ def test_select_function_takes_the_nearest(rng):
 
 def test_fit_scores_on_neighbours(rng):
     """The bound holds for random rows and is reached between top and bottom of a function."""
-    points = fit_points(Domain.of((0, 1), ["x"]))[:, 0]
+    points = fit_points(Box.of((0, 1), ["x"]))[:, 0]
     tables = [np.sin(9 * points), bell(0.5, 0.1)(points), np.ones_like(points)]
     rest = rng.random(30)
 

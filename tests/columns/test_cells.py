@@ -13,7 +13,7 @@ from mercer.columns.cells import Axes, Axis
 from mercer.columns.conditions import axes_of_condition, words_of
 from mercer.columns.kinds import Boolean, Categorical, Integer, Numeric
 from mercer.columns.rules import FAR
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.releases.counts.questions import shares, vectors
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
@@ -160,7 +160,7 @@ def test_odd_types_are_refused():
 
 
 def test_columns_of_a_table():
-    domain = TableDomain({"age": (0, 100), "sex": ["f", "m"], "k": range(5)})
+    domain = Domain({"age": (0, 100), "sex": ["f", "m"], "k": range(5)})
     axes = axes_of(domain, ["sex", "age"], {"age": [0, 18, 65, 100]})
     assert axes.sizes == (2, 3)
     assert axes_of(domain, None, None).sizes == (10, 2, 5)

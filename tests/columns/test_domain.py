@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import mercer
 from mercer.columns.kinds import Boolean, Categorical, Date, Integer, Numeric, Ordered
-from mercer.columns.table import MOST_TABLE_COLUMNS, TableDomain
+from mercer.columns.table import MOST_TABLE_COLUMNS, Domain
 from tests.columns.test_kinds import columns
 
 WRITTEN = {
@@ -62,7 +62,7 @@ def test_short_and_long_forms_are_one_domain(domain):
     }
     assert domain.columns == COLUMNS
     assert isinstance(domain, mercer.Domain)
-    assert mercer.Domain(long) == domain == TableDomain(COLUMNS)
+    assert mercer.Domain(long) == domain == Domain(COLUMNS)
     assert hash(mercer.Domain(long)) == hash(domain)
     assert repr(mercer.Domain({"age": (0, 100), "sex": ["f", "m"]})) == (
         "Domain(age in [0, 100], sex in {f, m})"
@@ -128,7 +128,7 @@ def test_what_cannot_be_a_domain(written, message):
 
 def test_columns_have_different_names():
     with pytest.raises(ValueError, match="column 'a' stands more than once"):
-        TableDomain([Boolean("a"), Boolean("a")])
+        Domain([Boolean("a"), Boolean("a")])
 
 
 def test_sizes_and_places(domain):
@@ -145,7 +145,7 @@ def test_sizes_and_places(domain):
         (8, 9),
     ]
     assert domain.size is None
-    assert TableDomain(COLUMNS[1:]).size == 51 * 2 * 2 * 3 * 3 * 1827
+    assert Domain(COLUMNS[1:]).size == 51 * 2 * 2 * 3 * 3 * 1827
     assert domain.column("sex") == COLUMNS[2]
     with pytest.raises(ValueError, match="no column 'agee'; there are age, visits"):
         domain.column("agee")
@@ -170,14 +170,14 @@ def test_points_records_tables_and_rows_agree(domain, rng):
 @given(st.lists(columns, min_size=1, max_size=6))
 def test_domains_come_back_from_json(given_columns):
     named = [type(c)(**{**vars(c), "name": f"c{i}"}) for i, c in enumerate(given_columns)]
-    domain = TableDomain(named)
-    assert TableDomain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
+    domain = Domain(named)
+    assert Domain.from_dict(json.loads(json.dumps(domain.to_dict()))) == domain
 
 
 def test_a_wrong_dictionary_is_refused():
     for wrong in ({}, {"columns": {}}, {"columns": [1]}):
         with pytest.raises(ValueError, match="columns must be a list of columns"):
-            TableDomain.from_dict(wrong)
+            Domain.from_dict(wrong)
 
 
 def test_files_of_every_kind(domain, tmp_path):

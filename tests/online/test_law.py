@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 import mercer
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.kernels import KERNELS, Exponential, Gaussian, Matern32, Matern52
 from mercer.noise.laws import Normal
 from mercer.online import markov as live_markov
@@ -54,7 +54,7 @@ def template():
 
 def markov_path(kernel, template, coordinates, sigma):
     release = DensityRelease(
-        domain=Domain(("x",), ((0.0, 1.0),)),
+        domain=Box(("x",), ((0.0, 1.0),)),
         basis=Grid(kernel, (6,)),
         coordinates=coordinates,
         noise=Normal(sigma, 2.0**-40),

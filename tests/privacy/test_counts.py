@@ -14,7 +14,7 @@ from mercer.api.counts import single as counting
 from mercer.api.counts import tables
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.bins import axes_of
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.entropy import Secure
 from mercer.noise.mechanisms.counts import CountNoise, GeometricCounts, count_mechanism
@@ -157,8 +157,8 @@ def test_audit_of_margins_comes_near_the_claim():
     rows, other = [{"a": 0, "b": False}] * 9, [{"a": 0, "b": False}] * 8 + [{"a": 1, "b": True}]
 
     def counts(data):
-        axes = axes_of(TableDomain({"a": range(2), "b": bool}), None, None)
-        records = open_records(data, domain=TableDomain([a.column for a in axes.columns]), unit=None)
+        axes = axes_of(Domain({"a": range(2), "b": bool}), None, None)
+        records = open_records(data, domain=Domain([a.column for a in axes.columns]), unit=None)
         tally = count_margins(records, axes, ((0,), (1,)), most=1)
         return np.concatenate([part.dense() for part in tally.parts])
 

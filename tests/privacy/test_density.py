@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mercer.api.density.call import density
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.summaries import DensitySummary, tally_rows
@@ -18,7 +18,7 @@ from mercer.spaces.bases import REGISTRY, Cosine, Fourier
 
 H = 0.1
 ONE = ((H**2,),)
-UNIT = Domain(("x",), ((0.0, 1.0),))
+UNIT = Box(("x",), ((0.0, 1.0),))
 
 
 def summary(rows, basis, smoother=None, domain=UNIT, n=None):
@@ -76,7 +76,7 @@ def test_any_neighbours_and_rows_without_values(basis, smoother, x, y, rng):
 
 
 def test_the_papers_sensitivity_in_the_plane_and_for_full_matrices(rng):
-    plane = Domain(("x", "y"), ((0.0, 1.0), (0.0, 1.0)))
+    plane = Box(("x", "y"), ((0.0, 1.0), (0.0, 1.0)))
     full = ((0.01, 0.004), (0.004, 0.02))
     for basis in (Fourier.spanning(Gaussian(full)), Cosine.spanning(Gaussian(((0.01, 0.0), (0.0, 0.01))))):
         rest = rng.random((20, 2))
@@ -92,7 +92,7 @@ def test_the_papers_sensitivity_in_the_plane_and_for_full_matrices(rng):
 
 
 def test_three_dimensions(rng):
-    space = Domain(("x", "y", "z"), ((0.0, 1.0),) * 3)
+    space = Box(("x", "y", "z"), ((0.0, 1.0),) * 3)
     kernel = Gaussian(tuple(tuple(0.04 if i == j else 0.0 for j in range(3)) for i in range(3)))
     basis, rest = Cosine.spanning(kernel), rng.random((10, 3))
     one, two = (summary([*rest, v], basis, domain=space) for v in ((0, 0, 0), (1, 1, 1)))
@@ -158,7 +158,7 @@ def test_replay_catches_parameters_read_from_the_data(fault, rng):
     def faulty(last):
         rows = np.array([*rest, last])
         if fault == "bounds":
-            domain = Domain(("x",), ((float(rows.min()), float(rows.max())),))
+            domain = Box(("x",), ((float(rows.min()), float(rows.max())),))
             return summary(rows, Cosine.spanning(Gaussian(ONE)), domain=domain)
         h = float(np.clip(1.06 * rows.std() * rows.size**-0.2, 1e-4, 1))
         basis = Cosine.spanning(Gaussian(((h**2,),)))
@@ -183,7 +183,7 @@ def test_no_public_choice_depends_on_the_data(rng):
 
 def test_slanted_and_wide_bandwidths(rng):
     """Pairs that a bound on the diagonal alone, or too few images, would not cover."""
-    plane = Domain(("x", "y"), ((0.0, 1.0), (0.0, 1.0)))
+    plane = Box(("x", "y"), ((0.0, 1.0), (0.0, 1.0)))
     slanted = ((0.01, 0.009), (0.009, 0.01))
     with pytest.raises(ValueError, match="slanted smoother"):
         REGISTRY["landmarks"].spanning(Matern52(slanted), 64).row_features(Gaussian(slanted))

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import Gaussian
@@ -121,7 +121,7 @@ def summary_of(x, y, loss, penalty, *, features=None, many=1, classes=True, mach
     rows = open_rows(
         np.asarray(x), columns=None, unit=None, dimension=None, answer=Answer(np.asarray(y), target)
     )
-    domain = Domain.of([(0.0, 1.0)] * len(rows.names), rows.names, most=99)
+    domain = Box.of([(0.0, 1.0)] * len(rows.names), rows.names, most=99)
     features = features or Linear(1.0, len(rows.names))
     one = Machine(loss, penalty, 1 if classes else None)
     bounds = MachineBounds(machines or (one,) * many, features, len(np.asarray(x)))

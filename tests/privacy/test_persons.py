@@ -23,7 +23,7 @@ import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.bins import axis_of
 from mercer.columns.cells import Axes
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.entropy import Secure, Seeded
 from mercer.noise.mechanisms.counts import CountNoise
@@ -246,7 +246,7 @@ def test_one_rule_for_all_readers(tmp_path):
     curves = open_curves(frame, grid=(0, 1), columns=["x", "y"], unit="who")
     assert ids_of(curves) == ids
     listed = [{"who": who, "x": x} for who, x in zip(PLAIN, range(9), strict=True)]
-    records = open_records(listed, domain=TableDomain({"x": (0, 9)}), unit="who")
+    records = open_records(listed, domain=Domain({"x": (0, 9)}), unit="who")
     assert ids_of(records) == ids
 
 
@@ -267,7 +267,7 @@ def test_no_cell_of_a_unit_column_is_an_exception(place):
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "n times epsilon")
         rows = open_rows(data, columns=["x"], unit="who", dimension=1)
-        records = open_records(data, domain=TableDomain({"x": (0, 1)}), unit="who")
+        records = open_records(data, domain=Domain({"x": (0, 1)}), unit="who")
         for source in (rows, records):
             found = ids_of(source)
             assert len(found) == len(data)
@@ -297,7 +297,7 @@ def fives():
 
 def counted(data, *, most=1, source=None):
     axes = fives()
-    records = open_records(data, domain=TableDomain([axes.columns[0].reading]), unit="who")
+    records = open_records(data, domain=Domain([axes.columns[0].reading]), unit="who")
     return count_cells(records, axes, most=most, lots=Lots((source or Secure()).octets(32)))
 
 
@@ -406,7 +406,7 @@ def test_a_seed_makes_it_reproducible():
 
 def test_what_is_read_must_be_drawn_by_lots():
     axes = fives()
-    records = open_records(visits(2), domain=TableDomain([axes.columns[0].reading]), unit="who")
+    records = open_records(visits(2), domain=Domain([axes.columns[0].reading]), unit="who")
     with pytest.raises(ValueError, match="lots are missing"):
         count_cells(records, axes, most=1)
 

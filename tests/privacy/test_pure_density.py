@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.kernels import Gaussian
 from mercer.noise import entropy
 from mercer.noise.laws import cone_draws, gauge, uniform_moments
@@ -29,7 +29,7 @@ from mercer.sensitive.summaries import DensitySummary, tally_rows
 from mercer.spaces.bases import Moments
 from tests.conftest import ALPHA
 
-UNIT = Domain(("x",), ((0.0, 1.0),))
+UNIT = Box(("x",), ((0.0, 1.0),))
 KERNEL = Gaussian(((0.01,),))  # moments do not look at it
 BOUNDARIES = ("reflect", "periodic", "open")
 every_boundary = pytest.mark.parametrize("boundary", BOUNDARIES)

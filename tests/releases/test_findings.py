@@ -17,7 +17,7 @@ import mercer
 from mercer.api.ranks import draw_ends
 from mercer.api.shares import shares
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import FindingWarning
 from mercer.door.publish import Purse
 from mercer.noise import entropy
@@ -347,7 +347,7 @@ def test_one_person_moves_them_by_two_shares(rng):
         x = np.array([0.2, 0.5, 0.7, *last])
         frame = pd.DataFrame({"x": x, "id": [1, 1, 2, 3, 3, 3][: len(x)]})
         rows = mercer.sensitive.data.open_rows(frame, columns="x", unit="id", dimension=1)
-        domain = Domain.of((0, 1), rows.names)
+        domain = Box.of((0, 1), rows.names)
         tally = tally_rows(rows, domain)
         source = Silent()
         found = draw_ends(Ranks(tally, 0, n=tally.persons), 0.5, Purse(source))

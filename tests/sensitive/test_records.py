@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import mercer
 from mercer.columns.kinds import Numeric, Unbounded
 from mercer.columns.reading import PLAIN, Reading
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.sensitive import rows as chunks_of_rows
 from mercer.sensitive.data import open_records
 from mercer.sensitive.persons import person_weights
@@ -173,7 +173,7 @@ def told_apart(column):
 @given(st.lists(columns.filter(told_apart), min_size=1, max_size=4), st.integers(0, 2**32 - 1))
 def test_a_table_of_the_domain_comes_back(given_columns, seed):
     named = [type(c)(**{**vars(c), "name": f"c{i}"}) for i, c in enumerate(given_columns)]
-    domain = TableDomain(named)
+    domain = Domain(named)
     made = domain.from_unit(np.random.default_rng(seed).random((6, domain.dimension)))
     made[5] = np.nan
     assert same(codes(domain.table(made), domain), made)
@@ -582,7 +582,7 @@ scraps = st.one_of(
 @given(st.lists(scraps, max_size=8))
 def test_any_bytes_are_a_code_or_missing_wherever_they_stand(cells):
     for column in DOMAIN.columns:
-        domain = TableDomain([column])
+        domain = Domain([column])
         number = {column.name: "1.5"} if column.kind in ("numeric", "integer") else None
         written = Reading.of(formats=number)
         found = codes(pa.table({column.name: pa.array(cells, pa.binary())}), domain, reading=written)

@@ -197,7 +197,7 @@ def test_memory_does_not_grow_with_rows(tmp_path):
     """Chunks are dropped as they are counted: a stream of any length needs one chunk at a time."""
     import tracemalloc
 
-    from mercer.columns.domain import Domain
+    from mercer.columns.domain import Box
     from mercer.sensitive.rows import Rows
     from mercer.sensitive.summaries import tally_rows
 
@@ -216,7 +216,7 @@ def test_memory_does_not_grow_with_rows(tmp_path):
     peaks = []
     for chunks in (4, 64):
         tracemalloc.start()
-        tally_rows(Endless(chunks), Domain(("x",), ((0.0, 1.0),)))
+        tally_rows(Endless(chunks), Box(("x",), ((0.0, 1.0),)))
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.sensitive.summaries import Tally
 
-LINE = Domain(("x",), ((-1.0, 3.0),))
-PLANE = Domain(("x", "y"), ((0.0, 1.0), (-5.0, 5.0)))
-SPACE = Domain(("x", "y", "z"), ((0.0, 1.0), (0.0, 2.0), (0.0, 3.0)))
+LINE = Box(("x",), ((-1.0, 3.0),))
+PLANE = Box(("x", "y"), ((0.0, 1.0), (-5.0, 5.0)))
+SPACE = Box(("x", "y", "z"), ((0.0, 1.0), (0.0, 2.0), (0.0, 3.0)))
 ANY = st.floats(allow_nan=True, allow_infinity=True, width=64)
 
 
@@ -98,4 +98,4 @@ def test_sensitive_objects_are_not_shown_pickled_or_copied():
 
 def test_merging_needs_the_same_domain():
     with pytest.raises(ValueError, match="share domain"):
-        Tally(LINE).merge(Tally(Domain(("x",), ((0.0, 1.0),))))
+        Tally(LINE).merge(Tally(Box(("x",), ((0.0, 1.0),))))

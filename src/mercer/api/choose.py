@@ -15,7 +15,7 @@ import numpy as np
 from mercer.api.calls import DryRun, Terms, call
 from mercer.api.ranks import draw_spread, expected_ranks
 from mercer.api.shares import Split, check_share, part, pure
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_choice, check_count, check_epsilon, check_positive
 from mercer.door.publish import LedgerLike, Paid, Payer, publish
 from mercer.noise.mechanisms import Exponential
@@ -177,7 +177,7 @@ def select_function(
     return publish(fits, Exponential(), build, purse, promise=pure(epsilon), what=what)
 
 
-def _table(function: Any, domain: Domain) -> Floats:
+def _table(function: Any, domain: Box) -> Floats:
     """Values of a public candidate at the nodes; an error may say what is wrong with it."""
     if not callable(function):
         raise TypeError(f"functions must be callable, got {type(function).__name__}")
@@ -191,14 +191,14 @@ def _table(function: Any, domain: Domain) -> Floats:
     return values
 
 
-def extremes(domain: Domain) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def extremes(domain: Box) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """The narrowest and the widest bandwidths that can be drawn, in the units of the data."""
     least = _LEAST[domain.dimension]
     return (tuple(float(least * w) for w in domain.widths), tuple(float(_WIDEST * w) for w in domain.widths))
 
 
 def draw_bandwidth(
-    tally: Tally, domain: Domain, split: Split, paid: Paid, *, n: int, unit: str, boundary: str
+    tally: Tally, domain: Box, split: Split, paid: Paid, *, n: int, unit: str, boundary: str
 ) -> tuple[float, ...]:
     """The bandwidth of each column for a density, in the units of the data."""
     lengths = private_bandwidth(
@@ -233,7 +233,7 @@ def cv_bandwidth(
 
 def private_bandwidth(
     tally: Tally,
-    domain: Domain,
+    domain: Box,
     *,
     n: int,
     method: str,

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, overload
 from mercer.api.calls import DryRun, Progress, Terms, call, made
 from mercer.api.density.call import density, expected_density
 from mercer.api.density.recipe import Recipe
-from mercer.columns.domain import Domain, dimension_of
+from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import check_choice, check_epsilon
 from mercer.door.publish import LedgerLike, public_seed
 from mercer.door.tap import open_tap
@@ -211,7 +211,7 @@ def _cholesky(
     rows = open_rows(
         data, columns=columns, unit=terms.unit, dimension=dimension, bounds=bounds, reading=reading
     )
-    domain = Domain.of(bounds, rows.names)
+    domain = Box.of(bounds, rows.names)
     recipe.check(domain)
     rows.progress(terms.tick)
     tally = tally_rows(rows, domain)

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.api.calls import DryRun, Terms, call
 from mercer.api.shares import ENDS, part, pure, shares
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_choice, check_count, check_delta, check_epsilon
 from mercer.door.publish import LedgerLike, Paid, Payer, Purse, publish
 from mercer.noise.laws import LaplaceLaw
@@ -220,7 +220,7 @@ def _levels(q: object) -> tuple[Fraction, ...]:
     return tuple(Fraction(float(level)).limit_denominator(_FINEST_LEVEL) for level in given)
 
 
-def _points(grid: object, domain: Domain, cells: int) -> tuple[Floats, Ints]:
+def _points(grid: object, domain: Box, cells: int) -> tuple[Floats, Ints]:
     """Public points to choose from, and the node of the fine grid nearest to each."""
     low, high = domain.bounds[0]
     if grid is None:

@@ -19,10 +19,10 @@ from mercer.api.counts.single import condition_of, counted, expected_count
 from mercer.api.counts.tables import expected_histogram
 from mercer.columns.bins import axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
-from mercer.columns.conditions import Condition
+from mercer.columns.domain import InWords
 from mercer.columns.kinds import Numeric
 from mercer.columns.rules import FAR
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Ints, check_choice, check_epsilon
 from mercer.door.publish import publish
 from mercer.door.weaker import Weaker
@@ -125,8 +125,8 @@ def random_proportion(
     def build(noisy: tuple[Ints, Bools], law: CountLaw, statement: Any) -> CountRelease:
         (count,), (exact,) = noisy[0].tolist(), noisy[1].tolist()
         if exact:
-            return CountRelease(Condition(words), statement, None, count, True)
-        return tell(CountRelease(Condition(words), statement, law, count, True))
+            return CountRelease(InWords(words), statement, None, count, True)
+        return tell(CountRelease(InWords(words), statement, law, count, True))
 
     one = Count(number, n=n, unit=ask.unit or "row")
     payer, what = replace(purse, unprotected=who), f"proportion of {words}"
@@ -295,7 +295,7 @@ def random_statistic(
     purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
     name = name_of(values, columns)
     terms = Terms(epsilon, None, None, insist, dry_run, rng, progress=progress)
-    domain = TableDomain([Numeric(name, -FAR, FAR)])
+    domain = Domain([Numeric(name, -FAR, FAR)])
     records = open_records(values, domain=domain, unit=None, reading=terms.reading(na_values, formats))
     records.progress(terms.tick)
     held = paired_values(records, change, own)
@@ -311,7 +311,7 @@ def random_statistic(
 
     def build(noisy: tuple[float, float], _law: object, statement: Any) -> StatisticRelease:
         value, scale = noisy
-        made = StatisticRelease(Condition(words), statement, value, None if loose else scale)
+        made = StatisticRelease(InWords(words), statement, value, None if loose else scale)
         return tell(made) if scale else made
 
     payer = replace(purse, unprotected=who, asymptotic=loose)

@@ -199,7 +199,7 @@ def table_command(
     --example-domain. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
     from mercer.api.counts.tables import table
-    from mercer.columns.table import TableDomain
+    from mercer.columns.table import Domain
 
     files = places(output, terms)
     if domain is None:
@@ -213,7 +213,7 @@ def table_command(
         terms=terms,
         epsilon=epsilon,
         delta=delta,
-        domain=TableDomain.read(domain),
+        domain=Domain.read(domain),
         columns=columns or None,
         margins=margins_of(margins),
         bins=bins_of(bins),

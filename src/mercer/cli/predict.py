@@ -71,7 +71,7 @@ def predict_command(
     from mercer.releases.file import load
     from mercer.releases.words import Question, words_of
 
-    machine = load(release)
+    machine: Any = load(release)
     if not KINDS[machine.kind].predicts:
         raise ValueError(
             f"{release.name} is a {machine.kind}: only classifiers and regressions predict; see "

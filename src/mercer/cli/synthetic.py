@@ -17,7 +17,7 @@ from mercer.show import terminal
 if TYPE_CHECKING:
     import pyarrow
 
-    from mercer.columns.table import TableDomain
+    from mercer.columns.table import Domain
     from mercer.releases.synthetic.release import TableRelease
 
 __all__ = ["synthesize_command"]
@@ -192,14 +192,14 @@ def synthesize_command(
     tell(release, written, source, terms, heading, notes=note, hint=hint, plan=plan.to_dict())
 
 
-def _domain(path: Path | None, file: Path) -> TableDomain:
-    from mercer.columns.table import TableDomain
+def _domain(path: Path | None, file: Path) -> Domain:
+    from mercer.columns.table import Domain
 
     hint = (
         "columns with their bounds and levels are public and cannot be read from the data; start "
         f"with mercer synthesize {file} --example-domain > domain.yaml"
     )
-    return TableDomain.read(required("domain", path, hint))
+    return Domain.read(required("domain", path, hint))
 
 
 def _scale(words: list[str] | None) -> str | float | dict[str, float]:
@@ -220,7 +220,7 @@ def _scale(words: list[str] | None) -> str | float | dict[str, float]:
     return out
 
 
-def _public(path: Path, domain: TableDomain, size: int | None) -> object:
+def _public(path: Path, domain: Domain, size: int | None) -> object:
     """Public rows, read by the same rules as the table; those that do not fit are left out."""
     import numpy as np
 

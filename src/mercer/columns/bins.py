@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.columns.cells import MOST_PLACES, Axes, Axis, rising
 from mercer.columns.kinds import Categorical, Column, Date, Integer, Numeric
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import check_count
 
 __all__ = ["axes_of", "axis_of", "axis_of_column"]
@@ -75,7 +75,7 @@ def axis_of_column(column: Column, bins: Any, outside: str = "clip") -> Axis:
     return axis
 
 
-def axes_of(domain: TableDomain, columns: Any, bins: Any, outside: str = "clip") -> Axes:
+def axes_of(domain: Domain, columns: Any, bins: Any, outside: str = "clip") -> Axes:
     """The cells of the named columns of a table, in the order of the names."""
     if columns is None:
         names = list(domain.names)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -21,10 +20,10 @@ import numpy as np
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.kinds import EPOCH, Boolean, Categorical, Column, Date, Numeric, Ordered, labels_of
 from mercer.columns.rules import FAR
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Floats, is_number
 
-__all__ = ["Condition", "axes_of_condition", "conditions", "holds", "matches", "words_of"]
+__all__ = ["axes_of_condition", "conditions", "holds", "matches", "words_of"]
 
 _FORM = (
     "--where must be COLUMN=VALUE, COLUMN=VALUE|VALUE, COLUMN=FROM..TO, COLUMN>=FROM or "
@@ -33,17 +32,6 @@ _FORM = (
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What was counted, in words, where a release keeps no columns."""
-
-    words: str
-
-    def describe(self) -> str:
-        """The words, as a domain describes itself."""
-        return self.words
 
 
 def axes_of_condition(where: object) -> Axes:
@@ -149,7 +137,7 @@ def _range_axis(name: str, rule: tuple[Any, ...]) -> Axis:
     return Axis(Numeric(name, -FAR, FAR), tuple(ends), "drop")
 
 
-def holds(domain: TableDomain, codes: Floats, condition: Mapping[str, Any]) -> Bools:
+def holds(domain: Domain, codes: Floats, condition: Mapping[str, Any]) -> Bools:
     """Each column has a pair (least, most), a value, or a list of values; all must hold.
 
     Ends of a pair are included; None is an open end.

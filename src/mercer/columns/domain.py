@@ -22,7 +22,9 @@ from mercer.common.files import Fields
 __all__ = [
     "MAX_DIMENSION",
     "MOST_COLUMNS",
-    "Domain",
+    "AnyDomain",
+    "Box",
+    "InWords",
     "NamedColumns",
     "bounds_by_name",
     "day_of",
@@ -33,7 +35,25 @@ MAX_DIMENSION = 3
 MOST_COLUMNS = 1024  # of a kernel machine
 
 
-class NamedColumns(ABC):
+class AnyDomain(ABC):
+    """What a release is about, which is public: columns with their bounds, or words where there are none."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The domain in words: `age in [0, 100]`."""
+
+
+@dataclass(frozen=True)
+class InWords(AnyDomain):
+    """What a release is about, in words alone."""
+
+    words: str
+
+    def describe(self) -> str:
+        return self.words
+
+
+class NamedColumns(AnyDomain):
     """Base of what is public about several columns: a box, the domain of a table, the cells of one."""
 
     names: tuple[str, ...]
@@ -59,7 +79,7 @@ class NamedColumns(ABC):
 
 
 @dataclass(frozen=True)
-class Domain(NamedColumns):
+class Box(NamedColumns):
     """A box in d dimensions: the `names` of its columns and their `bounds`, a (lower, upper) pair each.
 
     `dates` are the names of columns of dates, whose bounds are days since 1970-01-01.
@@ -70,7 +90,7 @@ class Domain(NamedColumns):
     dates: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, bounds: object, names: Sequence[str], most: int = MAX_DIMENSION) -> Domain:
+    def of(cls, bounds: object, names: Sequence[str], most: int = MAX_DIMENSION) -> Box:
         """The box with the bounds that a caller gave: (lower, upper) for one column, else a pair for each."""
         dimension = len(names)
         if dimension > most:
@@ -230,7 +250,7 @@ class Domain(NamedColumns):
         return fields | ({"dates": list(self.dates)} if self.dates else {})
 
     @classmethod
-    def from_fields(cls, fields: Fields, most: int = MAX_DIMENSION) -> Domain:
+    def from_fields(cls, fields: Fields, most: int = MAX_DIMENSION) -> Box:
         """The domain that `to_dict` wrote, with at most so many columns; ValueError says what is wrong."""
         names = fields.get("columns", list)
         if not names or not all(isinstance(name, str) for name in names):

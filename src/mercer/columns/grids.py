@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.columns.rules import looks_like_a_record
 from mercer.common.checks import Floats
 
@@ -64,12 +64,12 @@ def _ticks(name: str, given: Any) -> Floats:
 
 def on_grid(
     axes: list[Floats], bounds: object, names: Sequence[str] | None = None
-) -> tuple[Domain, tuple[Floats, ...]]:
+) -> tuple[Box, tuple[Floats, ...]]:
     """The domain of a grid, its ends unless bounds are given, and the grid in the unit cube."""
     names = names or (("t",) if len(axes) == 1 else ("t1", "t2"))
     if bounds is None:
         bounds = [(ticks[0], ticks[-1]) for ticks in axes]
-    domain = Domain.of(bounds, names)
+    domain = Box.of(bounds, names)
     out = []
     for name, ticks, (low, high) in zip(names, axes, domain.bounds, strict=True):
         if ticks[0] < low or ticks[-1] > high:
@@ -77,7 +77,7 @@ def on_grid(
                 f"grid must lie in the bounds {domain.describe()}, got {name} from {ticks[0]:g} "
                 f"to {ticks[-1]:g}; widen the bounds, or leave them out to take the grid's ends"
             )
-        unit = Domain((name,), ((low, high),)).to_unit(ticks[:, None])[:, 0]
+        unit = Box((name,), ((low, high),)).to_unit(ticks[:, None])[:, 0]
         if not np.all(np.diff(unit) >= _NEAREST):
             raise ValueError(
                 f"grid must have points further apart than {_NEAREST:g} of the width of "
@@ -87,14 +87,14 @@ def on_grid(
     return domain, tuple(out)
 
 
-def own_domain(bounds: object, name: str = "t") -> Domain:
+def own_domain(bounds: object, name: str = "t") -> Box:
     """The domain of curves on grids of their own, where bounds have no default."""
     if bounds is None:
         raise ValueError(
             "bounds is missing: where curves have grids of their own, the range of t is public and "
             "cannot be read from the data; give bounds=(lower, upper)"
         )
-    return Domain.of(bounds, (name,))
+    return Box.of(bounds, (name,))
 
 
 def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:

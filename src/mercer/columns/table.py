@@ -30,15 +30,7 @@ from mercer.common.checks import Floats
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = [
-    "KINDS",
-    "MOST_TABLE_COLUMNS",
-    "Domain",
-    "TableDomain",
-    "column_from_dict",
-    "column_of",
-    "read_declarations",
-]
+__all__ = ["KINDS", "MOST_TABLE_COLUMNS", "Domain", "column_from_dict", "column_of", "read_declarations"]
 
 _FORMS = (
     "(lower, upper) for numbers or dates, range(lower, upper + 1) for whole numbers, a list of "
@@ -258,7 +250,7 @@ MOST_TABLE_COLUMNS = 64
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class TableDomain(NamedColumns):
+class Domain(NamedColumns):
     """Which records there may be: columns by name, each with bounds or levels.
 
     >>> from mercer import Domain
@@ -289,7 +281,7 @@ class TableDomain(NamedColumns):
         object.__setattr__(self, "columns", found)
 
     @classmethod
-    def read(cls, path: str | Path) -> TableDomain:
+    def read(cls, path: str | Path) -> Domain:
         """Read the domain that a JSON or YAML file declares."""
         columns = read_declarations(path)
         try:
@@ -298,7 +290,7 @@ class TableDomain(NamedColumns):
             raise type(error)(f"domain: {Path(path).name}: {error}") from None
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> TableDomain:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Domain:
         """The domain that `to_dict` gave, as a file of a release holds it."""
         columns = fields.get("columns")
         if not isinstance(columns, list) or not all(isinstance(c, Mapping) for c in columns):
@@ -377,6 +369,3 @@ class TableDomain(NamedColumns):
         if codes.ndim != 2 or codes.shape[1] != self.dimension:
             raise ValueError(f"codes must have shape (records, {self.dimension}), got {codes.shape}")
         return codes.T
-
-
-Domain = TableDomain  # its public name

@@ -14,9 +14,9 @@ from mercer.api.calls import made
 from mercer.api.curve.call import mean_curve
 from mercer.api.density.call import density
 from mercer.api.synthetic.call import synthetic
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.columns.kinds import Numeric
-from mercer.columns.table import MOST_TABLE_COLUMNS, TableDomain
+from mercer.columns.table import MOST_TABLE_COLUMNS, Domain
 from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator, box_of, pairs_for, seed_of
 from mercer.releases.curve.release import CurveRelease
@@ -262,12 +262,12 @@ class PrivateSynthesizer(PrivateEstimator):
         check_is_fitted(self)
         return self._table(self.release_.sample(n_samples, rng=seed_of(random_state)))
 
-    def _numbers(self, columns: int) -> TableDomain:
+    def _numbers(self, columns: int) -> Domain:
         """Numeric columns with the names of X, or x1, x2 and so on."""
         names = self._names() or [f"x{i + 1}" for i in range(columns)]
-        box = Domain.of(box_of(self.bounds, columns), names, most=max(columns, MOST_TABLE_COLUMNS))
+        box = Box.of(box_of(self.bounds, columns), names, most=max(columns, MOST_TABLE_COLUMNS))
         pairs = zip(names, box.bounds, strict=True)
-        return TableDomain([Numeric(name, low, high) for name, (low, high) in pairs])
+        return Domain([Numeric(name, low, high) for name, (low, high) in pairs])
 
     def _table(self, table: pyarrow.Table) -> Rows:
         """Synthetic records as an array, an Arrow table or a data frame, like X."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_level
 from mercer.online.store import LiveError, LiveStore, Record
 from mercer.promise.statement import Statement
@@ -52,7 +52,7 @@ class LiveRelease(ABC):
     route: ClassVar[str]
     sensitive: ClassVar[bool]  # whether the store holds counts of records
     _single = False  # whether `_answer_one` is there for questions on a line
-    domain: Domain
+    domain: Box
     privacy: Statement
 
     def __init_subclass__(cls) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dtpsv
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.door.tap import Tap
 from mercer.online.base import LiveRelease
@@ -59,7 +59,7 @@ class CholeskyLive(LiveRelease):
         self, store: LiveStore, record: Record, *, kernel: Kernel, values: PointValues, tap: Tap
     ) -> None:
         super().__init__(store, record)
-        self.domain = Domain.of(record.fields["bounds"], record.fields["columns"])
+        self.domain = Box.of(record.fields["bounds"], record.fields["columns"])
         self.privacy = statement_from(record.fields["privacy"])
         self._kernel, self._values, self._tap = kernel, values, tap
         self._knots = _Knots(self.domain.dimension)
@@ -71,7 +71,7 @@ class CholeskyLive(LiveRelease):
         store: LiveStore,
         name: str,
         *,
-        domain: Domain,
+        domain: Box,
         kernel: Kernel,
         smoother: Kernel,
         values: PointValues,

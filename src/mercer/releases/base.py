@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import AnyDomain
 from mercer.common.files import Fields, replace_text
 from mercer.promise.statement import Statement
 from mercer.releases.findings import Finding
@@ -124,7 +124,7 @@ KINDS = {  # the word that a file says
 class Release(ABC):
     """Something anyone may evaluate, plot and keep for ever at no further cost."""
 
-    domain: Domain
+    domain: AnyDomain
     privacy: Statement
 
     kind: ClassVar[str]

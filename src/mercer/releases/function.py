@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_level
 from mercer.noise.laws import Law
 from mercer.releases.bands import Band, Field
@@ -30,7 +30,7 @@ Orders = tuple[int, ...]  # of a derivative, one for each argument
 class Function(ABC):
     """A function of points of a box, or several of the same points."""
 
-    domain: Domain
+    domain: Box
     argument: ClassVar[str] = "column"  # the word for what it is a function of
 
     @abstractmethod
@@ -90,6 +90,7 @@ class NoisyFunction(Function):
 class FunctionRelease(Release, NoisyFunction):
     """Noisy coordinates of one function or several, with the law of their noise."""
 
+    domain: Box
     coordinates: Floats
     noise: Law
     _memory: dict[Any, Any] = field(default_factory=dict, init=False)

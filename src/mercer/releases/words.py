@@ -15,12 +15,13 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, is_number
 from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement
 from mercer.releases.base import KINDS, Release, found
 from mercer.releases.findings import HasFindings
+from mercer.releases.function import FunctionRelease
 
 __all__ = ["LEVEL", "FunctionWords", "Question", "Words", "notes", "words_of"]
 
@@ -29,6 +30,7 @@ LEVEL = 0.95  # of intervals that are shown unasked
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 R = TypeVar("R", bound=Release)
+F = TypeVar("F", bound=FunctionRelease)
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Question:
     margin: Sequence[str] = ()
     smooth: bool = False
 
-    def points(self, domain: Domain) -> Floats:
+    def points(self, domain: Box) -> Floats:
         """Where `--at` asks, as points of a domain."""
         at, d = list(self.at or ()), domain.dimension
         if not at or len(at) % d:
@@ -137,7 +139,7 @@ class Words(ABC, Generic[R]):
             )
 
 
-class FunctionWords(Words[R]):
+class FunctionWords(Words[F]):
     """Of a release that is a function: it is evaluated at points, with a band."""
 
     repaired: ClassVar[bool] = False  # whether what is shown differs from the function as released

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.columns.kinds import Categorical, Numeric
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats
@@ -55,7 +55,7 @@ class Response(Target):
                 "the data; give (lower, upper)"
             )
         try:
-            return cls(*Domain.of(y_bounds, ("y",)).bounds[0])
+            return cls(*Box.of(y_bounds, ("y",)).bounds[0])
         except (TypeError, ValueError) as error:
             raise type(error)(f"y_bounds: {error}") from None
 

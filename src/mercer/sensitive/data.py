@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.rules import listed
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Floats, check_column
 from mercer.sensitive.answers import Answer, Target, answers_of
 from mercer.sensitive.rows import (
@@ -94,12 +94,7 @@ def open_rows(
 
 
 def open_records(
-    data: object,
-    *,
-    domain: TableDomain,
-    unit: str | None,
-    reading: Reading = PLAIN,
-    counts: str | None = None,
+    data: object, *, domain: Domain, unit: str | None, reading: Reading = PLAIN, counts: str | None = None
 ) -> Records:
     """Records of a domain from whatever the caller handed in; errors name columns and types, never values.
 
@@ -166,7 +161,7 @@ class _Wanted:
         """A reader for each column, and for the column of answers, the last."""
         label = [] if self.label is None else [self.label]
         self.reading.check_names([*names, *label, *(["y"] if self.answer and not label else [])])
-        kinds = Domain.columns_of(self.bounds, names, drops=self.reading.outside == "drop")
+        kinds = Box.columns_of(self.bounds, names, drops=self.reading.outside == "drop")
         found = {
             name: reader_of(kind, self.reading.of_column(name))
             for name, kind in zip(names, kinds, strict=True)
@@ -183,7 +178,7 @@ class _Wanted:
         """Readers of the columns of a list: public arguments say how many there are (M18)."""
         if self.columns is None and self.dimension is None:
             if self.bounds is not None:
-                Domain.of(self.bounds, ["x"])  # what is wrong with them is said first
+                Box.of(self.bounds, ["x"])  # what is wrong with them is said first
             raise ValueError(
                 "columns is missing: a list does not declare how many columns its rows have; name "
                 "them with columns=…, give bounds for each, or hand in a numpy array"
@@ -319,7 +314,7 @@ def _unit_released(unit: object) -> ValueError:
     return ValueError(f"unit must name a column that is not released, got {unit!r}; it names the person")
 
 
-def _records_in_array(data: object, domain: TableDomain, readers: Readers) -> FoundCells:
+def _records_in_array(data: object, domain: Domain, readers: Readers) -> FoundCells:
     """Records in an array, its columns in the order of the domain."""
     import pyarrow as pa
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Floats
 from mercer.common.quiet import threads
 from mercer.sensitive.base import Sensitive
@@ -197,7 +197,7 @@ class StreamedRows(ArrowRows):
 class Records(ArrowRows):
     """Records of a public domain, as codes of their cells."""
 
-    def __init__(self, tasks: Tasks, domain: TableDomain, unit: str | None, ways: Mapping[str, Way]) -> None:
+    def __init__(self, tasks: Tasks, domain: Domain, unit: str | None, ways: Mapping[str, Way]) -> None:
         step = max(1, CHUNK // domain.dimension)
         super().__init__(tasks, domain.names, unit, ways, step, step)
         self.domain = domain

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.online.base import LiveRelease
 from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
@@ -58,7 +58,7 @@ class StoredEntry:
     live = False
 
     @property
-    def domain(self) -> Domain:
+    def domain(self) -> Box:
         """The columns of the release with their bounds."""
         return self.release.domain
 
@@ -74,7 +74,7 @@ class LiveEntry:
     live = True
 
     @property
-    def domain(self) -> Domain:
+    def domain(self) -> Box:
         """The columns of the release with their bounds."""
         return self.release.domain
 

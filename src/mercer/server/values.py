@@ -18,7 +18,7 @@ import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.server.answering import Answers, Values, ValuesRequest
 from mercer.server.entries import Entry
@@ -142,7 +142,7 @@ def _options(request: Request, *unknown: str) -> dict[str, str]:
     return out
 
 
-def from_json(body: bytes, domain: Domain, most: int) -> ValuesRequest:
+def from_json(body: bytes, domain: Box, most: int) -> ValuesRequest:
     """Parse a request in JSON; a refusal names what is wrong."""
     try:
         fields = orjson.loads(body)
@@ -180,7 +180,7 @@ def from_json(body: bytes, domain: Domain, most: int) -> ValuesRequest:
     )
 
 
-def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int) -> ValuesRequest:
+def from_csv(body: bytes, options: Mapping[str, str], domain: Box, most: int) -> ValuesRequest:
     """Parse a request in CSV: a header with the columns' names, then one line a point."""
     try:
         text = body.decode("utf-8-sig")
@@ -201,7 +201,7 @@ def from_csv(body: bytes, options: Mapping[str, str], domain: Domain, most: int)
     return _with_options(_inside(rows.reshape(-1, len(names)), domain), options, domain)
 
 
-def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, most: int) -> ValuesRequest:
+def from_query(at: Sequence[str], options: Mapping[str, str], domain: Box, most: int) -> ValuesRequest:
     """Parse a request in an address: at=1&at=2, or at=1,2 for two columns."""
     if not at:
         raise _wrong("at", "is missing; give points like ?at=1&at=2, with commas between columns")
@@ -213,7 +213,7 @@ def from_query(at: Sequence[str], options: Mapping[str, str], domain: Domain, mo
     return _with_options(_inside(np.array(points, dtype=float), domain), options, domain)
 
 
-def csv_answer(domain: Domain, columns: Mapping[str, Floats | None], rows: Floats) -> bytes:
+def csv_answer(domain: Box, columns: Mapping[str, Floats | None], rows: Floats) -> bytes:
     """Points and values as CSV, one line a point."""
     given = {name: values for name, values in columns.items() if values is not None}
     out = io.StringIO()
@@ -230,7 +230,7 @@ def widths_of(text: str | None, dimension: int) -> tuple[float, ...] | None:
     return _bandwidth([_number("bandwidth", part) for part in text.split(",")], dimension)
 
 
-def _with_options(rows: Floats, options: Mapping[str, str], domain: Domain) -> ValuesRequest:
+def _with_options(rows: Floats, options: Mapping[str, str], domain: Box) -> ValuesRequest:
     band = options.get("band")
     return ValuesRequest(
         rows,
@@ -242,7 +242,7 @@ def _with_options(rows: Floats, options: Mapping[str, str], domain: Domain) -> V
     )
 
 
-def _inside(rows: Floats, domain: Domain) -> Floats:
+def _inside(rows: Floats, domain: Box) -> Floats:
     try:
         return domain.points(rows)
     except ValueError as error:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Floats
 from mercer.sources.cells import reader_of
 from mercer.sources.frames import (
@@ -98,7 +98,7 @@ def listed_answers(y: Sequence[Any]) -> NDArray[Any]:
     return _objects([_bare(cell) for cell in y])
 
 
-def own_codes(rows: object, domain: TableDomain) -> Floats:
+def own_codes(rows: object, domain: Domain) -> Floats:
     """Codes, shape (rows, columns), of a recipient's data frame, Arrow table, mapping, list or array.
 
     Numbers outside the bounds are clipped, as those of the records were.
@@ -272,7 +272,7 @@ def _label(cell: Any) -> Any:
     return None
 
 
-def _own_columns(rows: Any, domain: TableDomain) -> list[Any]:
+def _own_columns(rows: Any, domain: Domain) -> list[Any]:
     """Cells by column of a recipient's rows, in the order of the domain."""
     if isinstance(rows, np.ndarray):
         if rows.ndim != 2 or rows.shape[1] != domain.dimension:

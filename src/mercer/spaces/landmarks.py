@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mercer.columns.kinds import Column
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common import streams
 from mercer.common.checks import Floats, Ints
 
@@ -24,7 +24,7 @@ _EVEN = 0.05  # share of every distribution that is uniform, where noise may hav
 
 
 def spread(
-    domain: TableDomain, size: int, label: int = 0, records: Callable[[Floats], Floats] | None = None
+    domain: Domain, size: int, label: int = 0, records: Callable[[Floats], Floats] | None = None
 ) -> Floats:
     """Codes of `size` records that fill the domain evenly: scrambled Sobol points.
 
@@ -40,7 +40,7 @@ def spread(
     return domain.from_unit(unit) if records is None else records(unit)
 
 
-def everything(domain: TableDomain) -> Floats:
+def everything(domain: Domain) -> Floats:
     """Codes of all records of a discrete domain."""
     axes = [np.arange(column.levels_count or 0, dtype=float) for column in domain.columns]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, domain.dimension)
@@ -48,7 +48,7 @@ def everything(domain: TableDomain) -> Floats:
     return domain.from_unit((grid + 0.5) / counts)
 
 
-def drawn(domain: TableDomain, sampler: Callable[[int, np.random.Generator], object], size: int) -> object:
+def drawn(domain: Domain, sampler: Callable[[int, np.random.Generator], object], size: int) -> object:
     """`size` records of a public distribution: the table that `sampler(size, rng)` returns."""
     try:
         return sampler(size, streams.simulation(37))
@@ -81,11 +81,11 @@ def places_in(column: Column, codes: Floats) -> Ints:
 class ColumnLaws:
     """A probability distribution on the bins of every column."""
 
-    domain: TableDomain
+    domain: Domain
     shares: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, domain: TableDomain, noisy: list[Floats]) -> ColumnLaws:
+    def of(cls, domain: Domain, noisy: list[Floats]) -> ColumnLaws:
         """The distributions nearest to noisy counts, mixed with a little of the uniform distribution."""
         return cls(domain, tuple((1 - _EVEN) * _nearest(y) + _EVEN / len(y) for y in noisy))
 

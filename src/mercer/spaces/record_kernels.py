@@ -22,7 +22,7 @@ from scipy.linalg.lapack import dpstrf
 from scipy.spatial.distance import cdist
 from scipy.special import stdtrit
 
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common import streams
 from mercer.common.checks import Bools, Floats, Ints, check_positive
 from mercer.common.quiet import quiet
@@ -44,7 +44,7 @@ __all__ = [
 class RecordKernel:
     """A kernel that is a product over the columns, with k(x, x) = 1 and k >= 0."""
 
-    domain: TableDomain
+    domain: Domain
     name: str  # of the factors of numeric columns
     scales: tuple[float, ...]  # a numeric column: length, as a share of the width; else: a
 

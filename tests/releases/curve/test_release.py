@@ -11,7 +11,7 @@ import skfda
 from scipy.stats import binom
 
 import mercer
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import PrivacyWarning
 from mercer.noise.frozen import Frozen
 from mercer.noise.laws import Euclidean
@@ -45,7 +45,7 @@ def released(curves, **options):
 def plain(function, bounds=(0.0, 1.0), size=64):
     """A curve of which everything is known."""
     some = Polynomials((size,))
-    domain = Domain(("t",), (bounds,))
+    domain = Box(("t",), (bounds,))
     unit = some.inner(lambda u: function(domain.from_unit(u)[:, 0]))
     return Plain(domain, some, unit, ("gaussian",))
 
@@ -75,7 +75,7 @@ def test_functionals_of_a_known_curve():
 
 def test_functionals_of_a_known_surface():
     some = Polynomials((24, 24))
-    domain = Domain(("s", "t"), ((0.0, 2.0), (0.0, 1.0)))
+    domain = Box(("s", "t"), ((0.0, 2.0), (0.0, 1.0)))
     unit = some.inner(lambda u: np.exp(-2 * u[:, 0]) * (1 - (u[:, 1] - 0.4) ** 2))
     hill = Plain(domain, some, unit, ("gaussian",))
     assert hill([0.0, 0.4]) == pytest.approx(1, abs=1e-9)

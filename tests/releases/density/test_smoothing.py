@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.kernels import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level, released_mass, unit_covariance
 from mercer.rules.density import expected_error, noise_bandwidth, rule_bandwidth
@@ -119,4 +119,4 @@ def test_noise_costs_grow_as_m17_says():
 @pytest.mark.parametrize("bandwidth", [1e200, 1.7e308, 5e-324, [[1e300]], [[1.7e308]]])
 def test_bandwidths_beyond_doubles_are_refused_without_a_warning(bandwidth):
     with pytest.raises(ValueError, match="bandwidth"):
-        unit_covariance(bandwidth, Domain(("x",), ((0.0, 1e-5),)))
+        unit_covariance(bandwidth, Box(("x",), ((0.0, 1e-5),)))

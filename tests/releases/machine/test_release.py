@@ -11,7 +11,7 @@ import pytest
 
 import mercer
 from mercer.api.machine.recipe import MachineRecipe
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
 from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
@@ -208,7 +208,7 @@ def test_pieces_are_the_same_however_the_source_is_cut(rng):
     small = pa.Table.from_batches(pa.table({"x": x[:, 0], "y": y}).to_batches(max_chunksize=100))
     whole = summary_of(x, y, Hinge(), 0.1)
     rows = open_rows(small, columns=["x"], unit=None, dimension=1, answer=Answer("y", Classes((0, 1))))
-    cut = Examples(rows, Domain.of((0, 1), ("x",)))
+    cut = Examples(rows, Box.of((0, 1), ("x",)))
     for examples in (whole._examples, cut):
         examples.on(Linear(1.0, 1))
         assert list(examples.fold(lambda piece: len(piece.phi))) == [PIECE] * 3 + [17]
@@ -427,7 +427,7 @@ def test_the_rules_penalty_can_be_solved(moves, delta):
                 pure=delta == 0,
                 unit=None,
             )
-            domain = Domain.of([(0, 1)] * d, [f"x{i}" for i in range(d)], most=99)
+            domain = Box.of([(0, 1)] * d, [f"x{i}" for i in range(d)], most=99)
             promise = {"epsilon": 1.0, "delta": delta}
             features = recipe.map(domain, n=n, epsilon=1.0)
             (penalty,) = recipe.candidates(features, n=n, promise=promise)

@@ -13,7 +13,7 @@ from mercer.api.calls import Terms
 from mercer.columns.cells import MOST_CELLS, Axes
 from mercer.columns.kinds import Numeric
 from mercer.columns.reading import Reading
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import check_choice, check_count, check_delta, check_epsilon
 from mercer.door.publish import Purse
 from mercer.door.weaker import Weaker
@@ -95,7 +95,7 @@ class CountRequest:
         if self.counts is not None:
             columns.append(Numeric(self.counts, -(2.0**60), 2.0**60))
         records = open_records(
-            data, domain=TableDomain(columns), unit=self.unit, reading=self.reading, counts=self.counts
+            data, domain=Domain(columns), unit=self.unit, reading=self.reading, counts=self.counts
         )
         records.progress(self.terms.tick)
         return records

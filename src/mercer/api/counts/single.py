@@ -9,7 +9,8 @@ from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.counts.recipe import CountRequest, check_worth, name_of
 from mercer.api.shares import pure
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.conditions import Condition, axes_of_condition, words_of
+from mercer.columns.conditions import axes_of_condition, words_of
+from mercer.columns.domain import InWords
 from mercer.columns.kinds import Boolean
 from mercer.common.checks import Ints
 from mercer.door.publish import LedgerLike, publish
@@ -161,7 +162,7 @@ def _released(
         promise = pure(how.chosen.epsilon)
 
     def build(noisy: Ints, law: Any, statement: Statement) -> CountRelease:
-        return tell(CountRelease(Condition(words), statement, law, int(noisy[0]), share))
+        return tell(CountRelease(InWords(words), statement, law, int(noisy[0]), share))
 
     what = f"{'proportion' if share else 'count'} of {words}"
     one = Count(number, n=n, unit=ask.unit or "row")

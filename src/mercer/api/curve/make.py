@@ -12,7 +12,7 @@ import numpy as np
 from mercer.api.calls import Terms
 from mercer.api.curve.recipe import CurveRecipe, Sight
 from mercer.api.shares import Split, pure
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import Paid, Payer, Purse, publish
 from mercer.noise.laws import Law
@@ -286,7 +286,7 @@ def _spelt(people: Any) -> list[bytes | None]:
 
 
 def center_of(
-    center: object, polynomials: Polynomials, domain: Domain, grid: tuple[Floats, ...] | None
+    center: object, polynomials: Polynomials, domain: Box, grid: tuple[Floats, ...] | None
 ) -> Floats:
     """Coefficients of a public centre, which is None, values on the grid, a function, or a curve."""
     if center is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
@@ -102,7 +102,7 @@ class CurveRecipe:
         several = any(isinstance(v, str) for v in (self.scale, self.eta, self.penalty))
         return "auto" if several and self.order == "noise-first" else "given"
 
-    def polynomials(self, domain: Domain) -> Polynomials:
+    def polynomials(self, domain: Box) -> Polynomials:
         """The functions that curves are seen through."""
         d = domain.dimension
         if self.size is None:
@@ -122,12 +122,12 @@ class CurveRecipe:
             frame = frame_of(polynomials, many)
         return Sight(polynomials, frame, n, promise)
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Box) -> None:
         """Raise errors that follow from the domain, before any curve is read."""
         self.scales(domain)
         self.polynomials(domain)
 
-    def scales(self, domain: Domain) -> tuple[float, ...] | None:
+    def scales(self, domain: Box) -> tuple[float, ...] | None:
         """The kernel's lengths as shares of the widths; None where they are to be chosen."""
         if isinstance(self.scale, Kernel):
             if self.scale.dimension != domain.dimension:
@@ -139,7 +139,7 @@ class CurveRecipe:
         """Powers eta of the eigenvalues to choose from: one, if it is given."""
         return ETAS if isinstance(self.eta, str) else (check_eta(self.eta),)
 
-    def candidates(self, domain: Domain, polynomials: Polynomials) -> list[SpectralFilter]:
+    def candidates(self, domain: Box, polynomials: Polynomials) -> list[SpectralFilter]:
         """The filters among which a private choice is made."""
         lengths, etas, shares = _CANDIDATES
         scales = self.scales(domain)
@@ -152,7 +152,7 @@ class CurveRecipe:
             for share in shares
         ]
 
-    def ruled(self, domain: Domain, sight: Sight) -> SpectralFilter:
+    def ruled(self, domain: Box, sight: Sight) -> SpectralFilter:
         """A filter given in full, or chosen by the public rule."""
         polynomials = sight.polynomials
         scales = self.scales(domain) or (TYPICAL_SCALE,) * domain.dimension
@@ -293,7 +293,7 @@ def curve_plan(
     radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
     if isinstance(penalty, str) and penalty in ("auto", "private-cv"):
         penalty = "rule"
-    domain = Domain.of(bounds, ["t"])
+    domain = Box.of(bounds, ["t"])
     choices = {"kernel": kernel, "scale": scale, "eta": eta, "penalty": penalty, "order": order, "size": size}
     recipe = CurveRecipe.of(pure=no_delta(delta), **choices)
     promise = check_promise(recipe.mechanism, epsilon, delta)

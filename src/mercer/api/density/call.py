@@ -12,7 +12,7 @@ from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.choose import draw_bandwidth, extremes
 from mercer.api.density.recipe import Recipe, density_plan
 from mercer.api.shares import Split
-from mercer.columns.domain import Domain, dimension_of
+from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import Floats, check_choice
 from mercer.door.publish import LedgerLike, Payer, publish
 from mercer.noise.laws import Law
@@ -169,7 +169,7 @@ def density(
             raise ValueError("bandwidth='private-cv' counts rows; use 'private-scott' with unit")
         split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
     rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
-    domain = Domain.of(bounds, rows.names)
+    domain = Box.of(bounds, rows.names)
     recipe.check(domain)
     rows.progress(terms.tick)
     tally = tally_rows(rows, domain)

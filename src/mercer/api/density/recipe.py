@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.columns.domain import Domain, dimension_of
+from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import Floats, check_choice, check_count
 from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import check_promise, no_delta
@@ -116,7 +116,7 @@ class Recipe:
         word = self.bandwidth
         return word if isinstance(word, str) and word in PRIVATE else None
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Box) -> None:
         """Raise errors that follow from the bandwidth alone, before any record is read."""
         if not isinstance(self.bandwidth, str):
             covariance = unit_covariance(self.bandwidth, domain)
@@ -138,7 +138,7 @@ class Recipe:
         """The least eigenvalue of a function that is kept, for a given bandwidth."""
         return _PURE_CUT if self.mechanism.pure else CUT
 
-    def rule(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> ExpectedError:
+    def rule(self, domain: Box, *, n: int, epsilon: float, delta: float) -> ExpectedError:
         """The bandwidth by the public rule, and the error to be expected with it."""
         if self.basis in ("moments", *_EXPANSIONS):
             variance = self._variance(n=n, epsilon=epsilon, delta=delta)
@@ -149,7 +149,7 @@ class Recipe:
         multiplier = self.mechanism.multiplier(1, epsilon=epsilon, delta=delta)
         return rule_bandwidth(n=n, multiplier=multiplier, dimension=d, boundary=self.boundary)
 
-    def build(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Basis, Kernel]:
+    def build(self, domain: Box, *, n: int, epsilon: float, delta: float) -> tuple[Basis, Kernel]:
         """The basis and the kernel of the estimate."""
         promise = {"epsilon": epsilon, "delta": delta}
         if self.basis in ("moments", *_EXPANSIONS):
@@ -181,7 +181,7 @@ class Recipe:
 
         return variance
 
-    def _line(self, domain: Domain, *, n: int, epsilon: float, delta: float) -> tuple[Basis, Kernel]:
+    def _line(self, domain: Box, *, n: int, epsilon: float, delta: float) -> tuple[Basis, Kernel]:
         if domain.dimension != 1:
             raise ValueError(
                 f"basis={self.basis!r} is for one column, got {domain.dimension}; leave basis out, "
@@ -267,7 +267,7 @@ def density_plan(
     """Accuracy of `density` before anything is spent: no data are needed."""
     count = check_count("n", n, least=2, most=10**15, hint="the public number of records")
     dimension = dimension_of(bounds) or 1
-    domain = Domain.of(bounds, ["x"] if dimension == 1 else [f"x{i + 1}" for i in range(dimension)])
+    domain = Box.of(bounds, ["x"] if dimension == 1 else [f"x{i + 1}" for i in range(dimension)])
     recipe = Recipe.of(
         "gaussian", None, boundary, None, None, bandwidth, mechanism, delta=delta, dimension=dimension
     )
@@ -301,7 +301,7 @@ def density_plan(
     )
 
 
-def _in_data_units(covariance: object, domain: Domain) -> tuple[float, ...]:
+def _in_data_units(covariance: object, domain: Box) -> tuple[float, ...]:
     lengths = np.sqrt(np.diag(np.array(covariance, dtype=float))) * domain.widths
     return tuple(float(length) for length in lengths)
 

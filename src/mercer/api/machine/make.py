@@ -11,7 +11,7 @@ import numpy as np
 from mercer.api.calls import Terms
 from mercer.api.machine.recipe import MachineRecipe
 from mercer.api.shares import pure
-from mercer.columns.domain import MOST_COLUMNS, Domain, dimension_of
+from mercer.columns.domain import MOST_COLUMNS, Box, dimension_of
 from mercer.common.checks import Floats, check_choice
 from mercer.door.objective import Objective
 from mercer.door.publish import Payer, Rehearsed, publish
@@ -90,7 +90,7 @@ def learn(
             "'rule'"
         )
     spread: Any = [bounds] * len(rows.names) if one_pair else bounds
-    domain = Domain.of(spread, rows.names, most=MOST_COLUMNS)
+    domain = Box.of(spread, rows.names, most=MOST_COLUMNS)
     recipe.check(domain)
     rows.progress(terms.tick)
     examples = Examples(rows, domain, "learnt" if chosen else "all")

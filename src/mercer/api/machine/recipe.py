@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
 from mercer.door.objective import tilted_bounds, tilted_noise
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
@@ -106,7 +106,7 @@ class MachineRecipe:
         """Noise on the weights, for method='output'."""
         return L2() if self.pure else Gaussian()
 
-    def map(self, domain: Domain, *, n: int, epsilon: float) -> FeatureMap:
+    def map(self, domain: Box, *, n: int, epsilon: float) -> FeatureMap:
         """The features phi(x), chosen by public rules or as given."""
         d = domain.dimension
         if self.kernel == "linear":
@@ -131,7 +131,7 @@ class MachineRecipe:
             return self._fitting(Taylor(constant, lengths, _degree(size, d)))
         return self._fitting(RandomFeatures.spanning(constant, self.kernel, lengths, size))
 
-    def check(self, domain: Domain) -> None:
+    def check(self, domain: Box) -> None:
         """Raise errors that follow from the columns, before any record is read."""
         d = domain.dimension
         if self.features in ("eigenfunctions", "landmarks") and self.points is None and d > 3:
@@ -155,7 +155,7 @@ class MachineRecipe:
             )
         return features
 
-    def _lengths(self, domain: Domain, ruled: float) -> Floats:
+    def _lengths(self, domain: Box, ruled: float) -> Floats:
         d = domain.dimension
         if self.bandwidth is None:
             return np.full(d, ruled)

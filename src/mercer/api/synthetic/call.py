@@ -13,6 +13,7 @@ import numpy as np
 from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.synthetic.make import TableRequest, draw_table
 from mercer.api.synthetic.recipe import TableRecipe, plan_table
+from mercer.columns.domain import InWords
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.door.publish import LedgerLike, publish
 from mercer.noise.laws import Law
@@ -21,7 +22,7 @@ from mercer.noise.mechanisms.base import no_delta
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.synthetic.records import OpenDomain, RecordsRelease
+from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.reduced.search import DEVICES
 from mercer.releases.synthetic.release import TableRelease
 from mercer.releases.synthetic.weights import weigh
@@ -209,7 +210,7 @@ def _synthetic_own(
     def build(noisy: Floats, law: Law, statement: Statement) -> RecordsRelease:
         embedding = LandmarkEmbedding.of(noisy, how.span, law)
         return RecordsRelease(
-            OpenDomain(f"records under {kernel.words}"),
+            InWords(f"records under {kernel.words}"),
             statement,
             tuple(points[i] for i in used),
             weigh(embedding, style, bound),

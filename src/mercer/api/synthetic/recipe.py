@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.api.shares import Split
 from mercer.columns.kinds import Column
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import check_promise
@@ -39,7 +39,7 @@ _MEMORY = 1 << 32  # bytes of a Gram matrix with what is made of it
 class TableRecipe:
     """The public choices of a table: its records, how they are seen, how they are weighed."""
 
-    domain: TableDomain
+    domain: Domain
     method: str
     kernel: str
     scale: object  # "auto", "private", a number, or numbers by column
@@ -197,7 +197,7 @@ class TableRecipe:
 class TablePlan:
     """The records, the kernel and the noise of a table that is to be made: from public choices."""
 
-    domain: TableDomain
+    domain: Domain
     method: str
     size: int  # synthetic records, at most
     coordinates: int  # noisy ones, at most; 0 for a table drawn whole
@@ -273,9 +273,9 @@ def plan_table(
     )
 
 
-def domain_given(domain: object) -> TableDomain:
+def domain_given(domain: object) -> Domain:
     """The domain of a table from what callers give: a `mercer.Domain`, a mapping, or a path."""
-    if isinstance(domain, TableDomain):
+    if isinstance(domain, Domain):
         return domain
     if domain is None:
         raise ValueError(
@@ -283,13 +283,13 @@ def domain_given(domain: object) -> TableDomain:
             'read from the data; give mercer.Domain({"age": (0, 100), "sex": ["f", "m"]})'
         )
     if isinstance(domain, Mapping):
-        return TableDomain(domain)
+        return Domain(domain)
     if isinstance(domain, str):
-        return TableDomain.read(domain)
+        return Domain.read(domain)
     raise TypeError(f"domain must be a mercer.Domain, got {type(domain).__name__}")
 
 
-def _public(public: Any, domain: TableDomain, size: int | None) -> tuple[Floats | None, bool]:
+def _public(public: Any, domain: Domain, size: int | None) -> tuple[Floats | None, bool]:
     """Codes of public records, and whether they were drawn from a law."""
     if public is None:
         return None, False

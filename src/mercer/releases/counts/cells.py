@@ -48,7 +48,7 @@ class Margin:
 class CellsRelease(Release):
     """Noisy counts of records, or of persons, in the cells of a public table."""
 
-    domain: Axes  # type: ignore[assignment]
+    domain: Axes
     complete: bool = field(default=False, kw_only=True)  # every record is in a cell: their number is n
     rows_each: int = field(default=1, kw_only=True)  # rows of one person that count
 

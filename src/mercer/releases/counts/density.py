@@ -15,7 +15,7 @@ import numpy as np
 from scipy.fft import dct
 
 from mercer.columns.cells import Axes
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_count
 from mercer.noise.count_laws import CountLaw, GeometricLaw
 from mercer.noise.laws import MOST_BINS, BinnedLaplace, Law, Normal
@@ -78,7 +78,7 @@ def histogram_density(
         law = Normal(deviation, step)
     column = axes.columns[0]
     return DensityRelease.smoothed(
-        domain=Domain((column.name,), ((float(edges[0]), float(edges[-1])),)),
+        domain=Box((column.name,), ((float(edges[0]), float(edges[-1])),)),
         privacy=privacy,
         basis=Moments(degree, "reflect"),
         coordinates=moments,

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from mercer.columns.conditions import Condition
+from mercer.columns.domain import InWords
 from mercer.common.checks import check_level
 from mercer.common.files import Fields, finite
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
@@ -27,7 +27,7 @@ __all__ = ["CountRelease", "StatisticRelease"]
 class CountRelease(Release):
     """How many records a condition holds for, with noise."""
 
-    domain: Condition  # type: ignore[assignment]
+    domain: InWords
     noise: CountLaw | OptimalCount | None  # None: released as it is, under the weaker promise
     raw: int  # the noisy count as it came out
     share: bool  # whether the value is a proportion
@@ -117,7 +117,7 @@ class CountRelease(Release):
         if abs(raw) >= 1 << 62:
             raise ValueError("raw is no count")
         words = top.part("domain").get("words", str)
-        return cls(Condition(words), privacy, noise, raw, top.get("share", bool))  # type: ignore[arg-type]
+        return cls(InWords(words), privacy, noise, raw, top.get("share", bool))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         what = "proportion" if self.share else "count"
@@ -132,7 +132,7 @@ class CountRelease(Release):
 class StatisticRelease(Release):
     """A statistic of one column with Laplace noise."""
 
-    domain: Condition  # type: ignore[assignment]
+    domain: InWords
     value: float  # as it came out
     scale: float | None  # of the noise; None: it follows the records and is not told
 
@@ -182,7 +182,7 @@ class StatisticRelease(Release):
         scale = None if given is None else finite_far(given, "scale")
         words = top.part("domain").get("words", str)
         value = finite_far(top.get("value", float | int), "value")
-        return cls(Condition(words), privacy, value, scale)  # type: ignore[arg-type]
+        return cls(InWords(words), privacy, value, scale)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         ends = "" if self.scale is None else f" +- {self.interval().upper - self.value:.3g}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq, minimize
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.releases.function import Function, Orders
 from mercer.spaces.modes import derivatives_of
@@ -213,7 +213,7 @@ class Plain(PolynomialCurve):
     """A function whose coefficients are known, without noise."""
 
     def __init__(
-        self, domain: Domain, polynomials: Polynomials, coefficients: Floats, kernels: tuple[str, ...]
+        self, domain: Box, polynomials: Polynomials, coefficients: Floats, kernels: tuple[str, ...]
     ) -> None:
         self.domain, self.polynomials = domain, polynomials
         self._coefficients, self._kernels = coefficients, kernels

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
@@ -138,7 +138,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         **fields: Any,
     ) -> CurveRelease:
         """With what is "auto" chosen from the noisy coordinates (M17)."""
-        domain: Domain = fields["domain"]
+        domain: Box = fields["domain"]
         every = [(h,) * domain.dimension for h in SCALES]
         chosen = choose_filter(
             np.asarray(fields["coordinates"]),
@@ -324,7 +324,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             np.array(numbers(top.get(name, list), name)) for name in ("coordinates", "center", "coefficients")
         )
         return cls(
-            domain=Domain.from_fields(top.part("domain"), most=2),
+            domain=Box.from_fields(top.part("domain"), most=2),
             privacy=Statement.from_fields(top.part("privacy")),
             polynomials=Polynomials.from_dict(top.get("functions", dict)),
             frame=None if frame is None else matrix_of(frame, "frame"),

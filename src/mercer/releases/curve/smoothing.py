@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_positive
 from mercer.spaces.modes import LEAST_SCALE, MOST_SCALE, Modes, SpectralFilter, level_of, shrink
 from mercer.spaces.polynomials import Polynomials
@@ -158,7 +158,7 @@ def check_penalty(penalty: object) -> float:
     return number
 
 
-def unit_scales(scale: object, domain: Domain) -> tuple[float, ...]:
+def unit_scales(scale: object, domain: Box) -> tuple[float, ...]:
     """The kernel's length in each argument, as shares of the widths."""
     try:
         given = np.asarray(scale, dtype=float)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common import streams
 from mercer.common.checks import Floats, check_choice, check_count
 from mercer.common.files import Fields, numbers
@@ -118,7 +118,7 @@ class DensityRelease(FunctionRelease):
             )
         unit = []
         for name, pair, tick in zip(self.domain.names, self.domain.bounds, ticks, strict=True):
-            axis = Domain((name,), (pair,), tuple(d for d in self.domain.dates if d == name))
+            axis = Box((name,), (pair,), tuple(d for d in self.domain.dates if d == name))
             unit.append(axis.to_unit(axis.points(tick))[:, 0])
         value = self.basis.on_grid(unit, self._filtered) * self.scale
         return value if raw else np.maximum(value - self._level, 0.0)
@@ -271,7 +271,7 @@ class DensityRelease(FunctionRelease):
 
     @classmethod
     def from_fields(cls, top: Fields) -> Self:
-        domain = Domain.from_fields(top.part("domain"))
+        domain = Box.from_fields(top.part("domain"))
         basis = basis_from_dict(top.get("basis", dict))
         if basis.dimension != domain.dimension:
             raise ValueError("basis and domain differ in dimension")

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.rules.density import reference_power
 from mercer.spaces.bases import Basis, SpectralBasis
@@ -117,7 +117,7 @@ def without_constant(basis: Basis, factors: Floats) -> Floats:
     return np.concatenate([[0.0], factors[1:]])
 
 
-def unit_covariance(bandwidth: object, domain: Domain) -> tuple[tuple[float, ...], ...]:
+def unit_covariance(bandwidth: object, domain: Box) -> tuple[tuple[float, ...], ...]:
     """The squared bandwidth H in unit coordinates, from what a caller gave in data units."""
     d = domain.dimension
     try:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from mercer.columns.domain import MOST_COLUMNS, Domain
+from mercer.columns.domain import MOST_COLUMNS, Box
 from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
@@ -308,7 +308,7 @@ class MachineRelease(FunctionRelease):
             raise ValueError(f"the noise law {law.name!r} does not fit a machine")
         losses = tuple(loss_from_dict(loss) for loss in top.get("losses", list))
         return {
-            "domain": Domain.from_fields(top.part("domain"), most=MOST_COLUMNS),
+            "domain": Box.from_fields(top.part("domain"), most=MOST_COLUMNS),
             "privacy": Statement.from_fields(top.part("privacy")),
             "features": map_from_dict(top.get("features", dict)),
             "losses": losses,

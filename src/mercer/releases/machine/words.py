@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.releases.words import FunctionWords, Question
@@ -51,7 +51,7 @@ class MachineWords(FunctionWords[M]):
 
     def describe(self) -> str:
         domain = self.release.domain
-        shown = Domain(domain.names[:_MOST], domain.bounds[:_MOST]).describe()
+        shown = Box(domain.names[:_MOST], domain.bounds[:_MOST]).describe()
         more = f" and {domain.dimension - _MOST} more columns" if domain.dimension > _MOST else ""
         return f"{self.release.kind} of {self.label} from {shown}{more}"
 

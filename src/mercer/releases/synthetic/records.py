@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from mercer.columns.domain import InWords
 from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law
@@ -26,25 +27,14 @@ from mercer.releases.synthetic.weights import STYLES, refit, weigh, weights_from
 from mercer.releases.weighted import Pushed, Weighted
 from mercer.spaces.record_kernels import MOST_LANDMARKS, OwnKernel
 
-__all__ = ["OpenDomain", "RecordsRelease"]
-
-
-@dataclass(frozen=True)
-class OpenDomain:
-    """Records of any kind, known by a kernel alone."""
-
-    words: str
-
-    def describe(self) -> str:
-        """The words that the kernel has for its records."""
-        return self.words
+__all__ = ["InWords", "RecordsRelease"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RecordsRelease(Weighted, Release):
     """Weighted public records whose embedding stands for that of the data."""
 
-    domain: OpenDomain  # type: ignore[assignment]
+    domain: InWords
     points: tuple[Any, ...]
     weight: Floats
     coordinates: Floats
@@ -196,7 +186,7 @@ class RecordsRelease(Weighted, Release):
         if raw.shape != (len(points),):
             raise ValueError("points and coordinates differ in number")
         return cls(
-            OpenDomain(top.part("domain").get("words", str)),
+            InWords(top.part("domain").get("words", str)),
             Statement.from_fields(top.part("privacy")),
             tuple(points),
             weight,

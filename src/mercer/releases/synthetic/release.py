@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from mercer.columns.conditions import holds
-from mercer.columns.table import TableDomain
+from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Floats, check_choice, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
@@ -59,7 +59,7 @@ E = TypeVar("E")  # a scikit-learn estimator
 class TableRelease(Weighted, Release):
     """A weighted synthetic table that anyone may analyse in place of the data."""
 
-    domain: TableDomain  # type: ignore[assignment]
+    domain: Domain
     kernel: RecordKernel
     method: str
     embedding: NoisyEmbedding | None  # None: a table drawn whole (method="exponential")
@@ -320,7 +320,7 @@ class TableRelease(Weighted, Release):
         Nothing is executed, everything is checked: columns, kernel and law are rebuilt from tables
         of names, and points, weights and coordinates must fit together.
         """
-        domain, about = TableDomain.from_dict(top.get("domain", dict)), top.part("kernel")
+        domain, about = Domain.from_dict(top.get("domain", dict)), top.part("kernel")
         scales = numbers(about.get("scales", list), "a scale")
         kernel = RecordKernel(domain, about.get("name", str), tuple(scales))
         method = top.get("method", str)
@@ -371,7 +371,7 @@ class TableRelease(Weighted, Release):
         )
 
 
-def _records(top: Fields, name: str, domain: TableDomain, method: str) -> Floats:
+def _records(top: Fields, name: str, domain: Domain, method: str) -> Floats:
     """Codes of records in the domain, from a field of a file."""
     most = min(MOST_POINTS[method], _MOST_CELLS // domain.width)
     codes = matrix_from(top.get(name, list), domain.dimension, most, name)

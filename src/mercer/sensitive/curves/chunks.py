@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
@@ -68,7 +68,7 @@ class Curves(Chunked[CurveChunk]):
 
     def __init__(
         self,
-        domain: Domain,
+        domain: Box,
         *,
         value: str = "value",
         unit: str | None = None,
@@ -106,7 +106,7 @@ class Blank(Curves):
 class Streamed(Curves):
     """A table with a row for each curve and a column for each grid point; `missing` heights are none."""
 
-    def __init__(self, rows: Rows, domain: Domain, grid: tuple[Floats, ...], missing: Floats = _NONE) -> None:
+    def __init__(self, rows: Rows, domain: Box, grid: tuple[Floats, ...], missing: Floats = _NONE) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
         self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
         self._missing = missing
@@ -138,7 +138,7 @@ class Held(Curves):
         count: int,
         step: int,
         read: Callable[[slice], Floats | Ragged],
-        domain: Domain,
+        domain: Box,
         *,
         value: str = "value",
         unit: str | None = None,
@@ -175,7 +175,7 @@ def _finite(heights: Floats) -> Floats:
 
 
 def held_array(
-    array: Any, domain: Domain, grid: tuple[Floats, ...], value: str = "value", missing: Floats = _NONE
+    array: Any, domain: Box, grid: tuple[Floats, ...], value: str = "value", missing: Floats = _NONE
 ) -> Held:
     """Curves in an array of numbers, shape (curves, *ticks)."""
 
@@ -187,9 +187,7 @@ def held_array(
     return Held(len(array), step, read, domain, grid=grid, value=value)
 
 
-def held_basis(
-    coefficients: Any, heights: Floats, domain: Domain, grid: tuple[Floats, ...], value: str
-) -> Held:
+def held_basis(coefficients: Any, heights: Floats, domain: Box, grid: tuple[Floats, ...], value: str) -> Held:
     """Curves given by coefficients of public functions, which have `heights` on the grid."""
 
     def read(part: slice) -> Floats:
@@ -200,7 +198,7 @@ def held_basis(
     return Held(len(coefficients), step, read, domain, grid=grid, value=value)
 
 
-def held_pairs(pairs: Sequence[Any], domain: Domain, missing: Floats = _NONE) -> Held:
+def held_pairs(pairs: Sequence[Any], domain: Box, missing: Floats = _NONE) -> Held:
     """Curves given as (t, x) pairs, each on a grid of its own."""
 
     def read(part: slice) -> Ragged:
@@ -214,7 +212,7 @@ def held_pairs(pairs: Sequence[Any], domain: Domain, missing: Floats = _NONE) ->
 
 
 def held_points(
-    times: Any, values: Any, starts: Ints, domain: Domain, value: str, missing: Floats = _NONE
+    times: Any, values: Any, starts: Ints, domain: Box, value: str, missing: Floats = _NONE
 ) -> Held:
     """Curves whose points stand one after the other, in any order within a curve."""
 
@@ -228,7 +226,7 @@ def held_points(
 
 
 def held_ids(
-    rows: Rows, people: Rows | None, domain: Domain, value: str, unit: str | None, missing: Floats = _NONE
+    rows: Rows, people: Rows | None, domain: Box, value: str, unit: str | None, missing: Floats = _NONE
 ) -> Held:
     """Curves of a table with a row for each point: columns t and value, and the id as the unit column.
 

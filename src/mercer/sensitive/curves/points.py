@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sources.frames import SERIES, is_a, numbers_among
@@ -56,7 +56,7 @@ class Ragged(Sensitive):
         return Ragged(self.times[points], self.values[points], starts - starts[0])
 
 
-def ragged_of(times: Floats, values: Floats, owners: Ints, curves: int, domain: Domain) -> Ragged:
+def ragged_of(times: Floats, values: Floats, owners: Ints, curves: int, domain: Box) -> Ragged:
     """Points of the curves `owners`, by t in the unit interval; those of one t are averaged.
 
     A point of no curve (-1), without two finite numbers or outside the bounds is left out.

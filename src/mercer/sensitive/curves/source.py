@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
 from mercer.columns.rules import listed
 from mercer.common.checks import Floats, Ints, check_column
@@ -118,7 +118,7 @@ def _paired(curves: Any) -> bool:
     return isinstance(curves, np.ndarray) and curves.dtype == object and curves.shape[1:] == (2,)
 
 
-def _pairs_domain(bounds: object) -> Domain:
+def _pairs_domain(bounds: object) -> Box:
     """The domain of (t, x) pairs, which a list without a grid holds: nothing else tells."""
     if bounds is None:
         raise ValueError(
@@ -293,8 +293,8 @@ def _no_grid(kind: str, why: str, grid: object) -> None:
 
 def _range(curves: Any, bounds: object, names: tuple[str, ...]) -> tuple[tuple[float, float], ...]:
     """Its domain range, which bounds may repeat but not contradict."""
-    domain = Domain.of(curves.domain_range, names)
-    if bounds is not None and Domain.of(bounds, names) != domain:
+    domain = Box.of(curves.domain_range, names)
+    if bounds is not None and Box.of(bounds, names) != domain:
         raise ValueError(
             f"bounds contradict the domain_range of the curves, {domain.describe()}; leave them out"
         )

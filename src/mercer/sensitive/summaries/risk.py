@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Bools, Floats, Ints
 from mercer.common.quiet import threads
 from mercer.sensitive.base import Sensitive
@@ -61,7 +61,7 @@ class ExampleBatch(NamedTuple):
 class Examples(Sensitive):
     """Rows with answers, the targets in the last column, as features in fixed pieces."""
 
-    def __init__(self, rows: Rows, domain: Domain, part: Part = "all") -> None:
+    def __init__(self, rows: Rows, domain: Box, part: Part = "all") -> None:
         self.domain, self._rows, self._part = domain, rows, part
         self.rows = 0  # rows read
         self.complete = 0  # of them with values.  Sensitive, unless its number is public

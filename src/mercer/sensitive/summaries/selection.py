@@ -24,7 +24,7 @@ from functools import cached_property, reduce
 import numpy as np
 from scipy.fft import dctn, fftn, irfft
 
-from mercer.columns.domain import Domain
+from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
@@ -259,7 +259,7 @@ _NODES = {1: 4097, 2: 257, 3: 65}  # along each coordinate
 _STEPS = 1 << 16  # in the largest value
 
 
-def fit_points(domain: Domain) -> Floats:
+def fit_points(domain: Box) -> Floats:
     """Nodes of the bounds at which candidates are evaluated, as rows: public."""
     axes = [np.linspace(0.0, 1.0, _NODES[domain.dimension])] * domain.dimension
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from mercer.columns.domain import Domain, dimension_of
+from mercer.columns.domain import Box, dimension_of
 from mercer.columns.reading import PLAIN, Reading
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
@@ -31,7 +31,7 @@ _FINE = {1: 1 << 15, 2: 1 << 11, 3: 1 << 8}  # cells along each coordinate
 class Tally(Sensitive):
     """Weights of rows at the nodes of the fine grid, as integers."""
 
-    def __init__(self, domain: Domain, weight: int = 1) -> None:
+    def __init__(self, domain: Box, weight: int = 1) -> None:
         self.domain = domain
         self.weight = weight  # of one row, or of all rows of one person
         self.rows = 0  # rows read
@@ -117,7 +117,7 @@ class Tally(Sensitive):
         return counts, math.prod(self._cells // (nodes - 1) for nodes in shape)
 
 
-def tally_rows(rows: Rows, domain: Domain) -> Tally:
+def tally_rows(rows: Rows, domain: Box) -> Tally:
     """Count all rows of a source."""
     if rows.unit is None:
         return fold(rows.parts(), lambda: Tally(domain), workers=rows.workers)
@@ -148,7 +148,7 @@ class Counted(Sensitive):
         )
         if one and len(rows.names) != 1:
             raise ValueError(f"columns must be one column, got {len(rows.names)}; name it")
-        self.domain = Domain.of(bounds, rows.names)
+        self.domain = Box.of(bounds, rows.names)
         self.tally = tally_rows(rows, self.domain)
         self.unit = rows.unit or "row"
         self.n = public_n(self.tally.rows, persons=self.tally.persons, unit=rows.unit)
