@@ -62,17 +62,19 @@ def known(cells: int, occupied: int, repeats: int) -> dict[str, float]:
     from mercer.noise.entropy import Secure
     from mercer.noise.mechanisms.base import Promise
     from mercer.noise.mechanisms.counts import GeometricCounts, SparseCounts, threshold_of
-    from mercer.sensitive.summaries.cell_counts import CellCounts, moved_counts
+    from mercer.sensitive.summaries.cell_counts import CellCounts, OccupiedCounts, moved_counts
 
     tally, mechanism = counted(cells, occupied), GeometricCounts()
     noise = mechanism.calibrate(moved_counts(2, 1, "l1"), epsilon=1)
     threshold = threshold_of(noise, cells, None)
 
     def released(limit: int | None) -> object:
-        counts = CellCounts(tally, n=10 * occupied, unit="row", sparse=limit is not None)
-        how = mechanism if limit is None else SparseCounts(mechanism, limit)
-        promise = Promise(epsilon=1.0, delta=0.0)
-        return publish(counts, how, lambda noisy, *_: noisy, Purse(Secure()), promise=promise)
+        n, payer, promise = 10 * occupied, Purse(Secure()), Promise(epsilon=1.0, delta=0.0)
+        if limit is None:
+            dense = CellCounts(tally, n=n, unit="row")
+            return publish(dense, mechanism, lambda noisy, *_: noisy, payer, promise=promise)
+        counts, how = OccupiedCounts(tally, n=n, unit="row"), SparseCounts(mechanism, limit)
+        return publish(counts, how, lambda noisy, *_: noisy, payer, promise=promise)
 
     runs: dict[str, Callable[[], object]] = {"sparse": lambda: released(threshold)}
     if cells <= 1 << 16:
