@@ -10,10 +10,23 @@ from tests.contracts.everything import digest_of
 from tests.contracts.seeded import CASES, made
 
 QUICK = (
-    "density-pure", "density-gaussian", "density-scott", "mean-curve-given", "classifier-given",
-    "regression-array", "synthetic-drawn", "records-letters", "histogram-bins", "histogram-sparse-delta",
-    "table-pairs", "count-geometric", "random-statistic-mean", "quantiles-three", "iqr-test", "live-coordinates",
-)  # fmt: skip
+    "density-pure",
+    "density-gaussian",
+    "density-scott",
+    "mean-curve-given",
+    "classifier-given",
+    "regression-array",
+    "synthetic-drawn",
+    "records-letters",
+    "histogram-bins",
+    "histogram-sparse-delta",
+    "table-pairs",
+    "count-geometric",
+    "random-statistic-mean",
+    "quantiles-three",
+    "iqr-test",
+    "live-coordinates",
+)
 
 
 @pytest.mark.parametrize("name", QUICK)

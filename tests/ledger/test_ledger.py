@@ -657,3 +657,10 @@ def test_the_door_itself_wants_ledger_and_dataset_together(tmp_path):
 def test_sums_are_exact():
     costs = [pure(0.1)] * 3
     assert Spent.of(costs).epsilon == Fraction(3, 10)
+
+
+def test_a_total_without_epsilon_is_refused_in_words(tmp_path):
+    ledger = mercer.Ledger(tmp_path / "budgets.db")
+    with pytest.raises(ValueError, match="epsilon is missing: a privacy choice has no default"):
+        ledger.register("visits")
+    assert ledger.datasets == {}

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
-from mercer.door.objective import tilted_noise
+from mercer.door.objective import Objective, tilted_bounds, tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import Gaussian
 from mercer.noise.mechanisms.objective import FINISH, calibrate_tilt
@@ -16,7 +16,7 @@ from mercer.promise.accountants import gaussian_log_delta
 from mercer.promise.events import Sensitivity, Slopes, corners
 from mercer.sensitive.answers import Answer, Classes, Response
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
+from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineObjective, MachineSummary
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
 from mercer.spaces.maps import Linear, RandomFeatures
 
@@ -309,6 +309,25 @@ def test_noise_in_the_objective_is_one_gaussian_mechanism_and_a_little():
     assert math.sqrt(5) * one < many < 1.15 * math.sqrt(5) * one
     assert max(corners(Slopes(-0.2, 0.8))) == 1.6
     assert sorted(corners(Slopes(-1, 1)))[::3] == [math.sqrt(2), 2]
+
+
+def test_noise_in_an_objective_is_for_its_own_machines(rng):
+    """Noise for flatter machines, or for fewer of them, would be smaller under the same statement."""
+    x, y, promise = rng.random((30, 1)), rng.integers(0, 2, 30), {"epsilon": 1.0, "delta": 1e-5}
+
+    def objective(loss, many=1):
+        machine = Machine(loss, 4.0, 1 if loss.classes else None)
+        bounds = MachineBounds((machine,) * many, Linear(1.0, 1), 30)
+        bounds = tilted_bounds(bounds, **promise)
+        rows = open_rows(x, columns=None, unit=None, dimension=None, answer=Answer(y, Classes((0, 1))))
+        domain = Box.of([(0.0, 1.0)], rows.names)
+        return MachineObjective(MachineSummary(Examples(rows, domain), bounds, unit="row"))
+
+    mine, flat, several = objective(Logistic()), objective(Pinball(0.5, 0.1)), objective(Logistic(), 3)
+    assert Objective(mine).calibrate(mine.sensitivity("l2"), mine.size, **promise).event
+    for other in (flat, several):
+        with pytest.raises(ValueError, match="for its own machines; nothing was drawn"):
+            Objective(other).calibrate(mine.sensitivity("l2"), mine.size, **promise)
 
 
 # audits: the real solver and the real noise, many runs at once as machines of one problem

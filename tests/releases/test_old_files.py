@@ -14,9 +14,17 @@ from tests.releases.files.write import answers, heard, spent
 FOLDER = Path(__file__).parent / "files"
 SAID = json.loads((FOLDER / "answers.json").read_text())
 KINDS = {
-    "density", "classifier", "regression", "mean-curve", "synthetic-table", "synthetic-records",
-    "histogram", "count", "margins", "statistic",
-}  # fmt: skip
+    "density",
+    "classifier",
+    "regression",
+    "mean-curve",
+    "synthetic-table",
+    "synthetic-records",
+    "histogram",
+    "count",
+    "margins",
+    "statistic",
+}
 NEAR = 1e-12  # of the largest number of its list: sums of products, in any order
 SOLVED = 1e-6  # of weights that a program finds: as exactly as it stops
 

@@ -20,11 +20,25 @@ import pytest
 from tests.helpers import ROOT
 
 ORDER = (  # a module imports from packages that stand before its own, and from its own
-    "common", "columns", "sources", "show", "promise", "ledger", "noise", "spaces", "rules",
-    "sensitive", "door",
-    "releases", "online",
-    "api", "estimators", "audits", "server", "cli",
-)  # fmt: skip
+    "common",
+    "columns",
+    "sources",
+    "show",
+    "promise",
+    "ledger",
+    "noise",
+    "spaces",
+    "rules",
+    "sensitive",
+    "door",
+    "releases",
+    "online",
+    "api",
+    "estimators",
+    "audits",
+    "server",
+    "cli",
+)
 PUBLIC = ("columns", "promise", "releases", "show", "spaces")  # never meet what follows, by any way
 TRUSTED = ("sensitive", "door", "noise.entropy", "noise.mechanisms")
 ENTRIES, MODULES, LINES = 25, 25, 400

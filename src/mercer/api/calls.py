@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
@@ -19,6 +20,7 @@ from mercer.columns.reading import Reading
 from mercer.common.checks import check_epsilon
 from mercer.common.quiet import quiet
 from mercer.door.publish import LedgerLike, Purse, Rehearsed
+from mercer.door.weaker import Weaker
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Promise, check_promise
 
@@ -63,6 +65,10 @@ class Terms:
             insist=self.insist,
             dry_run=self.dry_run,
         )
+
+    def weaker(self, data: object, gamma: Fraction) -> Weaker:
+        """The same for the weaker promise, which no ledger counts."""
+        return Weaker.of(self.rng, gamma, data=data, insist=self.insist, dry_run=self.dry_run)
 
     @property
     def tick(self) -> Progress:

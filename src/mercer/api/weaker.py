@@ -25,7 +25,6 @@ from mercer.columns.rules import FAR
 from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Ints, check_choice, check_epsilon
 from mercer.door.publish import publish
-from mercer.door.weaker import Weaker
 from mercer.noise.count_laws import CountLaw
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.counts import GeometricCounts, RareCounts
@@ -109,7 +108,7 @@ def random_proportion(
     axes, words = condition_of(data, where, columns)
     terms = Terms(epsilon, None, unit, insist, dry_run, rng, progress=progress)
     ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, counts=counts)
-    purse = Weaker.of(rng, share, data=data, insist=insist, dry_run=dry_run)
+    purse = terms.weaker(data, share)
     noise = GeometricCounts().calibrate(Sensitivity(1.0, norm="l1"), epsilon=ask.promise["epsilon"])
     number, n = counted(ask, data, truths=where is None)
     most = _most_exact(n, 1, share, "mercer.proportion", insist=insist)
@@ -195,7 +194,7 @@ def random_histogram(
     ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, counts=counts, missing=missing)
     if axes.cells > MOST_LISTED:
         raise ValueError(f"there are {axes.cells} cells, too many to list (at most {MOST_LISTED})")
-    purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
+    purse = terms.weaker(values, share)
     noise = GeometricCounts().calibrate(moved_counts(2, 1, "l1"), epsilon=ask.promise["epsilon"])
     tally = count_cells(ask.open(values), axes, most=1, counts=ask.counts, lots=ask.lots(purse))
     n = ask.n(tally)
@@ -292,9 +291,9 @@ def random_statistic(
             "change is for a statistic of one's own, and required for it: a function of two arrays "
             "that bounds how far exchanging x for y moves n times the statistic"
         )
-    purse = Weaker.of(rng, share, data=values, insist=insist, dry_run=dry_run)
-    name = name_of(values, columns)
     terms = Terms(epsilon, None, None, insist, dry_run, rng, progress=progress)
+    purse = terms.weaker(values, share)
+    name = name_of(values, columns)
     domain = Domain([Numeric(name, -FAR, FAR)])
     records = open_records(values, domain=domain, unit=None, reading=terms.reading(na_values, formats))
     records.progress(terms.tick)

@@ -369,3 +369,19 @@ class Domain(NamedColumns):
         if codes.ndim != 2 or codes.shape[1] != self.dimension:
             raise ValueError(f"codes must have shape (records, {self.dimension}), got {codes.shape}")
         return codes.T
+
+
+def domain_given(domain: object) -> Domain:
+    """The domain of a table from what callers give: a `mercer.Domain`, a mapping, or a path."""
+    if isinstance(domain, Domain):
+        return domain
+    if domain is None:
+        raise ValueError(
+            "domain is missing: columns with their bounds and categories are public and cannot be "
+            'read from the data; give mercer.Domain({"age": (0, 100), "sex": ["f", "m"]})'
+        )
+    if isinstance(domain, Mapping):
+        return Domain(domain)
+    if isinstance(domain, str):
+        return Domain.read(domain)
+    raise TypeError(f"domain must be a mercer.Domain, got {type(domain).__name__}")

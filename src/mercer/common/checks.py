@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import wraps
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ __all__ = [
     "check_level",
     "check_positive",
     "check_worthwhile",
+    "epsilon_required",
     "is_number",
 ]
 
@@ -40,6 +42,9 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Score: TypeAlias = int | float | Fraction
 Scores: TypeAlias = Sequence[Score] | Floats | Ints  # of candidates: numbers that are exact
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class PrivacyWarning(UserWarning):
@@ -61,6 +66,18 @@ def check_epsilon(epsilon: object) -> float:
     if not 1e-9 <= number <= 1e9:  # beyond, nothing is left of the data or of the promise
         raise ValueError(f"epsilon must be in [1e-9, 1e9], got {number!r}; 0.1 to 2 is usual")
     return number
+
+
+def epsilon_required(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse a call without epsilon in words that say why there is no default."""
+
+    @wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        if "epsilon" not in kwargs:
+            check_epsilon(None)
+        return function(*args, **kwargs)
+
+    return called
 
 
 def check_delta(delta: object) -> float:

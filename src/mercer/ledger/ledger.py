@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mercer.common.checks import check_epsilon, check_positive
+from mercer.common.checks import check_epsilon, check_positive, epsilon_required
 from mercer.ledger.claims import Claim, check_claim, check_same, claim_on, note_of, write_claim
 from mercer.ledger.rows import (
     BudgetExceeded,
@@ -92,6 +92,7 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self.where!r})"
 
+    @epsilon_required
     def register(
         self,
         name: str,

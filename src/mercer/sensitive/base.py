@@ -85,7 +85,8 @@ class Whole(Summary[np.ndarray]):
         return len(self._values)
 
     def sensitivity(self, norm: Norm) -> Sensitivity:
-        return Sensitivity(self._bound.value, norm) if self.size == 1 else self._bound
+        one = self.size == 1 and {norm, self._bound.norm} <= {"l1", "l2"}  # they are the same for one number
+        return Sensitivity(self._bound.value, norm) if one else self._bound
 
     def coordinates(self) -> np.ndarray:
         return self._values

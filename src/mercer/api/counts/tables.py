@@ -16,9 +16,9 @@ import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.counts.recipe import CountRequest, check_worth, expected_cells, name_of
-from mercer.api.synthetic.recipe import domain_given
 from mercer.columns.bins import axes_of, axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
+from mercer.columns.table import domain_given
 from mercer.common.checks import Ints, check_count
 from mercer.door.publish import LedgerLike, Purse, publish
 from mercer.noise.count_laws import CountLaw

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from mercer.api.calls import DryRun, call, made
+from mercer.api.calls import DryRun, Terms, call, made
 from mercer.api.curve.make import center_of
 from mercer.api.curve.recipe import CurveRecipe
 from mercer.api.ranks import expected_quantiles, quantiles
 from mercer.common.checks import Floats, check_choice, check_positive
-from mercer.door.publish import LedgerLike, Purse
+from mercer.door.publish import LedgerLike
 from mercer.releases.choice import QuantileRelease
 from mercer.sensitive.curves.source import Curves, open_curves, protected
 from mercer.sensitive.summaries.curves import OUTSIDE, curve_norms
@@ -97,7 +97,7 @@ def curve_bound(
         raise ValueError(f"share must be in (0, 1], got {level:g}; 0.95 is usual")
     beyond = check_choice("outside", outside, OUTSIDE)
     unit = protected(unit, long)
-    purse = Purse.of(rng, ledger, dataset, data=curves, unit=unit)
+    purse = Terms(epsilon, None, unit, insist, dry_run, rng, ledger, dataset).purse(curves)
     opened = open_curves(
         curves,
         grid=grid,

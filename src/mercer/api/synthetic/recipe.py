@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.api.shares import Split
 from mercer.columns.kinds import Column
-from mercer.columns.table import Domain
+from mercer.columns.table import Domain, domain_given
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import check_promise
@@ -28,7 +28,7 @@ from mercer.spaces.kernels import KERNELS
 from mercer.spaces.landmarks import ColumnLaws, drawn, spread
 from mercer.spaces.record_kernels import MOST_LANDMARKS, MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan
 
-__all__ = ["TablePlan", "TableRecipe", "domain_given", "plan_table"]
+__all__ = ["TablePlan", "TableRecipe", "plan_table"]
 
 SIZES = {"landmarks": 1000, "features": 200, "exponential": 4}
 WAVES = 2000
@@ -271,22 +271,6 @@ def plan_table(
         0.0 if whole else promise["delta"],
         reach,
     )
-
-
-def domain_given(domain: object) -> Domain:
-    """The domain of a table from what callers give: a `mercer.Domain`, a mapping, or a path."""
-    if isinstance(domain, Domain):
-        return domain
-    if domain is None:
-        raise ValueError(
-            "domain is missing: columns with their bounds and categories are public and cannot be "
-            'read from the data; give mercer.Domain({"age": (0, 100), "sex": ["f", "m"]})'
-        )
-    if isinstance(domain, Mapping):
-        return Domain(domain)
-    if isinstance(domain, str):
-        return Domain.read(domain)
-    raise TypeError(f"domain must be a mercer.Domain, got {type(domain).__name__}")
 
 
 def _public(public: Any, domain: Domain, size: int | None) -> tuple[Floats | None, bool]:
