@@ -24,8 +24,8 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
-from mercer.sensitive.answers import Answer, Classes
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.labels import Classes, Labels
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
 from mercer.sensitive.summaries.risk import Risk
 from mercer.spaces.losses import Hinge
@@ -152,7 +152,7 @@ def little_slope(runs: int, share: float = 0.8) -> Finding:
 
     def released(y: list[int], seed: int) -> Floats:
         x, features = np.array([[1.0], [0.3], [0.6]]), Linear(0.0, 1)
-        answer = Answer(np.array(y), Classes((0, 1)))
+        answer = Labels(np.array(y), Classes((0, 1)))
         source = open_rows(x, columns=None, unit=None, dimension=1, answer=answer)
         examples = Examples(source, Box.of((0, 1), source.names))
         machine = Machine(Hinge(0.05), 60.0, 1)

@@ -14,8 +14,8 @@ from mercer.noise.mechanisms import Gaussian
 from mercer.noise.mechanisms.objective import FINISH, calibrate_tilt
 from mercer.promise.accountants import gaussian_log_delta
 from mercer.promise.events import Sensitivity, Slopes, corners
-from mercer.sensitive.answers import Answer, Classes, Response
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.labels import Classes, Labels, Response
 from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineObjective, MachineSummary
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
 from mercer.spaces.maps import Linear, RandomFeatures
@@ -119,7 +119,7 @@ def test_an_intercept_free_of_the_penalty_is_seen(rng):
 def summary_of(x, y, loss, penalty, *, features=None, many=1, classes=True, machines=None):
     target = Classes((0, 1)) if classes else Response(-1, 1)
     rows = open_rows(
-        np.asarray(x), columns=None, unit=None, dimension=None, answer=Answer(np.asarray(y), target)
+        np.asarray(x), columns=None, unit=None, dimension=None, labels=Labels(np.asarray(y), target)
     )
     domain = Box.of([(0.0, 1.0)] * len(rows.names), rows.names, most=99)
     features = features or Linear(1.0, len(rows.names))
@@ -319,7 +319,7 @@ def test_noise_in_an_objective_is_for_its_own_machines(rng):
         machine = Machine(loss, 4.0, 1 if loss.classes else None)
         bounds = MachineBounds((machine,) * many, Linear(1.0, 1), 30)
         bounds = tilted_bounds(bounds, **promise)
-        rows = open_rows(x, columns=None, unit=None, dimension=None, answer=Answer(y, Classes((0, 1))))
+        rows = open_rows(x, columns=None, unit=None, dimension=None, labels=Labels(y, Classes((0, 1))))
         domain = Box.of([(0.0, 1.0)], rows.names)
         return MachineObjective(MachineSummary(Examples(rows, domain), bounds, unit="row"))
 

@@ -150,7 +150,7 @@ def test_yes_and_no_are_read_alike_by_every_kind():
     seen["categories"] = int(mercer.histogram(YES_NO, categories=["no", "yes"], columns="ok", **SURE).raw[1])
     assert seen == {"count": 5, "truths": 5, "words": 4, "table": 5, "categories": 5}
     for classes in ((False, True), (0, 1), ("no", "yes"), ("No", "Yes")):
-        found = open_rows(rows, columns=["x"], unit=None, dimension=1, answer=_answer(classes))
+        found = open_rows(rows, columns=["x"], unit=None, dimension=1, labels=_answer(classes))
         assert same(np.concatenate(list(found.chunks()))[:, 1], TRUE), classes
 
 
@@ -191,9 +191,9 @@ def test_rows_of_a_recipient_are_read_as_the_records_were():
 
 
 def _answer(classes):
-    from mercer.sensitive.answers import Answer, Classes
+    from mercer.sensitive.labels import Classes, Labels
 
-    return Answer(np.array(YES_NO, dtype=object), Classes.declared(classes))
+    return Labels(np.array(YES_NO, dtype=object), Classes.declared(classes))
 
 
 def test_levels_that_differ_by_case_or_blanks_alone_are_refused():

@@ -18,7 +18,7 @@ from mercer.columns.reading import PLAIN
 from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator, pairs_for
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sensitive.answers import Answer, Classes, answers_of
+from mercer.sensitive.labels import Classes, Labels, targets_of
 from mercer.sources.arrays import labels_of
 
 __all__ = ["PrivateKernelClassifier", "PrivateKernelRegressor"]
@@ -168,7 +168,7 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         release, points = self._fitted(X)
         declared, rows = Classes.declared(release.classes), len(points)
         given, guessed = (
-            answers_of(Answer(answers, declared), rows, PLAIN)
+            targets_of(Labels(answers, declared), rows, PLAIN)
             for answers in (self._answers(y, rows), np.asarray(release.predict(points)))
         )
         return float(np.average(given == guessed, weights=self._weights(sample_weight, rows)))

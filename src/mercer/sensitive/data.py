@@ -1,4 +1,4 @@
-"""Any source of data opened: as rows of numbers, with answers beside them, or as records of a domain.
+"""Any source of data opened: as rows of numbers, with labels beside them, or as records of a domain.
 
 Left of the door: holds people's data.  Nothing here may be printed, pickled or copied to disk, and no
 error may depend on the value of a record (M18): names and types of columns are public and checked
@@ -21,7 +21,7 @@ from mercer.columns.reading import PLAIN, Reading
 from mercer.columns.rules import listed
 from mercer.columns.table import Domain
 from mercer.common.checks import Floats, check_column
-from mercer.sensitive.answers import Answer, Target, answers_of
+from mercer.sensitive.labels import Labels, Target, targets_of
 from mercer.sensitive.rows import (
     CHUNK,
     ArrayRows,
@@ -54,7 +54,7 @@ def open_rows(
     unit: object,
     dimension: int | None,
     bounds: object = None,
-    answer: Answer | None = None,
+    labels: Labels | None = None,
     reading: Reading = PLAIN,
 ) -> Rows:
     """Rows of numbers from whatever the caller handed in; errors name columns and types, never values.
@@ -67,10 +67,10 @@ def open_rows(
         return data
     if columns is None and isinstance(bounds, Mapping):
         columns = list(bounds)  # bounds by name name the columns
-    ask = _Wanted(columns, check_column("unit", unit), dimension, bounds, answer, reading)
+    ask = _Wanted(columns, check_column("unit", unit), dimension, bounds, labels, reading)
     if (paths := paths_of(data)) is not None:
         found = in_files(paths, ask.chosen, ask.unit)
-        if ask.answer is not None and ask.label is None:
+        if ask.labels is not None and ask.label is None:
             raise TypeError("y must be the name of a column where the data are a file")
         rows = StreamedRows(found.tasks, ask.names_in(found), ask.unit, ask.ways(found))
         rows.fixed = found.fixed
@@ -82,13 +82,13 @@ def open_rows(
     else:
         return _array_rows(data, ask)
     ways = ask.ways(found)
-    if ask.answer is not None and ask.label is None:
+    if ask.labels is not None and ask.label is None:
         import pyarrow as pa
 
         place = "y"
         while place in table.schema.names:
             place += "'"
-        targets = answers_of(ask.answer, table.num_rows, ask.reading)
+        targets = targets_of(ask.labels, table.num_rows, ask.reading)
         table, ways[place] = table.append_column(place, pa.array(targets)), read_already
     return StreamedRows(slices(table), ask.names_in(found), ask.unit, ways)
 
@@ -143,31 +143,31 @@ def open_records(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Wanted:
-    """Public arguments of `open_rows`, and the answers."""
+    """Public arguments of `open_rows`, and the labels."""
 
     columns: object
     unit: str | None
     dimension: int | None
     bounds: object
-    answer: Answer | None
+    labels: Labels | None
     reading: Reading
 
     @property
     def label(self) -> str | None:
-        """The name of the column of answers; None where there is none."""
-        return None if self.answer is None else self.answer.column
+        """The name of the column of labels; None where there is none."""
+        return None if self.labels is None else self.labels.column
 
     def _readers(self, names: Sequence[str]) -> dict[str, Reader]:
-        """A reader for each column, and for the column of answers, the last."""
+        """A reader for each column, and for the column of labels, the last."""
         label = [] if self.label is None else [self.label]
-        self.reading.check_names([*names, *label, *(["y"] if self.answer and not label else [])])
+        self.reading.check_names([*names, *label, *(["y"] if self.labels and not label else [])])
         kinds = Box.columns_of(self.bounds, names, drops=self.reading.outside == "drop")
         found = {
             name: reader_of(kind, self.reading.of_column(name))
             for name, kind in zip(names, kinds, strict=True)
         }
-        if self.answer is not None and self.label is not None:
-            found[self.label] = self.answer.target.reader(self.label, self.reading)
+        if self.labels is not None and self.label is not None:
+            found[self.label] = self.labels.target.reader(self.label, self.reading)
         return found
 
     def chosen(self, present: list[str]) -> Readers:
@@ -208,15 +208,15 @@ class _Wanted:
         return [name for name in found.readers if name != self.label]
 
     def ways(self, found: FoundCells) -> dict[str, Way]:
-        """How an Arrow column of each name becomes numbers: codes of cells, targets of answers."""
+        """How an Arrow column of each name becomes numbers: codes of cells, targets of labels."""
         ways = ways_of(found, list(found.readers) if self.reading.blank else ())
-        if self.answer is not None and self.label is not None:
-            ways[self.label] = partial(_finished, self.answer.target, ways[self.label])
+        if self.labels is not None and self.label is not None:
+            ways[self.label] = partial(_finished, self.labels.target, ways[self.label])
         return ways
 
 
 def _finished(target: Target, codes: Way, column: Any) -> Floats:
-    """Targets of an Arrow column of answers."""
+    """Targets of an Arrow column of labels."""
     return np.asarray(target.finish(codes(column)), dtype=np.float64)
 
 
@@ -229,19 +229,19 @@ def _array_rows(data: object, ask: _Wanted) -> Rows:
     names, readers = list(chosen), list(chosen.values())
     if ask.reading.blank:
         rows = np.broadcast_to(np.nan, rows.shape)
-        return ArrayRows(rows if ask.answer is None else np.full((len(rows), len(names) + 1), np.nan), names)
+        return ArrayRows(rows if ask.labels is None else np.full((len(rows), len(names) + 1), np.nan), names)
     plain = array.dtype.kind in "iufb" and not isinstance(array, np.ma.MaskedArray)
     if not plain:
         read = [codes_of(column, reader) for column, reader in zip(rows.T, readers, strict=True)]
         rows, readers = np.stack(read, axis=1), []
     elif all(reader.as_is for reader in readers):
         readers = []
-    if ask.answer is None:
+    if ask.labels is None:
         return ArrayRows(rows, names, readers)
     if readers:
         read = [reader.array(column) for column, reader in zip(rows.T, readers, strict=True)]
         rows = np.stack(read, axis=1)
-    targets = answers_of(ask.answer, len(rows), ask.reading)
+    targets = targets_of(ask.labels, len(rows), ask.reading)
     return ArrayRows(np.column_stack([np.asarray(rows, dtype=np.float64), targets]), names)
 
 

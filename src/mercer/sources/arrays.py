@@ -31,7 +31,7 @@ from mercer.sources.frames import (
     numbers_among,
 )
 
-__all__ = ["labels_of", "listed_answers", "matrix_of", "own_codes", "width_of"]
+__all__ = ["labels_of", "listed_labels", "matrix_of", "own_codes", "width_of"]
 
 
 def width_of(rows: Sequence[Any]) -> int:
@@ -75,7 +75,7 @@ def labels_of(y: Any, *, numeric: bool, name: str = "y") -> NDArray[Any]:
     The array has the shape of y.  With `numeric` answers are numbers, and a type of text is refused.
     """
     if isinstance(y, (list, tuple, range)):
-        return _plain(listed_answers(y), numeric)
+        return _plain(listed_labels(y), numeric)
     if is_frame(y):
         if y.shape[1] != 1:
             return np.empty(y.shape)  # which is an error of whoever looks at the axes
@@ -93,7 +93,7 @@ def labels_of(y: Any, *, numeric: bool, name: str = "y") -> NDArray[Any]:
     return numbers_among(array) if isinstance(array, np.ma.MaskedArray) else array
 
 
-def listed_answers(y: Sequence[Any]) -> NDArray[Any]:
+def listed_labels(y: Sequence[Any]) -> NDArray[Any]:
     """Answers of a list as an array of Python objects; one that is alone in a row is taken out of it."""
     return _objects([_bare(cell) for cell in y])
 

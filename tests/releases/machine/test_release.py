@@ -15,8 +15,8 @@ from mercer.columns.domain import Box
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
 from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.sensitive.answers import Answer, Classes
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.labels import Classes, Labels
 from mercer.sensitive.summaries import Examples, machine
 from mercer.sensitive.summaries import risk as solver
 from mercer.spaces.kernels import KERNELS
@@ -207,7 +207,7 @@ def test_pieces_are_the_same_however_the_source_is_cut(rng):
     y = (x[:, 0] > 0.5).astype(int)
     small = pa.Table.from_batches(pa.table({"x": x[:, 0], "y": y}).to_batches(max_chunksize=100))
     whole = summary_of(x, y, Hinge(), 0.1)
-    rows = open_rows(small, columns=["x"], unit=None, dimension=1, answer=Answer("y", Classes((0, 1))))
+    rows = open_rows(small, columns=["x"], unit=None, dimension=1, labels=Labels("y", Classes((0, 1))))
     cut = Examples(rows, Box.of((0, 1), ("x",)))
     for examples in (whole._examples, cut):
         examples.on(Linear(1.0, 1))

@@ -15,7 +15,7 @@ from mercer.api.machine.make import learn
 from mercer.common.checks import check_choice, check_positive
 from mercer.door.publish import LedgerLike
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sensitive.answers import Classes, Response
+from mercer.sensitive.labels import Classes, Response
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
 
 __all__ = ["classifier", "regression"]

@@ -22,8 +22,8 @@ from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.release import MachineRelease
-from mercer.sensitive.answers import Answer, Target
 from mercer.sensitive.data import open_rows
+from mercer.sensitive.labels import Labels, Target
 from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
 from mercer.spaces.losses import Loss
@@ -74,7 +74,7 @@ def learn(
         unit=terms.unit,
         dimension=dimension,
         bounds=bounds,
-        answer=Answer(y, target),
+        labels=Labels(y, target),
         reading=reading,
     )
     if columns is None and one_pair and len(rows.names) > 1 and not isinstance(X, np.ndarray):
@@ -172,6 +172,6 @@ def learn(
 
 
 def _label_of(y: object) -> str:
-    """The name of the column of answers: given, that of a series, or "y"."""
+    """The name of the column of labels: given, that of a series, or "y"."""
     name = y if isinstance(y, str) else getattr(y, "name", None)
     return name if isinstance(name, str) else "y"

@@ -1,4 +1,4 @@
-"""Penalised empirical risks of rows with answers, and their minima to a stated gradient.  Left of the door.
+"""Penalised empirical risks of rows with labels, and their minima to a stated gradient.  Left of the door.
 
 P(w) = (1/n) sum_i weight_i loss(y_i, w'phi(x_i)) + penalty |w|^2 + tilt'w / n is strongly convex:
 |w - w*| <= |grad P(w)| / (2 penalty), so a small gradient is a certificate (M8, with gap
@@ -59,7 +59,7 @@ class ExampleBatch(NamedTuple):
 
 
 class Examples(Sensitive):
-    """Rows with answers, the targets in the last column, as features in fixed pieces."""
+    """Rows with labels, the targets in the last column, as features in fixed pieces."""
 
     def __init__(self, rows: Rows, domain: Box, part: Part = "all") -> None:
         self.domain, self._rows, self._part = domain, rows, part

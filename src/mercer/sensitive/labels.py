@@ -1,4 +1,4 @@
-"""What a machine learns to predict: answers as they are declared, found and made numbers.  Left of the door.
+"""What a machine learns to predict: labels as they are declared, found and made numbers.  Left of the door.
 
 Classes and bounds are declared, so they are public; what does not fit them is missing (NaN) or
 clipped, and no message depends on a value (M18).
@@ -18,25 +18,25 @@ from mercer.columns.kinds import Categorical, Numeric
 from mercer.columns.reading import Reading
 from mercer.common.checks import Floats
 from mercer.sensitive.base import Sensitive
-from mercer.sources.arrays import listed_answers
+from mercer.sources.arrays import listed_labels
 from mercer.sources.cells import Levels, Numbers, Reader
 from mercer.sources.frames import codes_of, first_column
 
-__all__ = ["Answer", "Classes", "Response", "Target", "answers_of"]
+__all__ = ["Classes", "Labels", "Response", "Target", "targets_of"]
 
 _MOST_CLASSES = 64
 
 
 class Target(ABC):
-    """How answers become numbers: they are read like the cells of any column, and then scaled."""
+    """How labels become numbers: they are read like the cells of any column, and then scaled."""
 
     @abstractmethod
     def reader(self, name: str, reading: Reading) -> Reader:
-        """The reader of a column of answers."""
+        """The reader of a column of labels."""
 
     @abstractmethod
     def finish(self, codes: Floats) -> Floats:
-        """The targets for the codes that were read; NaN where an answer does not fit."""
+        """The targets for the codes that were read; NaN where a label does not fit."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ class Classes(Target):
 
 
 @dataclass(frozen=True, repr=False)
-class Answer(Sensitive):
-    """The answers that a machine learns from: a column's name, or an array beside the rows.
+class Labels(Sensitive):
+    """The labels that a machine learns from: a column's name, or an array beside the rows.
 
-    Chunks of rows with answers have one column more, the last, of targets.
+    Chunks of rows with labels have one column more, the last, of targets.
     """
 
     values: Any
@@ -120,13 +120,13 @@ class Answer(Sensitive):
 
     @property
     def column(self) -> str | None:
-        """The name of the column of answers; None where they are an array."""
+        """The name of the column of labels; None where they are an array."""
         return self.values if isinstance(self.values, str) else None
 
 
-def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
-    """Targets for an array of answers, one for each of so many rows."""
-    values = _column_in(answer.values)
+def targets_of(labels: Labels, rows: int, reading: Reading) -> Floats:
+    """Targets for an array of labels, one for each of so many rows."""
+    values = _column_in(labels.values)
     try:
         shape = values.shape if isinstance(values, np.ndarray) else (len(values),)
     except TypeError:
@@ -138,13 +138,13 @@ def answers_of(answer: Answer, rows: int, reading: Reading) -> Floats:
         raise ValueError(
             f"y must be one answer for each of the {rows} rows, got shape {shape}; or the name of a column"
         )
-    return answer.target.finish(codes_of(values, answer.target.reader("y", reading)))
+    return labels.target.finish(codes_of(values, labels.target.reader("y", reading)))
 
 
 def _column_in(values: Any) -> Any:
     """Answers as one column, where they are a list or a table or an array with one column."""
     if isinstance(values, (list, tuple)):
-        return listed_answers(values)
+        return listed_labels(values)
     shape = getattr(values, "shape", ())
     if not isinstance(shape, tuple) or len(shape) != 2:
         return values
