@@ -153,7 +153,7 @@ def little_slope(runs: int, share: float = 0.8) -> Finding:
     def released(y: list[int], seed: int) -> Floats:
         x, features = np.array([[1.0], [0.3], [0.6]]), Linear(0.0, 1)
         answer = Labels(np.array(y), Classes((0, 1)))
-        source = open_rows(x, columns=None, unit=None, dimension=1, answer=answer)
+        source = open_rows(x, columns=None, unit=None, dimension=1, labels=answer)
         examples = Examples(source, Box.of((0, 1), source.names))
         machine = Machine(Hinge(0.05), 60.0, 1)
         noise = tilted_noise(MachineBounds((machine,), features, 3), **promise)
