@@ -102,9 +102,7 @@ def classify_command(
     epsilon: Epsilon,
     delta: Delta,
     output: Output,
-    loss: Annotated[
-        str, typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER)
-    ] = "hinge",
+    loss: Annotated[str, typer.Option(help="hinge or logistic.", rich_help_panel=FINER)] = "hinge",
     learning: Learning,
     terms: CommandTerms,
 ) -> None:
@@ -158,7 +156,8 @@ def regress_command(
     loss: Annotated[
         str,
         typer.Option(
-            help="huber (a robust mean), squared (the mean), pinball (quantiles) or epsilon-insensitive.",
+            help="huber (between mean and median), squared (the mean), pinball (quantiles) or "
+            "epsilon-insensitive.",
             rich_help_panel=FINER,
         ),
     ] = "huber",
@@ -168,7 +167,10 @@ def regress_command(
     ],
     threshold: Annotated[
         float | None,
-        typer.Option(help="With --loss huber: from where a residual is large.", rich_help_panel=FINER),
+        typer.Option(
+            help="With --loss huber: from where a residual is large; by a rule unless given.",
+            rich_help_panel=FINER,
+        ),
     ],
     tube: Annotated[
         float | None,
@@ -179,7 +181,7 @@ def regress_command(
     learning: Learning,
     terms: CommandTerms,
 ) -> None:
-    """Release a regression: a column's mean or quantiles as a function of other columns.
+    """Release a regression: a column's middle, mean or quantiles as a function of other columns.
 
     [bold]Example:[/bold] mercer regress patients.csv --columns age bmi --bounds 0 100 10 60
     --label pressure --y-bounds 60 220 --epsilon 1 --delta 1e-6 -o pressure.json

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import r2_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.api.machine.call import classifier, regression
@@ -157,9 +156,8 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         release, points = self._fitted(X)
         return release(points)
 
-    @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, in the order of `classes_`; with loss="logistic"."""
+        """Probability of each class, in the order of `classes_`."""
         release, points = self._fitted(X)
         return release.probability(points)
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
+from mercer.spaces.losses import WHOLE, Loss
 
-from mercer.spaces.losses import Loss
-
-__all__ = ["bandwidth_rule", "feature_rule", "penalty_rule"]
+__all__ = ["bandwidth_rule", "feature_rule", "penalty_rule", "threshold_rule"]
 
 _WAVES = 256  # random features
 _MOST = 400  # eigenfunctions
+_FEW = {1: 16, 2: 28}  # of a pure promise, by columns
 _SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; regressions 4
 
 
@@ -28,8 +27,13 @@ def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> flo
         return 0.28 * math.sqrt(dimension)
     more = max(n * epsilon / 100, 1.0)
     c = 0.3 * more**-0.25 if dimension == 1 else 0.2 * more ** (-1 / (dimension + 1))
-    least = {1: 0.03, 2: 0.015, 3: 0.05}.get(dimension, 0.15)
+    least = {1: 0.03, 2: _two(epsilon, pure=pure), 3: 0.05}.get(dimension, 0.15)
     return max(c, least) * math.sqrt(dimension)
+
+
+def _two(epsilon: float, *, pure: bool) -> float:
+    """The least c of two columns (M21): maps want less, social and medical columns more."""
+    return 0.1 if pure else 0.07 / max(epsilon, 1.0)
 
 
 def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple[str, int]:
@@ -40,7 +44,7 @@ def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple
     """
     d = dimension
     few = (0.6 if d in (2, 3) else 0.3) * math.sqrt(n * epsilon)
-    few = min(few, 16.0) if d == 1 else few
+    few = min(few, _FEW.get(d, math.inf))
     if d > 3 and not pure:
         return "random", _WAVES
     degree = 2 if d <= 3 else 1
@@ -63,8 +67,6 @@ def penalty_rule(
     function against the noise.  It is never so small that the curvature costs more than half of
     epsilon (docs/proofs/machines.md, 4).
     """
-    if not loss.smooth:  # squared: M grows as the penalty falls
-        return _balanced(loss, multiplier * kappa / n, kappa)
     noise = multiplier * max(map(abs, loss.slopes)) * kappa**2 / n
     if not inside:
         return max((4.0 if loss.classes else 16.0) * noise, 1e-7)
@@ -76,12 +78,10 @@ def penalty_rule(
     return max(share * noise, least, 1e-7)
 
 
-def _balanced(loss: Loss, noise: float, kappa: float) -> float:
-    """The penalty at which noise M kappa / penalty is an eighth of the response's half range."""
+def threshold_rule(*, n: int, epsilon: float) -> float:
+    """Huber's threshold in half ranges of the response: .3, up to the whole range 2 (M21).
 
-    def excess(log_penalty: float) -> float:
-        penalty = math.exp(log_penalty)
-        steep = loss.steepness(penalty=penalty, kappa=kappa)
-        return noise * steep * kappa / penalty - 0.125
-
-    return math.exp(float(brentq(excess, -40.0, 40.0)))
+    A small threshold keeps the noise small where there are few records, and is between the mean and
+    the median; with the whole range the function is the mean.
+    """
+    return min(WHOLE, max(0.3, 0.3 * math.sqrt(n * epsilon / 1000)))

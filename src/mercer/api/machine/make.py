@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -31,13 +31,14 @@ from mercer.spaces.losses import Loss
 __all__ = ["learn"]
 
 M = TypeVar("M", bound=MachineRelease)
+Functions: TypeAlias = Callable[[int, float], Sequence[tuple[Loss, int | None]]]
 
 
 def learn(
     X: object,
     y: object,
     target: Target,
-    functions: Sequence[tuple[Loss, int | None]],
+    functions: Functions,
     build: Callable[[dict[str, Any], str], M],
     terms: Terms,
     kind: str,
@@ -52,9 +53,10 @@ def learn(
 ) -> M:
     """Read, check, charge, learn; `build` makes the release from the fields of any machine and a label.
 
-    `functions` and `choices` are those of `MachineRecipe.of`.
+    `functions` says what is learnt from so many rows with this epsilon; `choices` are those of
+    `MachineRecipe.of`.
     """
-    recipe = MachineRecipe.of(functions, **choices, pure=no_delta(terms.delta), unit=terms.unit)
+    recipe = MachineRecipe.of((), **choices, pure=no_delta(terms.delta), unit=terms.unit)
     reading = terms.reading(na_values, formats, outside, missing=missing)
     label = _label_of(y)
     what = f"{kind} of {label}"
@@ -95,6 +97,7 @@ def learn(
     rows.progress(terms.tick)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
     n = n_of(examples, rows.unit, missing)
+    recipe = replace(recipe, functions=tuple(functions(n, promise["epsilon"])))
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     penalties = recipe.candidates(features, n=n, promise=promise)
     persons = rows.unit is not None

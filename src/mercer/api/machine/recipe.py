@@ -76,16 +76,9 @@ class MachineRecipe:
         if size is not None:
             size = check_count("size", size, least=1, most=4096, hint="number of features")
         weight = _weight(constant)
-        losses = [loss for loss, _ in functions]
-        smooth = all(loss.smooth for loss in losses)
         if method is None:
-            method = "objective" if smooth and unit is None else "output"
+            method = "objective" if unit is None else "output"
         chosen = check_choice("method", method, METHODS)
-        if chosen == "objective" and not smooth:
-            raise ValueError(
-                f"method='objective' needs a loss whose slope is bounded, got {losses[0].name!r}; "
-                "use method='output'"
-            )
         if chosen == "objective" and unit is not None:
             raise ValueError("method='objective' is for one row a person; use method='output' with unit")
         return cls(
@@ -255,8 +248,9 @@ class MachineRecipe:
         noise = [self.noise(bounds, promise) / machine.penalty for machine in bounds.machines]
         most = "at most " if self.method == "objective" else "about "
         return (
-            f"noise of the function: standard deviation {most}{max(noise):.3g}, where 1 is the "
-            "distance of a class from the other, or half the width of y_bounds"
+            f"{self.losses[0].words}; noise of the function: standard deviation {most}"
+            f"{max(noise):.3g}, where 1 is the distance of a class from the other, or half the width "
+            "of y_bounds"
         )
 
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:

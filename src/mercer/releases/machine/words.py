@@ -63,6 +63,7 @@ class MachineWords(FunctionWords[M]):
             "label": self.label,
             **self.shape(),
             "losses": [loss.to_dict() for loss in release.losses],
+            "estimates": release.losses[0].estimates,
             "features": {
                 "name": release.features.name,
                 "size": release.features.size,
@@ -201,9 +202,9 @@ class RegressionWords(MachineWords[RegressionRelease]):
 
     def facts(self) -> list[tuple[str, str]]:
         low, high = self.release.y_bounds
-        loss = self.release.losses[0].name
-        if loss == "pinball":
-            loss += f": quantiles {', '.join(self.named())}"
+        loss = self.release.losses[0].words
+        if not np.isnan(self.release.levels[0]):
+            loss = f"{self.release.losses[0].name}: quantiles {', '.join(self.named())}"
         return [("response", f"{self.release.response} in [{low:g}, {high:g}]"), ("loss", loss)]
 
     def shape(self) -> dict[str, Any]:
