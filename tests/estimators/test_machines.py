@@ -33,7 +33,7 @@ NOT_CLASSES = NOT_ANY | {
     "check_decision_proba_consistency": DECLARED,
 }
 # A promise that means nothing, for checks of the accuracy on a few dozen rows.
-QUICK = {"epsilon": 20, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random"}
+QUICK = {"epsilon": 20, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random", "band": 0}
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 
 

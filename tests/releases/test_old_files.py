@@ -48,8 +48,9 @@ def far(one, other, near=NEAR, scale=0.0):
 
 @pytest.mark.parametrize("name", SAID["releases"])
 def test_a_release_answers_as_it_did(name):
-    found = answers(mercer.load(FOLDER / f"{name}.json"))
-    assert far(SAID["releases"][name], found, SOLVED if name.startswith("synthetic") else NEAR) == []
+    said, found = SAID["releases"][name], answers(mercer.load(FOLDER / f"{name}.json"))
+    found = {asked: found.get(asked) for asked in said}  # what was refused then may be answered now
+    assert far(said, found, SOLVED if name.startswith("synthetic") else NEAR) == []
 
 
 @pytest.mark.parametrize("name", [name for name in SAID["releases"] if not name.startswith("format-1")])

@@ -18,7 +18,7 @@ from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, gaussian_beside
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
 
-__all__ = ["ENDS", "Split", "check_share", "part", "pure", "shares"]
+__all__ = ["ENDS", "Split", "beside", "check_share", "part", "pure", "shares"]
 
 ENDS = 0.02  # share of epsilon for the counts beside quantiles
 
@@ -48,9 +48,7 @@ class Split:
         first = epsilon * number
         check_share(first, 2 * MAX_DIMENSION if method == "private-scott" else 1)
         check_share(epsilon - first, 1)
-        rest = float(decimal(epsilon) - decimal(first))
-        while decimal(first) + decimal(rest) > decimal(epsilon):
-            rest = math.nextafter(rest, 0.0)
+        rest = beside(first, epsilon)
         alone = Promise(epsilon=rest, delta=delta)
         if mechanism.pure:
             return cls(method, first, alone, promise, (PureEvent(first), PureEvent(rest)))
@@ -81,6 +79,14 @@ class Split:
             calibration=mechanism.calibration,
             what=what,
         )
+
+
+def beside(part: float, epsilon: float) -> float:
+    """What a part leaves of epsilon: both together are at most the whole, exactly."""
+    rest = float(decimal(epsilon) - decimal(part))
+    while decimal(part) + decimal(rest) > decimal(epsilon):
+        rest = math.nextafter(rest, 0.0)
+    return rest
 
 
 def pure(epsilon: float) -> Promise:

@@ -68,6 +68,15 @@ Method = Annotated[
 ]
 
 
+Share = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of epsilon for the error band, up to three columns: 0.05 to 0.15 by a rule; 0: none.",
+        rich_help_panel=FINER,
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Learning(Options):
     """How a machine is learnt: the options that classification and regression share."""
@@ -79,6 +88,7 @@ class Learning(Options):
     size: Size = None
     constant: Constant = None
     method: Method = None
+    band: Share = None
 
     def of(self) -> dict[str, Any]:
         """The arguments of `mercer.classifier` and `mercer.regression` that these options give."""

@@ -43,6 +43,7 @@ class MachineEstimator(PrivateEstimator):
     size: int | None = None
     constant: float | None = None
     method: str | None = None
+    band: float | None = None
     width: float
     missing: str = "zero"
     release_: Any = field(init=False)
@@ -115,7 +116,7 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         As for `mercer.classifier`.  Classes are public and must be declared; `classes_` has them
         sorted.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
         each, since it does not say how many columns it has.
-    loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
+    loss, penalty, kernel, bandwidth, features, size, constant, method, band, width, missing, ledger, dataset, insist
         As for `mercer.classifier`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -183,7 +184,7 @@ class PrivateKernelRegressor(RegressorMixin, MachineEstimator):  # type: ignore[
     ----------
     epsilon, delta, bounds, y_bounds
         As for `mercer.regression`; bounds as for `PrivateKernelClassifier`.
-    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
+    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, band, width, missing, ledger, dataset, insist
         As for `mercer.regression`.
     random_state
         None: secure noise.  A seed: reproducible and not private.

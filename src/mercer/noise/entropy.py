@@ -51,6 +51,13 @@ class Entropy(ABC):
         the value.
         """
 
+    def given(self, released: Any) -> Any:
+        """Called by the door with what was drawn: later draws may follow from it.
+
+        It is what goes on.  Only a replay goes on, in both of its runs, with what the first drew.
+        """
+        return released
+
     def parameters(self, *public: Any) -> None:  # noqa: B027
         """Called by the door with public parameters: a replay sees whether they depend on the records."""
 

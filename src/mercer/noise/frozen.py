@@ -19,7 +19,14 @@ class Frozen(Entropy):
 
     secure = False
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: Frozen | None = None) -> None:
+        """`earlier` is the noise of the other run, whose draws this one goes on with.
+
+        Draws that follow from earlier ones are private given those (adaptive composition), so both
+        runs must go on with the same.
+        """
+        self._earlier = earlier
+        self.drawn: list[Any] = []
         self.asked: list[tuple[Any, ...]] = []
         self.shown: list[tuple[str, Any, Sensitivity]] = []
 
@@ -35,6 +42,12 @@ class Frozen(Entropy):
         self.asked.append(("bytes", count))
         turn = bytes(1 + (7 * i) % 255 for i in range(255))
         return (turn * (count // 255 + 1))[:count]
+
+    def given(self, released: Any) -> Any:
+        place = len(self.drawn)
+        self.drawn.append(released)
+        first = [] if self._earlier is None else self._earlier.drawn
+        return first[place] if place < len(first) else released
 
     def parameters(self, *public: Any) -> None:
         self.asked.append(("parameters", *public))

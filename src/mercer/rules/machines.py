@@ -7,10 +7,11 @@ studies/accuracy/machine_rules.py measures what they lose against the best choic
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from mercer.spaces.losses import WHOLE, Loss
 
-__all__ = ["bandwidth_rule", "feature_rule", "penalty_rule", "threshold_rule"]
+__all__ = ["band_rule", "bandwidth_rule", "cells_rule", "feature_rule", "penalty_rule", "threshold_rule"]
 
 _WAVES = 256  # random features
 _MOST = 400  # eigenfunctions
@@ -76,6 +77,27 @@ def penalty_rule(
     if loss.classes:
         share *= min(1.0, max(math.sqrt(2000 / (n * epsilon)), 0.25 if pure else 0.5))
     return max(share * noise, least, 1e-7)
+
+
+def band_rule(*, n: int, epsilon: float) -> float:
+    """Share of epsilon for the error band of noise in the objective (M21)."""
+    return 0.15 if n * epsilon < 500 else 0.1 if n * epsilon < 3000 else 0.05
+
+
+def cells_rule(lengths: Sequence[float], *, n: int, epsilon: float) -> tuple[int, ...]:
+    """Cells along each column in which curvature is counted with this epsilon: powers of two (M21).
+
+    So many that a cell has ten times 1/epsilon of the rows (five in one column), but not coarser
+    than a bandwidth or so, nor finer than a fourth.
+    """
+    d = len(lengths)
+    ruled = math.log2(max(n * epsilon / (5 if d == 1 else 10), 1)) / d
+    sides = []
+    for h in lengths:
+        least, most = math.ceil(math.log2(0.6 / h)), math.floor(math.log2(4 / h))
+        power = max(min(max(round(ruled), least), most), 2)
+        sides.append(min(2**power, {1: 64, 2: 32, 3: 16}[d]))
+    return tuple(sides)
 
 
 def threshold_rule(*, n: int, epsilon: float) -> float:

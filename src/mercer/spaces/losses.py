@@ -56,6 +56,7 @@ class Loss(ABC):
 
     name: ClassVar[str]
     classes: ClassVar[bool]  # the target is a class; otherwise a number in [-1, 1]
+    steps: ClassVar[int] = 1 << 20  # in which the second derivative is counted: 1 where it is all or nothing
 
     def __init_subclass__(cls) -> None:
         if "name" in cls.__dict__:
@@ -173,6 +174,7 @@ class Huber(Loss):
 
     name = "huber"
     classes = False
+    steps = 1
     curvature = 1.0
 
     @property
@@ -266,6 +268,7 @@ class Squared(Loss):
 
     name = "squared"
     classes = False
+    steps = 1
     slopes = (-4.0, 4.0)
     curvature = 2.0
     at_zero = 1.0

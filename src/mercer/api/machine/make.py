@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from mercer.api.calls import Terms
+from mercer.api.machine.band import BandPlan
 from mercer.api.machine.recipe import MachineRecipe
 from mercer.api.shares import pure
 from mercer.columns.domain import MOST_COLUMNS, Box, dimension_of
@@ -99,16 +100,18 @@ def learn(
     n = n_of(examples, rows.unit, missing)
     recipe = replace(recipe, functions=tuple(functions(n, promise["epsilon"])))
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
-    penalties = recipe.candidates(features, n=n, promise=promise)
+    band = BandPlan.of(recipe, domain, features, promise, n=n)
+    learning = band.learning
+    penalties = recipe.candidates(features, n=n, promise=learning)
     persons = rows.unit is not None
     moves = persons or not rows.fixed
-    limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
+    limits = recipe.bounds(features, penalties, n, learning, moves=moves, persons=persons)
     for _ in range(25):  # the rule's penalty, or the next that doubles can solve
-        if recipe.penalty is not None or recipe.sound(limits, promise):
+        if recipe.penalty is not None or recipe.sound(limits, learning):
             break
         penalties = (1.15 * penalties[0],)
-        limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
-    recipe.warn(limits, promise)
+        limits = recipe.bounds(features, penalties, n, learning, moves=moves, persons=persons)
+    recipe.warn(limits, learning)
     summary = MachineSummary(examples, limits, unit=rows.unit or "row")
     held = Examples(rows, domain, "held") if chosen else None
     whole = n + (held.rows if held is not None else 0)
@@ -141,17 +144,26 @@ def learn(
         """With noise in the objective, or in the weights."""
         if inside:
             source = MachineObjective(summary)
-            return publish(source, Objective(source), releases, payer, promise=promise, what=what)
-        return publish(summary, recipe.mechanism, releases, payer, promise=promise, what=what)
+            return publish(source, Objective(source), releases, payer, promise=learning, what=what)
+        return publish(summary, recipe.mechanism, releases, payer, promise=learning, what=what)
+
+    def banded(release: M, payer: Payer) -> M:
+        """With the curvature for its band, if that was paid for."""
+        alike = [machine for machine in limits.machines if machine.penalty == release.penalty]
+        machines = alike[: len(recipe.losses)]
+        return band.spend(release, examples, machines, limits, payer, unit=summary.unit, what=what)
 
     def drawn() -> M:
-        if held is None:
+        if held is None and not band:
             return tell(noised(purse)[0])
-        event: Event = ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
-        words = f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
-        recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
+        event: Event = ApproximateEvent(**learning) if learning["delta"] else PureEvent(learning["epsilon"])
+        words = summary.note + band.words
+        if held is not None:
+            words += "; penalty chosen on every fifth row by the exponential mechanism"
+        recipe.calibrated(summary, learning)  # whatever is wrong is found before the charge
+        band.check(limits.machines[: len(recipe.losses)])
         paid = purse.pay(
-            (event,),
+            (event, *band.events),
             promise=promise,
             n=whole,
             unit="row",
@@ -159,18 +171,22 @@ def learn(
             calibration="exact",
             what=what,
         )
+        if held is None:
+            return tell(banded(noised(paid)[0], paid))
         learnt, kept_back = paid.parts([n, held.rows])
         made = noised(learnt)
         machines = limits.machines[: len(recipe.losses)]
         scores, moved = held_scores(held, features, machines, [release.weights for release in made])
         kept = Scores(scores, moved, n=held.rows, unit="row")  # rows that nothing else was learnt from
-        chosen = pure(promise["epsilon"])
-        return tell(publish(kept, Exponential(), lambda place, *_: made[place], kept_back, promise=chosen))
+        best = publish(
+            kept, Exponential(), lambda place, *_: made[place], kept_back, promise=pure(learning["epsilon"])
+        )
+        return tell(banded(best, learnt))
 
     try:
         return drawn()
     except Rehearsed as dry:
-        dry.expected = recipe.expected(limits, promise)
+        dry.expected = recipe.expected(limits, learning) + band.expected
         raise
 
 

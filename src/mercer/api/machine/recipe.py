@@ -15,19 +15,22 @@ from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_cou
 from mercer.door.objective import tilted_bounds, tilted_noise
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
+from mercer.noise.mechanisms.objective import FINISH
 from mercer.releases.machine.release import METHODS
-from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
+from mercer.rules.machines import band_rule, bandwidth_rule, cells_rule, feature_rule, penalty_rule
 from mercer.sensitive.summaries import Machine, MachineBounds, MachineSummary
 from mercer.sensitive.summaries.machine import FINE
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap
+from mercer.spaces.meshes import MOST_MESH
 
 __all__ = ["FEATURES", "MachineRecipe"]
 
 FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
 _MOST_WEIGHTS = 1 << 15
 _TRACE = 0.3  # of the slope's noise, at most, for what the solver leaves
+_BANDED = 1024  # features, at most, of a machine with a band by default
 _USUAL = 128  # features of a kind that the rule would not choose
 
 
@@ -44,6 +47,7 @@ class MachineRecipe:
     constant: float | None
     method: str
     penalty: float | tuple[float, ...] | None  # None: by the rule; several: one is chosen
+    band: float | None  # share of epsilon for the error band; None: by the rule
     pure: bool
 
     @classmethod
@@ -60,6 +64,7 @@ class MachineRecipe:
         method: object,
         penalty: object,
         pure: bool,
+        band: object = None,
         unit: object,
     ) -> MachineRecipe:
         shape = check_choice("kernel", kernel, (*KERNELS, "linear"))
@@ -91,6 +96,7 @@ class MachineRecipe:
             weight,
             chosen,
             _penalty(penalty),
+            _share_of("band", band),
             pure,
         )
 
@@ -135,6 +141,27 @@ class MachineRecipe:
         if self.points is not None:
             domain.points(self.points)
         self._lengths(domain, 1.0)
+        if self.band and (d > MOST_MESH or self.method != "objective"):
+            raise ValueError(
+                f"band is a share of the budget for the error band of noise in the objective with up to "
+                f"{MOST_MESH} columns, got {d} with method={self.method!r}; leave it out"
+            )
+
+    def band_share(self, domain: Box, features: FeatureMap, *, n: int, epsilon: float) -> float:
+        """Share of epsilon that pays for the error band: public."""
+        if self.band is not None:
+            return self.band
+        share = band_rule(n=n, epsilon=epsilon)
+        few = epsilon * (1 - share) < 2e-4 / FINISH  # for noise in the objective itself
+        apt = self.method == "objective" and domain.dimension <= MOST_MESH
+        return share if apt and not few and features.size <= _BANDED else 0.0
+
+    def cells(self, domain: Box, *, n: int, epsilon: float, counts: float) -> tuple[int, ...]:
+        """Cells along each column in which curvature is counted, with `counts` of epsilon."""
+        d = domain.dimension
+        ruled = bandwidth_rule(n=n, epsilon=epsilon, dimension=d, pure=self.pure)
+        lengths = np.ones(d) if self.kernel == "linear" else self._lengths(domain, ruled)
+        return cells_rule(lengths.tolist(), n=n, epsilon=counts)
 
     def _constant(self, usual: float) -> float:
         return usual if self.constant is None else self.constant
@@ -288,6 +315,16 @@ def _weight(value: object) -> float | None:
         raise ValueError(
             f"constant must be a number in [0, 100], got {value!r}: the kernel is K + constant^2, "
             "which stands for an intercept"
+        )
+    return float(value)
+
+
+def _share_of(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 0.5:
+        raise ValueError(
+            f"{name} must be a share of epsilon in [0, 0.5], got {value!r}; 0.05 is usual, 0 for none"
         )
     return float(value)
 

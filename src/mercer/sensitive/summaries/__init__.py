@@ -1,6 +1,7 @@
 """Summaries f_D of records: how one row contributes and how far it can move f_D."""
 
 from mercer.sensitive.base import Scores, Summary
+from mercer.sensitive.summaries.curvature import CurvatureCells, curvature_bound
 from mercer.sensitive.summaries.density import DensitySummary, PointValues, row_sensitivity
 from mercer.sensitive.summaries.machine import (
     Machine,
@@ -13,6 +14,7 @@ from mercer.sensitive.summaries.risk import Examples
 from mercer.sensitive.summaries.tally import Tally, tally_rows
 
 __all__ = [
+    "CurvatureCells",
     "DensitySummary",
     "Examples",
     "Machine",
@@ -23,6 +25,7 @@ __all__ = [
     "Scores",
     "Summary",
     "Tally",
+    "curvature_bound",
     "held_scores",
     "row_sensitivity",
     "tally_rows",
