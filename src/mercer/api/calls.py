@@ -17,14 +17,17 @@ from inspect import signature
 from typing import Any, ParamSpec, TypeVar, cast
 
 from mercer.columns.reading import Reading
-from mercer.common.checks import check_epsilon
+from mercer.common.checks import check_choice, check_epsilon
 from mercer.common.quiet import quiet
 from mercer.door.publish import LedgerLike, Purse, Rehearsed
 from mercer.door.weaker import Weaker
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Promise, check_promise
+from mercer.sensitive.data import open_rows
+from mercer.sensitive.labels import Labels
+from mercer.sensitive.rows import Rows
 
-__all__ = ["DryRun", "Expected", "Progress", "Terms", "call", "made"]
+__all__ = ["DryRun", "Expected", "Progress", "Source", "Terms", "call", "made"]
 
 _INSIDE: ContextVar[bool] = ContextVar("inside a call", default=False)
 
@@ -81,6 +84,46 @@ class Terms:
         """How cells are read; in a dry run none is, unless the number of complete rows is public."""
         dry = self.dry_run and missing != "drop"
         return Reading.of(na_values=na_values, outside=outside, formats=formats, dry_run=dry)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The data of a call on columns of numbers, and the public arguments by which they are read."""
+
+    data: object
+    bounds: object
+    columns: object
+    missing: str
+    reading: Reading
+    terms: Terms
+
+    @classmethod
+    def of(
+        cls,
+        terms: Terms,
+        data: object,
+        bounds: object,
+        columns: object,
+        missing: str,
+        na_values: object,
+        outside: object,
+        formats: object,
+    ) -> Source:
+        check_choice("missing", missing, ("zero", "drop"))
+        reading = terms.reading(na_values, formats, outside, missing=missing)
+        return cls(data, bounds, columns, missing, reading, terms)
+
+    def rows(self, dimension: int | None, labels: Labels | None = None) -> Rows:
+        """Open the data; `dimension` is the number of columns that the bounds are given for."""
+        return open_rows(
+            self.data,
+            columns=self.columns,
+            unit=self.terms.unit,
+            dimension=dimension,
+            bounds=self.bounds,
+            labels=labels,
+            reading=self.reading,
+        )
 
 
 @dataclass(frozen=True)

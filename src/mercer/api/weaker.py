@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.counts.recipe import CountRequest, check_worth, name_of
-from mercer.api.counts.single import condition_of, counted, expected_count
-from mercer.api.counts.tables import expected_histogram
+from mercer.api.counts import condition_of, counted, expected_count
+from mercer.api.recipes.counts import CountRequest, check_worth, name_of
+from mercer.api.tables import expected_histogram
 from mercer.columns.bins import axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.columns.domain import InWords

@@ -138,7 +138,7 @@ def histogram_command(
             )
         chosen |= {"gamma": gamma, "weaker_promise": True}
     else:
-        from mercer.api.counts.tables import histogram as make  # type: ignore[assignment]
+        from mercer.api.tables import histogram as make  # type: ignore[assignment]
 
         chosen |= {
             "delta": delta,
@@ -198,7 +198,7 @@ def table_command(
     cells to list is released sparse. A first domain file: mercer synthesize survey.csv
     --example-domain. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.counts.tables import table
+    from mercer.api.tables import table
     from mercer.columns.table import Domain
 
     files = places(output, terms)
@@ -261,7 +261,7 @@ def count_command(
     --unit, persons are counted for whom it holds in any row. The first line is the number. Nothing
     is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.counts import single as counting
+    from mercer.api import counts as counting
     from mercer.columns.conditions import conditions
 
     files = places(output, terms, needed=False)

@@ -161,7 +161,7 @@ def curve_command(
     Curves beyond the bound are scaled down to it, unless --outside drop. Nothing is spent if an
     argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.curve.call import mean_curve, mean_curves
+    from mercer.api.curve import mean_curve, mean_curves
 
     places = _places(output, by, groups, disjoint, terms.overwrite, needed=not terms.dry_run)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)

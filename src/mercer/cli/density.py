@@ -56,7 +56,7 @@ def density_command(
     Values outside the bounds are clipped, unless --outside drop; rows without a number count and
     add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.density.call import density as release_density
+    from mercer.api.density import density as release_density
 
     files = places(output, terms)
     release = ask(

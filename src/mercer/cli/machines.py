@@ -117,7 +117,7 @@ def classify_command(
     are clipped, unless --outside drop; rows that lack a number or have another class count and add
     nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.machine.call import classifier
+    from mercer.api.machine import classifier
 
     files = places(output, terms)
     if not classes:
@@ -188,7 +188,7 @@ def regress_command(
     unless --outside drop; rows that lack a number count and add nothing. Nothing is spent if an
     argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.machine.call import regression
+    from mercer.api.machine import regression
 
     _release(
         regression,

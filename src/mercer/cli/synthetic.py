@@ -133,8 +133,8 @@ def synthesize_command(
     if example_domain:
         print(_example_domain(file), end="")
         return
-    from mercer.api.synthetic.call import synthetic
-    from mercer.api.synthetic.recipe import plan_table
+    from mercer.api.recipes.synthetic import plan_table
+    from mercer.api.synthetic import synthetic
     from mercer.noise.mechanisms.base import no_delta
     from mercer.releases.synthetic.export import write_csv, write_parquet
     from mercer.releases.words import words_of

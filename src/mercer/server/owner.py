@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from mercer.api.calls import made
-from mercer.api.density.call import density
+from mercer.api.density import density
 from mercer.api.live import live
 from mercer.common.files import sync
 from mercer.ledger.ledger import Ledger

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.counts.recipe import CountRequest, check_worth, expected_cells, name_of
+from mercer.api.recipes.counts import CountRequest, check_worth, expected_cells, name_of
 from mercer.columns.bins import axes_of, axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.columns.table import domain_given

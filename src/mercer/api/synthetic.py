@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.synthetic.make import TableRequest, draw_table
-from mercer.api.synthetic.recipe import TableRecipe, plan_table
+from mercer.api.recipes.synthetic import TableRecipe, plan_table
+from mercer.api.table_request import TableRequest, draw_table
 from mercer.columns.domain import InWords
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.door.publish import LedgerLike, publish

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.counts.recipe import CountRequest, check_worth, name_of
+from mercer.api.recipes.counts import CountRequest, check_worth, name_of
 from mercer.api.shares import pure
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.conditions import axes_of_condition, words_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mercer.api.recipes.synthetic import TableRecipe
 from mercer.api.shares import Split, pure
-from mercer.api.synthetic.recipe import TableRecipe
 from mercer.common.checks import Floats
 from mercer.door.publish import Payer, Purse, publish
 from mercer.noise.laws import Law

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import Terms
-from mercer.api.curve.recipe import CurveRecipe, Sight
+from mercer.api.recipes.curve import CurveRecipe, Sight
 from mercer.api.shares import Split, pure
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_choice, check_positive
