@@ -11,13 +11,11 @@ import typer
 
 from mercer.cli.counts import count_command, histogram_command, table_command
 from mercer.cli.curves import curve_command
-from mercer.cli.density import density_command, quantiles_command
+from mercer.cli.density import ask_command, density_command, live_command, quantiles_command
 from mercer.cli.ledger import ledger_app
 from mercer.cli.machines import classify_command, regress_command
-from mercer.cli.online import ask_command, live_command
 from mercer.cli.plan import audit_command, plan_app
-from mercer.cli.predict import predict_command
-from mercer.cli.releases import eval_command, inspect_command, plot_command
+from mercer.cli.releases import eval_command, inspect_command, plot_command, predict_command
 from mercer.cli.releasing import worded
 from mercer.cli.serve import serve_command
 from mercer.cli.synthetic import synthesize_command
