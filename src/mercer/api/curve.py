@@ -134,20 +134,9 @@ def mean_curve(
     """
     unit = protected(unit, long)
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    ask = CurveRequest.of(
-        terms,
-        bound=bound,
-        kernel=kernel,
-        scale=scale,
-        penalty=penalty,
-        eta=eta,
-        order=order,
-        noise_kernel=noise_kernel,
-        size=size,
-        missing=missing,
-        outside=outside,
-        choice_share=choice_share,
-    )
+    choices = {"kernel": kernel, "scale": scale, "penalty": penalty, "eta": eta, "order": order, "size": size}
+    choices |= {"noise_kernel": noise_kernel, "missing": missing, "outside": outside}
+    ask = CurveRequest.of(terms, bound=bound, choice_share=choice_share, **choices)
     purse = terms.purse(curves)
     seen = {"grid": grid, "bounds": bounds, "columns": columns, "long": long, "na_values": na_values}
     opened = open_curves(curves, **seen, unit=unit, dry_run=dry_run and missing != "drop")

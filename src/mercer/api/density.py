@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Progress, Source, Terms, call
+from mercer.api.calls import DryRun, Progress, Source, Split, Terms, call
 from mercer.api.choose import draw_bandwidth, extremes
 from mercer.api.recipes.density import Recipe, density_plan
-from mercer.api.shares import Split
 from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import Floats
 from mercer.door.publish import LedgerLike, Payer, publish

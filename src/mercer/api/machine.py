@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Progress, Source, Terms, call
+from mercer.api.calls import DryRun, Progress, Source, Terms, call, pure
 from mercer.api.recipes.machine import MachineRecipe
-from mercer.api.shares import pure
 from mercer.columns.domain import MOST_COLUMNS, Box, dimension_of
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.objective import Objective
