@@ -3,7 +3,7 @@
 import pytest
 
 import mercer
-from mercer.api.shares import Split
+from mercer.api.calls import Split
 from mercer.noise.mechanisms import Gaussian, Orbitope
 from mercer.promise.composition import delta_of
 from mercer.promise.events import GaussianEvent, PureEvent

@@ -43,7 +43,7 @@ for line in sys.stdin:
         print(json.dumps([code, *(f.seek(0) or f.read() for f in (out, err))]), flush=True)
 """
 LOADED = (
-    "mercer.api.density.call",
+    "mercer.api.density",
     "mercer.ledger.ledger",
     "mercer.api.live",
     "mercer.online.cholesky",

@@ -8,23 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Progress, Terms, call
+from mercer.api.calls import DryRun, Progress, Source, Split, Terms, call
 from mercer.api.choose import draw_bandwidth, extremes
-from mercer.api.density.recipe import Recipe, density_plan
-from mercer.api.shares import Split
+from mercer.api.recipes.density import Recipe, density_plan
 from mercer.columns.domain import Box, dimension_of
-from mercer.common.checks import Floats, check_choice
+from mercer.common.checks import Floats
 from mercer.door.publish import LedgerLike, Payer, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Mechanism
 from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
-from mercer.sensitive.data import open_rows
 from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries import DensitySummary, tally_rows
+from mercer.sensitive.summaries.tally import Tally
 
-__all__ = ["density", "expected_density"]
+__all__ = ["counted_rows", "density", "expected_density"]
 
 
 def expected_density(given: Mapping[str, Any], made: Statement) -> str:
@@ -154,11 +153,9 @@ def density(
     1.0
 
     """
-    check_choice("missing", missing, ("zero", "drop"))
-    dimension = dimension_of(bounds)
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    reading = terms.reading(na_values, formats, outside, missing=missing)
-    purse = terms.purse(data)
+    source = Source.of(terms, data, bounds, columns, missing, na_values, outside, formats)
+    dimension, purse = dimension_of(bounds), terms.purse(data)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism, delta=delta, dimension=dimension
     )
@@ -168,13 +165,8 @@ def density(
         if unit is not None and recipe.private == "private-cv":
             raise ValueError("bandwidth='private-cv' counts rows; use 'private-scott' with unit")
         split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
-    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
-    domain = Box.of(bounds, rows.names)
-    recipe.check(domain)
-    rows.progress(terms.tick)
-    tally = tally_rows(rows, domain)
-    n = n_of(tally, rows.unit, missing)
-    protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
+    tally, domain, n, protected = counted_rows(source, recipe)
+    what = f"density of {' and '.join(domain.names)}"
     payer: Payer = purse
     alone = promise
     if split is not None:
@@ -205,3 +197,13 @@ def density(
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
     return tell(publish(summary, recipe.mechanism, build, payer, promise=alone, what=what))
+
+
+def counted_rows(source: Source, recipe: Recipe) -> tuple[Tally, Box, int, str]:
+    """Records counted on the fine grid, the domain of their columns, the public n, the unit of privacy."""
+    rows = source.rows(dimension_of(source.bounds))
+    domain = Box.of(source.bounds, rows.names)
+    recipe.check(domain)
+    rows.progress(source.terms.tick)
+    tally = tally_rows(rows, domain)
+    return tally, domain, n_of(tally, rows.unit, source.missing), rows.unit or "row"
