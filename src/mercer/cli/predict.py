@@ -67,8 +67,7 @@ def predict_command(
     Or at points: mercer predict ill.json --at 42 27. Values outside the bounds are moved to them;
     a row that lacks a number gets no prediction.
     """
-    from mercer.releases.base import KINDS
-    from mercer.releases.file import load
+    from mercer.releases.base import KINDS, load
     from mercer.releases.words import Question, words_of
 
     machine: Any = load(release)

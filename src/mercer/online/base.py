@@ -24,11 +24,10 @@ from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_level
 from mercer.online.store import LiveError, LiveStore, Record
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band
-from mercer.releases.base import Release
+from mercer.releases.base import FORMAT, VERSION, Release, from_dict
 from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.density.release import DensityRelease
-from mercer.releases.file import FORMAT, VERSION, from_dict
+from mercer.releases.function import Band
 from mercer.releases.machine.release import MachineAccuracy, MachineRelease
 
 __all__ = ["ROUTES", "CoordinatesLive", "DensityLive", "LiveRelease", "LiveUnkept", "MachineLive", "reopened"]

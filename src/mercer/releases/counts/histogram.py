@@ -18,10 +18,20 @@ from mercer.common.checks import Bools, Floats, Ints, check_level
 from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.weaker import RandomStatement, promise_from
-from mercer.releases.bands import Interval
+from mercer.releases.base import Interval
 from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_cells, accuracy_of_sparse
-from mercer.releases.counts.cells import MOST_COUNT, CellsRelease, Margin, rows_each, whole_numbers
-from mercer.releases.counts.questions import clipped, noise_width, product, sparse_answer, vectors
+from mercer.releases.counts.cells import (
+    MOST_COUNT,
+    CellsRelease,
+    Margin,
+    clipped,
+    noise_width,
+    product,
+    rows_each,
+    sparse_answer,
+    vectors,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -214,7 +224,7 @@ class HistogramRelease(CellsRelease):
     def best(self) -> Floats:
         """Counts of one column in order, smoothed for sums over ranges: free, not whole.
 
-        Far nearer than the noisy counts where data are sparse or smooth (`count_smoothing`); what
+        Far nearer than the noisy counts where data are sparse or smooth (`counts.smoothing`); what
         they are off by is not known, so they have no interval.
         """
         from mercer.releases.counts.smoothing import best_counts
@@ -234,7 +244,7 @@ class HistogramRelease(CellsRelease):
 
         `degree` is the number of its cosines, by default from a public rule.
         """
-        from mercer.releases.counts.density import histogram_density
+        from mercer.releases.counts.smoothing import histogram_density
 
         if self.sparse or self.exact is not None:
             raise ValueError(

@@ -21,12 +21,11 @@ from mercer.common.checks import Floats, Ints, check_level
 from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Interval
+from mercer.releases.base import Interval
 from mercer.releases.counts.accuracy import MarginsAccuracy, accuracy_of_margins
-from mercer.releases.counts.cells import CellsRelease, Margin, rows_each, whole_numbers
+from mercer.releases.counts.cells import CellsRelease, Margin, rows_each, vectors, whole_numbers
 from mercer.releases.counts.margin_fit import MarginFit
 from mercer.releases.counts.margin_parts import MOST_CELLS
-from mercer.releases.counts.questions import vectors
 
 __all__ = ["MarginsRelease"]
 

@@ -11,10 +11,9 @@ from mercer.common.checks import check_level
 from mercer.common.files import Fields, finite
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.weaker import RandomStatement, promise_from, random_statement_from
-from mercer.releases.bands import Interval
-from mercer.releases.base import Release
+from mercer.releases.base import Interval, Release
 from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_count
-from mercer.releases.counts.questions import clipped
+from mercer.releases.counts.cells import clipped
 from mercer.releases.findings import Finding
 
 if TYPE_CHECKING:

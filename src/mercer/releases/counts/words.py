@@ -11,8 +11,7 @@ import numpy as np
 
 from mercer.columns.cells import MOST_LISTED
 from mercer.columns.conditions import conditions
-from mercer.releases.bands import Interval
-from mercer.releases.base import Release
+from mercer.releases.base import Interval, Release
 from mercer.releases.counts.cells import Margin
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease

@@ -16,19 +16,22 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import order_statistic
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
-from mercer.releases.curve.redraw import Again, Mesh, choose_again, spread, suprema
 from mercer.releases.curve.smoothing import (
     ETAS,
     SCALES,
+    Again,
     Candidates,
+    Mesh,
     check_eta,
     check_penalty,
+    choose_again,
     choose_filter,
+    spread,
+    suprema,
     unit_scales,
 )
-from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders
+from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders, order_statistic
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials

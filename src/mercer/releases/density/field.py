@@ -12,8 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from mercer.common.checks import Floats
 from mercer.noise.laws import Law, Normal
-from mercer.releases.bands import Field, suprema_of
-from mercer.releases.function import NOTHING_LEFT, Orders
+from mercer.releases.function import NOTHING_LEFT, Field, Orders, suprema_of
 from mercer.spaces.bases import Basis, SpectralBasis
 
 __all__ = ["BasisAccuracy", "BasisField"]

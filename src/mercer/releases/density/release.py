@@ -15,7 +15,6 @@ from mercer.common.checks import Floats, check_choice, check_count
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band
 from mercer.releases.density.field import BasisAccuracy, BasisField
 from mercer.releases.density.smoothing import (
     choose_bandwidth,
@@ -24,7 +23,7 @@ from mercer.releases.density.smoothing import (
     unit_covariance,
     without_constant,
 )
-from mercer.releases.function import FunctionRelease, Orders
+from mercer.releases.function import Band, FunctionRelease, Orders
 from mercer.spaces.bases import Basis, Moments, SpectralBasis, basis_from_dict
 from mercer.spaces.bases.base import covariance_of
 

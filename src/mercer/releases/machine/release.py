@@ -21,8 +21,7 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band, Field, suprema_of
-from mercer.releases.function import FunctionRelease, Orders
+from mercer.releases.function import Band, Field, FunctionRelease, Orders, suprema_of
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
 

@@ -21,10 +21,9 @@ from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release
-from mercer.releases.synthetic.distances import TwoSample, two_sample_test
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, floor_from, law_from
+from mercer.releases.synthetic.weighted import Pushed, TwoSample, Weighted, two_sample_test
 from mercer.releases.synthetic.weights import STYLES, refit, weigh, weights_from
-from mercer.releases.weighted import Pushed, Weighted
 from mercer.spaces.record_kernels import MOST_LANDMARKS, OwnKernel
 
 __all__ = ["InWords", "RecordsRelease"]

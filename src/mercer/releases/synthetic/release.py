@@ -20,7 +20,6 @@ from mercer.common.checks import Bools, Floats, check_choice, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release
-from mercer.releases.synthetic.distances import TableAccuracy, TwoSample, two_sample_test
 from mercer.releases.synthetic.embedding import (
     LandmarkEmbedding,
     NoisyEmbedding,
@@ -29,6 +28,7 @@ from mercer.releases.synthetic.embedding import (
     matrix_from,
 )
 from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
+from mercer.releases.synthetic.weighted import Pushed, TableAccuracy, TwoSample, Weighted, two_sample_test
 from mercer.releases.synthetic.weights import (
     ENOUGH,
     STYLES,
@@ -38,7 +38,6 @@ from mercer.releases.synthetic.weights import (
     refit,
     weights_from,
 )
-from mercer.releases.weighted import Pushed, Weighted
 from mercer.sources.arrays import own_codes
 from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 

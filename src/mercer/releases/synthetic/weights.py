@@ -15,7 +15,7 @@ from mercer.common import streams
 from mercer.common.checks import Floats, Ints, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.weighted import resample
+from mercer.releases.synthetic.weighted import resample
 from mercer.spaces.record_kernels import RecordKernel
 
 __all__ = [
