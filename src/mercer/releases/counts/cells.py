@@ -1,15 +1,19 @@
-"""What released counts of cells have in common, and questions about them.  M13.
+"""What released counts of cells have in common, questions about them, and how near they are.  M13.
 
 A question is a condition on columns: which share of each cell it takes in, and an interval for the sum
 of those cells.  Everything here is public: what does not fit is an error that names it.
 docs/proofs/counts.md, 6.
+
+How near: the expected absolute errors of the mechanism beside a lower bound that holds for every pure
+epsilon-DP release, on its worst data (docs/proofs/lower_bounds.md).  All of it follows from the
+law of the noise, the columns and the promise.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -25,16 +29,20 @@ from mercer.releases.base import Interval, Release
 if TYPE_CHECKING:
     import pandas
 
+
 __all__ = [
     "MOST_COUNT",
     "CellsRelease",
+    "CountAccuracy",
     "Margin",
+    "best_in_words",
     "clipped",
     "noise_width",
     "product",
     "rows_each",
     "shares",
     "sparse_answer",
+    "sparse_error",
     "sum_width",
     "vectors",
     "whole_numbers",
@@ -245,3 +253,48 @@ def _code(axis: Axis, end: Any, otherwise: float) -> float:
     if isinstance(plain, bool) or not isinstance(plain, (int, float)) or plain != plain:
         raise ValueError(f"condition on {axis.name!r}: ends must be numbers")
     return float(plain)
+
+
+@dataclass(frozen=True)
+class CountAccuracy:
+    """Error due to privacy, beside the least that any mechanism can promise."""
+
+    what: str
+    error: float  # expected sum of absolute errors, at most
+    each: float  # standard deviation of one count's noise
+    best: float | None  # no pure release of this epsilon has less on its worst data
+    pure: bool
+    words: str = ""
+    plain: float | None = None  # expected error of the same without a delta
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the best possible this is, at most."""
+        return None if not self.best else self.error / self.best
+
+    def __str__(self) -> str:
+        beside = "" if self.plain is None else f"; without the delta it would be {self.plain:.4g}"
+        text = f"{self.what}: expected absolute error {self.error:.4g}{self.words}."
+        return text + best_in_words(self.best, self.ratio, pure=self.pure, beside=beside)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and the ratio, for JSON."""
+        return asdict(self) | {"ratio": self.ratio}
+
+
+def best_in_words(best: float | None, ratio: float | None, *, pure: bool, beside: str = "") -> str:
+    """The least expected error that a pure release can promise, and how many times that a release has."""
+    if best is None or ratio is None:
+        return ""
+    most = f": at most {ratio:.3g} times the best possible" if pure else f"; this one has a delta{beside}"
+    return f" No pure release of this epsilon can promise less than {best:.4g}{most}."
+
+
+def sparse_error(law: CountLaw, cells: int, occupied: int, threshold: int) -> float:
+    """Bound on the expected l1 error with this many occupied cells (thesis, Prop. 2.4.3).
+
+    An occupied cell errs by at most the threshold and one noise more; an empty one passes with
+    the chance P(noise > threshold), and is then wrong by the threshold and a noise.
+    """
+    each = threshold + 1 + law.mean_error
+    return (occupied + (cells - occupied) * law.above(threshold)) * each
