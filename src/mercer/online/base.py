@@ -208,21 +208,26 @@ class DensityLive(Standing):
         return cls.resume(store, record)
 
 
-class CoordinatesLive(DensityLive):
-    """Answers from released coordinates: nothing is drawn and nothing is stored (M2)."""
-
-    route = "coordinates"
+class Computed(Standing):
+    """Answers that follow from the release alone: nothing is drawn, so none is stored or counted."""
 
     @property
     def count(self) -> int:
         return 0
 
     @property
-    def accuracy(self) -> BasisAccuracy:
-        return self.release.accuracy
+    def accuracy(self) -> BasisAccuracy | MachineAccuracy:
+        found: BasisAccuracy | MachineAccuracy = self.release.accuracy
+        return found
 
     def standard_error(self, points: object) -> Floats:
-        return self.release.standard_error(points)
+        return np.asarray(self.release.standard_error(points))
+
+
+class CoordinatesLive(Computed, DensityLive):
+    """Answers from released coordinates: nothing is drawn and nothing is stored (M2)."""
+
+    route = "coordinates"
 
     def band(self, points: object, level: float = 0.95) -> Band:
         return self.release.band(points, level, simultaneous=False, raw=True)
@@ -231,7 +236,7 @@ class CoordinatesLive(DensityLive):
         return self.release.raw(rows)
 
 
-class MachineLive(Standing):
+class MachineLive(Computed):
     """Predictions of a released machine from its weights: nothing is drawn or stored (M8, M2)."""
 
     route = "machine"
@@ -248,17 +253,6 @@ class MachineLive(Standing):
     @property
     def kind(self) -> str:
         return self.release.kind
-
-    @property
-    def count(self) -> int:
-        return 0
-
-    @property
-    def accuracy(self) -> MachineAccuracy:
-        return self.release.accuracy
-
-    def standard_error(self, points: object) -> Floats:
-        return self.release.standard_error(points)
 
     def band(self, points: object, level: float = 0.95) -> Band:
         return self.release.band(points, level, simultaneous=False)

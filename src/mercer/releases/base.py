@@ -20,6 +20,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, cast
 
+import numpy as np
+
 from mercer.columns.domain import AnyDomain
 from mercer.common.files import Fields, replace_text
 from mercer.promise.statement import Statement
@@ -38,6 +40,7 @@ __all__ = [
     "Release",
     "class_of",
     "found",
+    "freeze",
     "from_dict",
     "load",
     "released",
@@ -177,6 +180,16 @@ class Interval(NamedTuple):
     def value(self) -> float:
         """The estimate: of a functional of a curve, its value at the released curve."""
         return self.estimate
+
+
+def freeze(release: object, *names: str, dtype: type = float) -> None:
+    """Replace arrays by copies of this type that nobody can change; a field that is None stays."""
+    for name in names:
+        value = getattr(release, name)
+        if value is not None:
+            fixed: np.ndarray = np.array(value, dtype=dtype)
+            fixed.setflags(write=False)
+            object.__setattr__(release, name, fixed)
 
 
 def found(place: str) -> Callable[..., Any]:

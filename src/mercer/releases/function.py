@@ -27,7 +27,7 @@ from scipy.special import ndtri
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_level
 from mercer.noise.laws import Law
-from mercer.releases.base import Release
+from mercer.releases.base import Release, freeze
 
 __all__ = [
     "NOTHING_LEFT",
@@ -201,9 +201,8 @@ class FunctionRelease(Release, NoisyFunction):
         """How many coordinates the span has."""
 
     def __post_init__(self) -> None:
-        values = np.array(self.coordinates, dtype=float)
-        values.setflags(write=False)
-        object.__setattr__(self, "coordinates", values)
+        freeze(self, "coordinates")
+        values = self.coordinates
         if values.shape != (self.size,) or not np.all(np.isfinite(values)):
             raise ValueError(f"coordinates must be {self.size} finite numbers, got shape {values.shape}")
 

@@ -19,7 +19,7 @@ from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, GeometricLaw, count_law_from_dict
 from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.promise.weaker import RandomStatement, promise_from
-from mercer.releases.base import Interval
+from mercer.releases.base import Interval, freeze
 from mercer.releases.counts.cells import (
     MOST_COUNT,
     CellsRelease,
@@ -56,12 +56,8 @@ class HistogramRelease(CellsRelease):
     kind = "histogram"
 
     def __post_init__(self) -> None:
-        for name in ("keys", "values", "exact"):
-            value = getattr(self, name)
-            if value is not None:
-                fixed = np.array(value, dtype=bool if name == "exact" else np.int64)
-                fixed.setflags(write=False)
-                object.__setattr__(self, name, fixed)
+        freeze(self, "keys", "values", dtype=np.int64)
+        freeze(self, "exact", dtype=bool)
         cells = self.domain.cells
         if (self.keys is None) != (self.threshold is None):
             raise ValueError("a sparse release has keys and a threshold, a dense one neither")

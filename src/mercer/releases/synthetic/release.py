@@ -19,7 +19,7 @@ from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Floats, check_choice, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
-from mercer.releases.base import Release
+from mercer.releases.base import Release, freeze
 from mercer.releases.synthetic.embedding import (
     LandmarkEmbedding,
     NoisyEmbedding,
@@ -73,12 +73,7 @@ class TableRelease(Weighted, Release):
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
         check_choice("weights", self.style, STYLES)
-        for name in ("codes", "weight", "landmarks"):
-            value = getattr(self, name)
-            if value is not None:
-                fixed = np.array(value, dtype=float)
-                fixed.setflags(write=False)
-                object.__setattr__(self, name, fixed)
+        freeze(self, "codes", "weight", "landmarks")
         shape = (len(self.weight), self.domain.dimension)
         if self.codes.shape != shape or not np.all(np.isfinite(self.weight)) or not len(self.weight):
             raise ValueError(f"points and weights must be finite, in shape {shape}")
