@@ -42,7 +42,7 @@ from mercer.common.checks import Floats
 from mercer.noise.frozen import Frozen
 from mercer.sensitive.base import Sensitive
 
-__all__ = ["Change", "Replay", "Run", "differing", "replay", "run_of"]
+__all__ = ["Change", "Replay", "replay"]
 
 Line: TypeAlias = tuple[str, int]  # file and number
 _ROOT = Path(__file__).parent.parent  # this library
