@@ -10,7 +10,7 @@ from mercer.door.tap import Tap
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
-from mercer.online.memory import Memory
+from mercer.online.store import Memory
 from mercer.releases.base import from_dict
 from mercer.sensitive.summaries import PointValues
 

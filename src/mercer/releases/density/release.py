@@ -16,8 +16,9 @@ from mercer.common.checks import Floats, check_choice, check_count
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.density.field import BasisAccuracy, BasisField
 from mercer.releases.density.smoothing import (
+    BasisAccuracy,
+    BasisField,
     choose_bandwidth,
     density_level,
     released_mass,
