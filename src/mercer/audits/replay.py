@@ -227,7 +227,7 @@ class _Saved(Protocol):
     """A release, or a part of it, that is saved as fields."""
 
     def to_dict(self) -> dict[str, Any]:
-        """All its fields by name."""
+        """The fields of its file by name."""
 
 
 @dataclass

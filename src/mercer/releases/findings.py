@@ -51,7 +51,7 @@ class Finding:
     words: str
 
     def to_dict(self) -> dict[str, str]:
-        """Both, for JSON."""
+        """The word and the sentence, for JSON."""
         return {"kind": self.kind, "words": self.words}
 
 

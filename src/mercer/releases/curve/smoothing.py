@@ -220,7 +220,7 @@ class Mesh:
 
     @property
     def points(self) -> int:
-        """How many there are."""
+        """How many points the grid has."""
         return math.prod(self._count(side) for side in self.polynomials.sides)
 
     def _count(self, side: int) -> int:

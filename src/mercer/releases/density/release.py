@@ -311,7 +311,7 @@ class DensityRelease(FunctionRelease):
 
     @property
     def _tail(self) -> float:
-        """What the basis leaves out."""
+        """Integrated squared error of leaving out the functions beyond the basis, at most."""
         if isinstance(self.basis, SpectralBasis):
             return self.basis.tail(self.covariance, self.smoother)
         return self.basis.deficit

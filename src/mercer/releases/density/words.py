@@ -133,7 +133,7 @@ class Waves:
         return len(self.cosines)
 
     def angles(self, k: Ints, u: Floats) -> Floats:
-        """Shape (places, frequencies)."""
+        """Angles of the waves of frequencies k at places u of [0, 1]: (places, frequencies)."""
         return np.asarray(2 * np.pi / self.period * np.outer(u, k))
 
     def at(self, k: Ints, u: Floats) -> tuple[Floats, Floats]:
@@ -278,7 +278,7 @@ def lattice(waves: Waves, low: float, high: float, *, fit: float = 1.0) -> tuple
 
 
 def lattice_finding(name: str, step: float, held: float, unit: str) -> Finding:
-    """In words."""
+    """The finding that values are, or look rounded to, multiples of a step."""
     whole = "whole numbers" if step == 1 else f"multiples of {step:g}"
     if unit != "row" or held >= _ALL:
         words = f"values of {name} look like {whole}"

@@ -33,7 +33,7 @@ class MachineWords(FunctionWords[M]):
     @property
     @abstractmethod
     def label(self) -> str:
-        """What is predicted."""
+        """The name of the label or of the response."""
 
     @abstractmethod
     def named(self) -> list[str]:

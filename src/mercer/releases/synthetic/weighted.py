@@ -43,7 +43,7 @@ class Weighted(ABC):
     @property
     @abstractmethod
     def weights(self) -> Floats:
-        """One number a point."""
+        """The weight of each point in sums over them."""
 
     @property
     @abstractmethod

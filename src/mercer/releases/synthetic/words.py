@@ -42,7 +42,7 @@ _UNFIT = (
 
 
 class SyntheticWords(Words[S]):
-    """Weighted records."""
+    """What is said of weighted records, be they rows of a table or objects of any kind."""
 
     def summary(self) -> dict[str, Any]:
         release = self.release
@@ -227,7 +227,7 @@ def _half(column: Column, found: Interval) -> str:
 
 
 def _ends(column: Column | None, found: Interval) -> dict[str, Any]:
-    """Dates as text."""
+    """An estimate and the ends of its interval, for JSON; dates as text, None for what is not known."""
     days = isinstance(column, Date)
     named = {"value": found.estimate, "lower": found.lower, "upper": found.upper}
     return {key: None if v != v else _value(column, v) if days else float(v) for key, v in named.items()}
