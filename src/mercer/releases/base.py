@@ -65,69 +65,38 @@ class Kind(NamedTuple):
     served: bool = False  # by the service
 
 
+def _kind(release: str, draw: str, words: str, findings: str, **marks: bool) -> Kind:
+    """The parts of a kind: its picture and what is said of it are in the folder of its release."""
+    folder = release.partition(".")[0]
+    return Kind(
+        release, f"{folder}.figure:{draw}", f"{folder}.words:{words}", f"{folder}.{findings}", **marks
+    )
+
+
 KINDS = {  # the word that a file says
-    "density": Kind(
-        "density.release:DensityRelease",
-        "density.figure:draw",
-        "density.words:DensityWords",
-        "density.words:density_findings",
-        served=True,
+    "density": _kind(
+        "density.release:DensityRelease", "draw", "DensityWords", "words:density_findings", served=True
     ),
-    "classifier": Kind(
-        "machine.kinds:ClassifierRelease",
-        "machine.figure:draw",
-        "machine.words:ClassifierWords",
-        "machine.words:machine_findings",
-        predicts=True,
+    "classifier": _kind(
+        "machine.kinds:ClassifierRelease", "draw", "ClassifierWords", "words:machine_findings", predicts=True
     ),
-    "regression": Kind(
-        "machine.kinds:RegressionRelease",
-        "machine.figure:draw",
-        "machine.words:RegressionWords",
-        "machine.words:machine_findings",
-        predicts=True,
+    "regression": _kind(
+        "machine.kinds:RegressionRelease", "draw", "RegressionWords", "words:machine_findings", predicts=True
     ),
-    "mean-curve": Kind(
-        "curve.release:CurveRelease",
-        "curve.figure:draw",
-        "curve.words:CurveWords",
-        "curve.words:curve_findings",
+    "mean-curve": _kind("curve.release:CurveRelease", "draw", "CurveWords", "words:curve_findings"),
+    "synthetic-table": _kind("synthetic.release:TableRelease", "draw", "TableWords", "words:table_findings"),
+    "synthetic-records": _kind(
+        "synthetic.records:RecordsRelease", "no_picture", "RecordsWords", "words:record_findings"
     ),
-    "synthetic-table": Kind(
-        "synthetic.release:TableRelease",
-        "synthetic.figure:draw",
-        "synthetic.words:TableWords",
-        "synthetic.words:table_findings",
+    "histogram": _kind(
+        "counts.histogram:HistogramRelease", "draw_cells", "HistogramWords", "findings:cell_findings"
     ),
-    "synthetic-records": Kind(
-        "synthetic.records:RecordsRelease",
-        "synthetic.figure:no_picture",
-        "synthetic.words:RecordsWords",
-        "synthetic.words:record_findings",
+    "count": _kind("counts.number:CountRelease", "draw_number", "CountWords", "findings:count_findings"),
+    "margins": _kind(
+        "counts.margins:MarginsRelease", "draw_cells", "MarginsWords", "findings:margin_findings"
     ),
-    "histogram": Kind(
-        "counts.histogram:HistogramRelease",
-        "counts.figure:draw_cells",
-        "counts.words:HistogramWords",
-        "counts.findings:cell_findings",
-    ),
-    "count": Kind(
-        "counts.number:CountRelease",
-        "counts.figure:draw_number",
-        "counts.words:CountWords",
-        "counts.findings:count_findings",
-    ),
-    "margins": Kind(
-        "counts.margins:MarginsRelease",
-        "counts.figure:draw_cells",
-        "counts.words:MarginsWords",
-        "counts.findings:margin_findings",
-    ),
-    "statistic": Kind(
-        "counts.number:StatisticRelease",
-        "counts.figure:draw_number",
-        "counts.words:StatisticWords",
-        "findings:nothing_to_tell",
+    "statistic": _kind(
+        "counts.number:StatisticRelease", "draw_number", "StatisticWords", "findings:statistic_findings"
     ),
 }
 

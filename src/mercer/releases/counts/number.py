@@ -16,7 +16,6 @@ from mercer.noise.lower_bounds import counting_bound
 from mercer.promise.weaker import RandomStatement, promise_from, random_statement_from
 from mercer.releases.base import Interval, Release
 from mercer.releases.counts.cells import CountAccuracy, clipped
-from mercer.releases.findings import Finding
 
 if TYPE_CHECKING:
     from mercer.noise.optimal import OptimalCount
@@ -172,11 +171,6 @@ class StatisticRelease(Release):
 
     def __float__(self) -> float:
         return self.value
-
-    def findings(self) -> tuple[Finding, ...]:
-        if self.scale is None or self.scale == 0 or abs(self.value) >= -self.scale * math.log(0.01):
-            return ()
-        return (Finding("flat", f"{self.domain.words} cannot be told from zero: the noise explains it"),)
 
     def to_dict(self) -> dict[str, Any]:
         return {
