@@ -36,14 +36,13 @@ if TYPE_CHECKING:
     from mercer.online.base import LiveRelease, LiveUnkept
     from mercer.online.store import LiveError, LiveFull, LiveUnavailable
     from mercer.promise.weaker import RandomStatement
-    from mercer.releases.base import Release
+    from mercer.releases.base import Release, load
     from mercer.releases.counts.histogram import HistogramRelease
     from mercer.releases.counts.margins import MarginsRelease
     from mercer.releases.counts.number import CountRelease, StatisticRelease
     from mercer.releases.curve.figure import plot_curves
     from mercer.releases.curve.release import CurveRelease
     from mercer.releases.density.release import DensityRelease
-    from mercer.releases.file import load
     from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
     from mercer.releases.synthetic.release import TableRelease
     from mercer.spaces.record_kernels import OwnKernel
@@ -144,14 +143,13 @@ _NAMES = {  # module: the public names it holds
     "online.base": ("LiveRelease", "LiveUnkept"),
     "online.store": ("LiveError", "LiveFull", "LiveUnavailable"),
     "promise.weaker": ("RandomStatement",),
-    "releases.base": ("Release",),
+    "releases.base": ("Release", "load"),
     "releases.counts.histogram": ("HistogramRelease",),
     "releases.counts.margins": ("MarginsRelease",),
     "releases.counts.number": ("CountRelease", "StatisticRelease"),
     "releases.curve.figure": ("plot_curves",),
     "releases.curve.release": ("CurveRelease",),
     "releases.density.release": ("DensityRelease",),
-    "releases.file": ("load",),
     "releases.machine.kinds": ("ClassifierRelease", "RegressionRelease"),
     "releases.synthetic.release": ("TableRelease",),
     "spaces.record_kernels": ("OwnKernel",),

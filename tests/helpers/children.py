@@ -49,7 +49,7 @@ LOADED = (
     "mercer.online.cholesky",
     "mercer.online.databases",
     "mercer.online.markov",
-    "mercer.releases.file",
+    "mercer.releases.base",
     "tests.helpers.live_samples",
     "opendp.domains",
     "opendp.measurements",

@@ -16,10 +16,9 @@ from mercer.common.checks import check_choice, check_epsilon
 from mercer.door.publish import LedgerLike, public_seed
 from mercer.door.tap import open_tap
 from mercer.noise.mechanisms.base import no_delta
-from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened
+from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened, store_of
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.markov import MarkovLive
-from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.base import Release, released
 from mercer.sensitive.summaries import PointValues

@@ -276,8 +276,7 @@ def ask_command(
 def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
     """Keep a released machine in a store, which costs nothing."""
     from mercer.api.live import live
-    from mercer.releases.base import KINDS
-    from mercer.releases.file import load
+    from mercer.releases.base import KINDS, load
 
     release = load(file)
     if not KINDS[release.kind].predicts:

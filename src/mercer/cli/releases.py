@@ -152,7 +152,7 @@ def inspect_command(
 
 def _words(file: Path, bandwidth: list[float] | None) -> Words[Release]:
     """What is said of a release file, smoothed more if a bandwidth is given."""
-    from mercer.releases.file import load
+    from mercer.releases.base import load
     from mercer.releases.words import words_of
 
     words = words_of(load(file))

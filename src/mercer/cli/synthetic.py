@@ -107,7 +107,7 @@ def synthesize_command(
     from mercer.api.recipes.synthetic import plan_table
     from mercer.api.synthetic import synthetic
     from mercer.noise.mechanisms.base import no_delta
-    from mercer.releases.synthetic.export import write_csv, write_parquet
+    from mercer.releases.synthetic.release import write_csv, write_parquet
     from mercer.releases.words import words_of
     from mercer.sensitive.data import open_records
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.online.store import LiveUnavailable
-from mercer.releases.bands import Band
 from mercer.releases.density.release import DensityRelease
+from mercer.releases.function import Band
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry
 from mercer.server.guard import busy, mercer_errors, wrong

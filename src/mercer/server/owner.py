@@ -26,8 +26,7 @@ from mercer.api.density import density
 from mercer.api.live import live
 from mercer.common.files import sync
 from mercer.ledger.ledger import Ledger
-from mercer.online.base import LiveUnkept
-from mercer.online.memory import store_of
+from mercer.online.base import LiveUnkept, store_of
 from mercer.online.store import NAME, LiveError, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.server import entries

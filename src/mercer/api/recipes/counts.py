@@ -22,7 +22,7 @@ from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import CountNoise, count_mechanism, threshold_of
 from mercer.promise.statement import Statement
-from mercer.releases.counts.accuracy import sparse_error
+from mercer.releases.counts.cells import sparse_error
 from mercer.sensitive.data import open_records
 from mercer.sensitive.persons import Lots, check_drop, n_of
 from mercer.sensitive.rows import Records
