@@ -139,7 +139,7 @@ def classes_from_the_data() -> Finding:
 @contextmanager
 def weaker(share: float) -> Iterator[None]:
     """The random slope too small."""
-    from mercer.noise.mechanisms.objective import Tilt
+    from mercer.door.objective import Tilt
 
     draw = Tilt.draw
     with patch.object(Tilt, "draw", lambda tilt, *a: share * draw(tilt, *a)):

@@ -6,7 +6,7 @@ import pytest
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.door.tap import Tap
+from mercer.door.publish import Tap
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity

@@ -24,6 +24,7 @@ from mercer.promise.events import PureEvent, Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.choice import BandwidthRelease, SelectionRelease
 from mercer.sensitive.base import Scores
+from mercer.sensitive.summaries.density import Counted, Tally
 from mercer.sensitive.summaries.ranks import Ranks
 from mercer.sensitive.summaries.selection import (
     Criterion,
@@ -33,7 +34,6 @@ from mercer.sensitive.summaries.selection import (
     gap_scores,
     gap_sensitivity,
 )
-from mercer.sensitive.summaries.tally import Counted, Tally
 
 __all__ = ["cv_bandwidth", "draw_bandwidth", "extremes", "scott_bandwidth", "select", "select_function"]
 

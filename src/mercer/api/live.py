@@ -13,8 +13,7 @@ from mercer.api.density.call import density, expected_density
 from mercer.api.density.recipe import Recipe
 from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import check_choice, check_epsilon
-from mercer.door.publish import LedgerLike, public_seed
-from mercer.door.tap import open_tap
+from mercer.door.publish import LedgerLike, open_tap, public_seed
 from mercer.noise.mechanisms.base import no_delta
 from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity

@@ -14,9 +14,8 @@ from mercer.door.publish import Paid, Payer
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.exponential import Choice
-from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, gaussian_beside
-from mercer.promise.events import ApproximateEvent, Event, PureEvent
+from mercer.promise.events import ApproximateEvent, Event, PureEvent, gaussian_multiplier
 
 __all__ = ["ENDS", "Split", "check_share", "part", "pure", "shares"]
 

@@ -2,7 +2,8 @@
 
 Every draw passes through `publish`: it checks, charges durably, shows to a replay what it is about
 to use, draws, and builds the release.  Whoever pays is a `Purse`, or a `Paid` for a choice and a
-release that were paid for together.
+release that were paid for together.  A `Tap` gives noise to numbers that come one at a time, all of
+it paid for at once (M7).
 """
 
 from __future__ import annotations
@@ -10,24 +11,38 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
+import numpy as np
+
 from mercer.common import __version__
 from mercer.common.checks import check_worthwhile
 from mercer.ledger.ledger import Ledger, account
-from mercer.noise.entropy import Entropy, resolve
+from mercer.noise.entropy import Entropy, Secure, resolve
+from mercer.noise.laws import Normal
+from mercer.noise.mechanisms.additive import Gaussian, GaussianNoise
 from mercer.noise.mechanisms.base import AnyMechanism, Promise
 from mercer.promise.composition import delta_of
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    RandomEvent,
+    Sensitivity,
+    event_from_dict,
+    event_to_dict,
+    replace_one,
+)
 from mercer.promise.statement import Statement
 from mercer.sensitive.base import Summary
 from mercer.sensitive.persons import Lots
 
-__all__ = ["LedgerLike", "Paid", "Payer", "Purse", "Rehearsed", "public_seed", "publish"]
+__all__ = ["LedgerLike", "Paid", "Payer", "Purse", "Rehearsed", "Tap", "open_tap", "public_seed", "publish"]
 
 R = TypeVar("R")
 X = TypeVar("X")
@@ -287,3 +302,56 @@ class Rehearsed(Exception):  # noqa: N818
 def public_seed(rng: object) -> int:
     """A seed for draws on public values, from the caller's `rng`."""
     return int.from_bytes(resolve(rng).octets(16), "big")
+
+
+class Tap:
+    """Gives noise to one coordinate after another: together they move no further than was said."""
+
+    def __init__(self, noise: GaussianNoise, entropy: Entropy) -> None:
+        self.noise, self._entropy = noise, entropy
+        self._bound = replace_one(noise.law.scale * noise.event.mu)
+
+    @property
+    def law(self) -> Normal:
+        """Of the noise: public."""
+        return self.noise.law
+
+    def draw(self, value: float) -> float:
+        """The coordinate with noise."""
+        exact = np.array([value])
+        self._entropy.witness("coordinates", lambda: exact, self._bound)
+        return float(self.noise.add(exact, self._entropy)[0])
+
+    def to_fields(self) -> dict[str, Any]:
+        """For the store: what was paid for."""
+        return {
+            "noise": {"law": self.noise.law.to_dict(), "scale": self.noise.scale},
+            "event": event_to_dict(self.noise.event),
+        }
+
+    @classmethod
+    def resume(cls, fields: Mapping[str, Any]) -> Tap:
+        """What `to_fields` wrote, with secure noise; ValueError if it is no such event."""
+        event, noise = event_from_dict(fields["event"]), fields["noise"]
+        if not isinstance(event, GaussianEvent):
+            raise ValueError("the event of a live release must be a Gaussian one")
+        law = Normal(noise["law"]["scale"], noise["law"]["step"])
+        return cls(GaussianNoise(law, noise["scale"], event), Secure())
+
+
+def open_tap(
+    sensitivity: Sensitivity, size: int, payer: Payer, *, promise: Promise, n: int, unit: str, what: str
+) -> tuple[Tap, Statement]:
+    """Calibrate and charge for `size` coordinates that will come one at a time."""
+    mechanism = Gaussian()
+    noise = mechanism.calibrate(sensitivity, size, **promise)
+    paid = payer.pay(
+        (noise.event,),
+        promise=promise,
+        n=n,
+        unit=unit,
+        words=mechanism.words,
+        calibration=mechanism.calibration,
+        what=what,
+    )
+    return Tap(noise, paid.entropy), paid.statement

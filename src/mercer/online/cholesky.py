@@ -18,11 +18,10 @@ from scipy.linalg.blas import dtpsv
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats
-from mercer.door.tap import Tap
+from mercer.door.publish import Tap
 from mercer.online.base import LiveRelease
 from mercer.online.store import Factor, LiveError, LiveFull, LiveStore, Pen, Record
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Sensitivity
+from mercer.promise.events import Sensitivity, replace_one
 from mercer.promise.statement import Statement
 from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.file import statement_from

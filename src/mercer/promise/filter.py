@@ -21,9 +21,15 @@ from fractions import Fraction
 
 from scipy.special import log_ndtr, ndtri
 
-from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, epsilon_of, gaussian_above
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    RandomEvent,
+    gaussian_multiplier,
+)
 
 __all__ = ["Cost", "DeltaSplit", "PrivacyFilter", "Spent", "mu_of_pure"]
 

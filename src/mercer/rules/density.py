@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
-from mercer.spaces.bases.cosine import WIDEST_EVEN
+from mercer.spaces.bases.fourier import WIDEST_EVEN
 
 __all__ = [
     "CIRCLES",
@@ -81,7 +81,7 @@ def expected_error(
         return float((1 + functions * np.sum(terms)) / length) ** dimension
 
     bias = total(signal) - 2 * total(keep * signal) + total(keep**2 * signal)
-    if boundary == "reflect" and h0 <= WIDEST_EVEN:  # see bases/cosine.py
+    if boundary == "reflect" and h0 <= WIDEST_EVEN:  # see bases/fourier.py
         wall = 1 + 2 * float(np.sum(keep0))
         noise = wall**dimension * (multiplier / n) ** 2
         odd = 2 * keep0 / wall * 2  # squared unit vectors of the walls, both parities

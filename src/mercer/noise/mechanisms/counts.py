@@ -21,8 +21,14 @@ from mercer.noise.entropy import Entropy
 from mercer.noise.exact import above_geometric, above_normal, geometric, passing, rounded_normal
 from mercer.noise.mechanisms.base import AnyMechanism, Randomiser, check_norm, check_pure, no_delta
 from mercer.noise.optimal import OptimalCount
-from mercer.promise.accountants import gaussian_multiplier
-from mercer.promise.events import GaussianEvent, Norm, PureEvent, RandomEvent, Sensitivity
+from mercer.promise.events import (
+    GaussianEvent,
+    Norm,
+    PureEvent,
+    RandomEvent,
+    Sensitivity,
+    gaussian_multiplier,
+)
 
 __all__ = [
     "CountMechanism",

@@ -1,7 +1,7 @@
 """Summaries f_D of records: how one row contributes and how far it can move f_D."""
 
 from mercer.sensitive.base import Scores, Summary
-from mercer.sensitive.summaries.density import DensitySummary, PointValues, row_sensitivity
+from mercer.sensitive.summaries.density import DensitySummary, PointValues, Tally, row_sensitivity, tally_rows
 from mercer.sensitive.summaries.machine import (
     Machine,
     MachineBounds,
@@ -10,7 +10,6 @@ from mercer.sensitive.summaries.machine import (
     held_scores,
 )
 from mercer.sensitive.summaries.risk import Examples
-from mercer.sensitive.summaries.tally import Tally, tally_rows
 
 __all__ = [
     "DensitySummary",

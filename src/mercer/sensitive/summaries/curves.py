@@ -23,8 +23,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.common.checks import Floats, Ints
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Norm, Sensitivity, replace_one
 from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
 from mercer.sensitive.persons import person_weights

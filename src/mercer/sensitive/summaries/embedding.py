@@ -17,8 +17,7 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.common.quiet import threads
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Norm, Sensitivity, replace_one
 from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.rows import Records, fold

@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity, Slopes, reach
+from mercer.promise.events import Norm, Sensitivity, Slopes, reach, replace_one
 from mercer.sensitive.base import Summary
 from mercer.sensitive.summaries.risk import PIECE, ExampleBatch, Examples, Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from mercer.common.checks import Ints
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.summaries.tally import Tally
+from mercer.sensitive.summaries.density import Tally
 
 __all__ = ["LogBins", "Ranks", "rank_sensitivity"]
 

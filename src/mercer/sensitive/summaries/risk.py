@@ -31,7 +31,7 @@ from mercer.common.quiet import threads
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.rows import Rows
-from mercer.sensitive.summaries.tally import PERSON
+from mercer.sensitive.summaries.density import PERSON
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap
 

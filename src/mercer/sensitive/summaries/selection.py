@@ -28,7 +28,7 @@ from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.summaries.tally import Tally
+from mercer.sensitive.summaries.density import Tally
 
 __all__ = ["Criterion", "CrossValidation", "fit_points", "fit_scores", "gap_scores", "gap_sensitivity"]
 

@@ -18,8 +18,7 @@ from scipy.fft import rfft
 
 from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.base import Features, positive_int
-from mercer.spaces.bases.cosine import cosine_sums
-from mercer.spaces.bases.fourier import laid_on
+from mercer.spaces.bases.fourier import cosine_sums, laid_on
 from mercer.spaces.bases.spectral import SpectralBasis, covariance_sum
 from mercer.spaces.kernels import Kernel
 from mercer.spaces.series import Harmonics, exp
