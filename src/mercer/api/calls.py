@@ -19,8 +19,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from mercer.columns.reading import Reading
 from mercer.common.checks import check_epsilon
 from mercer.common.quiet import quiet
-from mercer.door.publish import LedgerLike, Purse, Rehearsed
-from mercer.door.weaker import Weaker
+from mercer.door.publish import LedgerLike, Purse, Rehearsed, Weaker
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Promise, check_promise
 

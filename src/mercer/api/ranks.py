@@ -28,7 +28,7 @@ from mercer.releases.findings import share as percent
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores, Whole
 from mercer.sensitive.summaries.density import Counted
-from mercer.sensitive.summaries.ranks import LogBins, Ranks, rank_sensitivity
+from mercer.sensitive.summaries.selection import LogBins, Ranks, rank_sensitivity
 
 __all__ = ["draw_spread", "expected_ranks", "iqr", "quantiles"]
 

@@ -83,7 +83,7 @@ def delta_of(events: Iterable[Event], *, epsilon: float) -> float:
 def power_of(events: Iterable[Event], alpha: float) -> float:
     """The largest power of a test of level `alpha` that sees all these releases.
 
-    As `accountants.power`, by the sharper composition of this module: the minimum over epsilon of
+    As `events.power`, by the sharper composition of this module: the minimum over epsilon of
     what (epsilon, delta)-DP allows.
     """
     listed = tuple(events)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mercer.common.checks import Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.rows import Chunked
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 
 __all__ = ["DrawnRows", "Lots", "Persons", "check_drop", "n_of", "person_weights", "public_n"]
 

@@ -26,7 +26,7 @@ from mercer.sensitive.base import Sensitive
 from mercer.sources.cells import Reader
 from mercer.sources.files import Task, file_batches, keeps_places
 from mercer.sources.frames import check_unit, in_rows, nothing_of, read_already, table_read
-from mercer.sources.names import person_name
+from mercer.sources.values import person_name
 
 __all__ = [
     "CHUNK",

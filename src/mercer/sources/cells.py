@@ -22,7 +22,15 @@ import numpy as np
 from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered, Unbounded
 from mercer.columns.reading import DateFormat, NumberFormat, OfColumn
 from mercer.common.checks import Floats
-from mercer.sources.sorts import by_sort, days_of, numbers_of, sort_of, trimmed, written_days, written_numbers
+from mercer.sources.values import (
+    by_sort,
+    days_of,
+    numbers_of,
+    sort_of,
+    trimmed,
+    written_days,
+    written_numbers,
+)
 
 __all__ = ["AS_IS", "Days", "Levels", "Numbers", "Reader", "reader_of"]
 

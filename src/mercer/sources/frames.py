@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mercer.columns.kinds import Unbounded
 from mercer.common.checks import Floats
 from mercer.sources.cells import Numbers, Reader
-from mercer.sources.names import person_name
+from mercer.sources.values import person_name
 
 __all__ = [
     "ARROW",

@@ -15,7 +15,7 @@ from mercer.door.publish import LedgerLike
 from mercer.releases.choice import QuantileRelease
 from mercer.sensitive.curves.source import Curves, open_curves, protected
 from mercer.sensitive.summaries.curves import OUTSIDE, curve_norms
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 
 __all__ = ["curve_bound"]
 

@@ -30,6 +30,7 @@ from mercer.noise.mechanisms.base import (
     check_norm,
     check_promise,
     lattice_below,
+    scale_above,
 )
 from mercer.promise.events import (
     GaussianEvent,
@@ -67,10 +68,7 @@ class LaplaceNoise(Noise):
         return self.scale <= MAX_SCALE
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Snap to the lattice, then add an integer number of steps in Python integers."""
-        snapped = [int(value) for value in np.rint(coordinates / self.law.step)]
-        draws = entropy.discrete_laplace(self.scale, len(snapped))
-        return np.array([float(s + k) for s, k in zip(snapped, draws, strict=True)]) * self.law.step
+        return _on_lattice(coordinates, self.law.step, entropy.discrete_laplace(self.scale, len(coordinates)))
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,7 @@ class Laplace(PureMechanism):
 
     name = "laplace"
     norm = "l1"
-
-    @property
-    def words(self) -> str:
-        return "Laplace on a lattice, exact discrete sampler"
+    words = "Laplace on a lattice, exact discrete sampler"
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return math.sqrt(2.0) / epsilon
@@ -99,7 +94,7 @@ class Laplace(PureMechanism):
         check_norm(self, sensitivity)
         step = lattice_below(sensitivity.value / max(1.0, epsilon) / size)  # snapping costs 2^-20
         steps = (sensitivity.value / step + size) * (1 + 1e-12)
-        scale = math.nextafter(steps / epsilon * (1 + 1e-12), math.inf)
+        scale = scale_above(steps, epsilon)
         return LaplaceNoise(LaplaceLaw(scale * step, step), scale, PureEvent(epsilon))
 
 
@@ -109,10 +104,7 @@ class Geometric(PureMechanism):
 
     name = "geometric"
     norm = "l1"
-
-    @property
-    def words(self) -> str:
-        return "two-sided geometric on whole numbers, exact discrete sampler"
+    words = "two-sided geometric on whole numbers, exact discrete sampler"
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         return 1 / (math.sqrt(2.0) * math.sinh(epsilon / 2))
@@ -142,7 +134,6 @@ class GeometricShare(AnyMechanism[Floats, Floats]):
 
     norm = "l1"
     words = "discrete Laplace noise"
-    calibration = "exact"
 
     def calibrate(
         self,
@@ -220,8 +211,18 @@ class PairedLaplace(AnyMechanism[Paired, tuple[float, float]]):
         return PairedNoise(self.n, self.rank, 2 if self.asymptotic else 1, event)
 
 
+def _on_lattice(coordinates: Floats, step: float, draws: list[int]) -> Floats:
+    """Snap to the lattice, then add an integer number of steps in Python integers.
+
+    The step is a power of two, so nothing is rounded but by the snap itself; the sums are
+    rounded to doubles last: post-processing of integers.
+    """
+    snapped = [int(value) for value in np.rint(coordinates / step)]
+    return np.array([float(s + k) for s, k in zip(snapped, draws, strict=True)]) * step
+
+
 def _whole(sensitivity: Sensitivity, epsilon: float) -> LaplaceNoise:
-    scale = math.nextafter(sensitivity.value / epsilon * (1 + 1e-12), math.inf)
+    scale = scale_above(sensitivity.value, epsilon)
     return LaplaceNoise(LaplaceLaw(scale, 1.0), scale, PureEvent(epsilon))
 
 
@@ -242,15 +243,9 @@ class GaussianNoise(Noise):
     event: GaussianEvent
 
     def add(self, coordinates: Floats, entropy: Entropy) -> Floats:
-        """Snap to the lattice, then add an integer number of steps in Python integers.
-
-        The step is a power of two, so nothing is rounded but by the snap itself; the sums are
-        rounded to doubles last: post-processing of integers.
-        """
-        snapped = [int(value) for value in np.rint(coordinates / self.law.step)]
-        draws = entropy.discrete_gaussian(self.scale, len(snapped))
-        sums = [float(s + k) for s, k in zip(snapped, draws, strict=True)]
-        return np.array(sums) * self.law.step
+        return _on_lattice(
+            coordinates, self.law.step, entropy.discrete_gaussian(self.scale, len(coordinates))
+        )
 
 
 @dataclass(frozen=True)
@@ -264,14 +259,11 @@ class Gaussian(Mechanism):
 
     name = "gaussian"
     norm = "l2"
+    words = "Gaussian on a lattice, exact discrete sampler"
     pure = False
 
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, ("analytic", "classic"))
-
-    @property
-    def words(self) -> str:
-        return "Gaussian on a lattice, exact discrete sampler"
 
     def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
         if self.calibration == "classic":

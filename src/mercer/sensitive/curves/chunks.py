@@ -18,7 +18,7 @@ from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
 from mercer.sensitive.rows import CHUNK, Chunked, Rows
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 
 if TYPE_CHECKING:
     import pyarrow as pa

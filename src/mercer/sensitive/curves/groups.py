@@ -16,7 +16,7 @@ from mercer.sensitive.curves.chunks import names_in, pairs_of
 from mercer.sensitive.curves.source import is_file, matched, present_in
 from mercer.sensitive.data import open_rows
 from mercer.sources.frames import names_of, tabled
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 
 __all__ = ["columns_of_points", "split_by"]
 
