@@ -13,7 +13,7 @@ from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import check_promise, no_delta
 from mercer.releases.density.field import BasisField
 from mercer.releases.density.smoothing import unit_covariance, without_constant
-from mercer.rules.density import (
+from mercer.rules.public import (
     CIRCLES,
     ExpectedError,
     Variance,
@@ -27,7 +27,7 @@ from mercer.rules.density import (
 from mercer.sensitive.summaries import row_sensitivity
 from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments, SpectralBasis
 from mercer.spaces.bases.base import covariance_of, nodes_for
-from mercer.spaces.bases.moments import MOST_DEGREE
+from mercer.spaces.bases.expansions import MOST_DEGREE
 from mercer.spaces.bases.spectral import CUT
 from mercer.spaces.kernels import KERNELS, Kernel, MaternKernel, norms
 

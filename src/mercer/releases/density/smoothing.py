@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats
-from mercer.rules.density import reference_power
+from mercer.rules.public import reference_power
 from mercer.spaces.bases import Basis, SpectralBasis
 from mercer.spaces.bases.base import check_scales, covariance_of
 

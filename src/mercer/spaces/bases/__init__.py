@@ -6,10 +6,9 @@
 """
 
 from mercer.spaces.bases.base import REGISTRY, Basis, Features, basis_from_dict
-from mercer.spaces.bases.expansions import Hermite, Wavelet
+from mercer.spaces.bases.expansions import Hermite, Moments, Wavelet
 from mercer.spaces.bases.fourier import Cosine, Fourier
 from mercer.spaces.bases.grid import Grid
-from mercer.spaces.bases.moments import Moments
 from mercer.spaces.bases.points import Eigenfunctions, Landmarks
 from mercer.spaces.bases.spectral import SpectralBasis
 
