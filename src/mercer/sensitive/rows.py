@@ -80,9 +80,12 @@ class Chunked(Sensitive, ABC, Generic[C]):
     def persons(self) -> Iterator[Any]:
         """The unit column in the same chunks, as Arrow arrays."""
 
-    @abstractmethod
     def progress(self, tick: Callable[[int], None]) -> None:
         """Have `tick` called with the records of each chunk; never with a unit: they are secret."""
+        if self.unit is None:
+            self._tick = tick
+
+    _tick: Callable[[int], None] = staticmethod(lambda _records: None)
 
 
 class Rows(Chunked[Floats]):
@@ -91,12 +94,6 @@ class Rows(Chunked[Floats]):
     def __init__(self, names: Sequence[str], unit: str | None) -> None:
         self.names = tuple(names)
         self.unit = unit
-
-    def progress(self, tick: Callable[[int], None]) -> None:
-        if self.unit is None:
-            self._tick = tick
-
-    _tick: Callable[[int], None] = staticmethod(lambda _rows: None)
 
     def columnwise(self) -> bool:
         """Ask for chunks as lists of columns; returns whether they will come so."""

@@ -1,5 +1,7 @@
 """Samples of curves in chunks, on one grid or on grids of their own.  Left of the door.
 
+Any cells are read as numbers, and points of curves on grids of their own are brought into order.
+
 Nothing depends on the value of a record but the numbers handed on (M18): what is not a finite
 number is missing, a record of another shape is a curve without points, and how a sample is cut
 into chunks follows from the number of its curves.
@@ -8,6 +10,7 @@ into chunks follows from the number of its curves.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +19,8 @@ import numpy as np
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.curves.points import Ragged, line_of, numbers_in, owners_of, ragged_of, without
 from mercer.sensitive.rows import CHUNK, Chunked, Rows
+from mercer.sources.frames import SERIES, is_a, numbers_among
 from mercer.sources.values import identities
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ __all__ = [
     "Columns",
     "Curves",
     "Held",
+    "Ragged",
     "Streamed",
     "held_array",
     "held_basis",
@@ -36,10 +40,94 @@ __all__ = [
     "held_pairs",
     "held_points",
     "names_in",
+    "numbers_in",
+    "pairs_of",
+    "without",
 ]
 
 _NONE: Floats = np.empty(0)
 CURVES = 256  # with points of their own, handled at once: how many points they have is not public
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Ragged(Sensitive):
+    """Curves on grids of their own, their points concatenated.
+
+    Curve i has the points starts[i]:starts[i + 1], perhaps none; its times lie in the unit
+    interval and increase, and all values are finite.
+    """
+
+    times: Floats
+    values: Floats
+    starts: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def cut(self, part: slice) -> Ragged:
+        """The curves of a slice, with their points."""
+        starts = self.starts[part.start : part.stop + 1]
+        points = slice(starts[0], starts[-1])
+        return Ragged(self.times[points], self.values[points], starts - starts[0])
+
+
+def ragged_of(times: Floats, values: Floats, owners: Ints, curves: int, domain: Box) -> Ragged:
+    """Points of the curves `owners`, by t in the unit interval; those of one t are averaged.
+
+    A point of no curve (-1), without two finite numbers or outside the bounds is left out.
+    """
+    with np.errstate(all="ignore"):
+        inside = (times >= domain.lower[0]) & (times <= domain.upper[0]) & (owners >= 0)
+        kept = np.flatnonzero(inside & np.isfinite(values))
+        unit = domain.to_unit(times[kept][:, None])[:, 0]
+        kept = kept[order := np.lexsort((unit, owners[kept]))]
+        unit, owner = unit[order], owners[kept]
+        new = np.ones(len(kept), dtype=np.bool_)
+        new[1:] = (np.diff(owner) > 0) | (np.diff(unit) > 0)
+        first, group = np.flatnonzero(new), np.cumsum(new) - 1
+        share = values[kept] / np.bincount(group, minlength=len(first))[group]
+        mean = np.bincount(group, weights=share, minlength=len(first))
+        most = np.finfo(np.float64).max
+        counts = np.bincount(owner[first], minlength=curves)
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return Ragged(unit[first], np.clip(mean, -most, most), starts)
+
+
+def owners_of(lengths: Any) -> Ints:
+    """For each point the place of its curve, from the numbers of points of the curves."""
+    return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+
+
+def line_of(pair: Any) -> tuple[Floats, Floats]:
+    """Times and values of a (t, x) pair; empty if it is no pair of lines of equal length."""
+    rows = isinstance(pair, (list, tuple)) or (isinstance(pair, np.ndarray) and pair.ndim > 0)
+    two = pair if rows and len(pair) == 2 else ((), ())
+    times, values = numbers_in(two[0]), numbers_in(two[1])
+    fits = times.ndim == 1 and times.shape == values.shape
+    return (times, values) if fits else (np.empty(0), np.empty(0))
+
+
+def numbers_in(cells: Any, axes: int = 1) -> Floats:
+    """Cells of any type as doubles: what is no number is missing, what is no array has no cells.
+
+    `axes` is the number of axes that are wanted: in a list of lists, each is a row of cells where
+    there are two, and a cell, which is no number, where there is one.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            if isinstance(cells, (list, tuple)):
+                if axes > 1:
+                    return np.stack([numbers_in(row, axes - 1) for row in cells])
+            elif not is_a(cells, *SERIES):
+                cells = np.asanyarray(cells)  # or text and mappings would be lines of cells
+            return numbers_among(cells)
+    except Exception:  # of a type without numbers; or whatever a library says of a cell, which may show it
+        return np.empty(0)
+
+
+def without(heights: Floats, missing: Floats) -> Floats:
+    """Heights with NaN in place of those that stand for a missing one."""
+    return np.where(np.isin(heights, missing), np.nan, heights) if len(missing) else heights
 
 
 class Columns(Sensitive):
@@ -161,12 +249,6 @@ class Held(Curves):
         if self._people is not None:
             for part in self._slices:
                 yield self._people[part]
-
-    def progress(self, tick: Callable[[int], None]) -> None:
-        if self.unit is None:
-            self._tick = tick
-
-    _tick: Callable[[int], None] = staticmethod(lambda _curves: None)
 
 
 def _finite(heights: Floats) -> Floats:

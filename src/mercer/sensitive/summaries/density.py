@@ -26,8 +26,8 @@ from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Norm, Sensitivity, replace_one
 from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.persons import person_weights, public_n
-from mercer.sensitive.rows import Rows, fold
+from mercer.sensitive.persons import fold_persons, public_n
+from mercer.sensitive.rows import Rows
 from mercer.spaces.bases import Basis, Features
 from mercer.spaces.bases.base import nodes_for
 from mercer.spaces.kernels import Kernel
@@ -130,14 +130,8 @@ class Tally(Sensitive):
 
 def tally_rows(rows: Rows, domain: Box) -> Tally:
     """Count all rows of a source."""
-    if rows.unit is None:
-        return fold(rows.parts(), lambda: Tally(domain), workers=rows.workers)
-    persons, weights = person_weights(rows, PERSON)
-    tally = Tally(domain, PERSON)
-    tally.persons = persons
-    for chunk, weight in zip(rows.chunks(), weights(), strict=True):
-        tally.add(chunk, weight)
-    return tally
+    weight = 1 if rows.unit is None else PERSON
+    return fold_persons(rows, lambda: Tally(domain, weight), weight)
 
 
 class Counted(Sensitive):

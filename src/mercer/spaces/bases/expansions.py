@@ -219,8 +219,7 @@ class Moments(SpectralBasis):
     @classmethod
     def spanning(cls, kernel: Kernel | None, size: int, boundary: str = "reflect") -> Moments:
         """`size` coordinates or one less (harmonics come in pairs); the kernel does not matter."""
-        if kernel is not None and (kernel.dimension != 1 or kernel.name != "gaussian"):
-            raise ValueError("moments are a basis for one column and kernel='gaussian'")
+        _check_line(kernel, cls.name)
         return cls(size - 1 if boundary == "reflect" else (size - 1) // 2, boundary)
 
     def __post_init__(self) -> None:
