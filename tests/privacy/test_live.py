@@ -12,7 +12,7 @@ from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.memory import Memory
 from mercer.releases.file import from_dict
-from mercer.sensitive.summaries import PointValues
+from mercer.sensitive.summaries.density import PointValues
 
 CONFIDENCE = 1 - 1e-9
 

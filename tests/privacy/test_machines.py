@@ -14,7 +14,8 @@ from mercer.noise.mechanisms import Gaussian
 from mercer.promise.events import Sensitivity, Slopes, corners, gaussian_log_delta
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels, Response
-from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineObjective, MachineSummary
+from mercer.sensitive.summaries.machine import MachineBounds, MachineObjective, MachineSummary
+from mercer.sensitive.summaries.risk import Examples, Machine
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
 from mercer.spaces.maps import Linear, RandomFeatures
 

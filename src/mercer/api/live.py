@@ -23,7 +23,7 @@ from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.base import Release, released
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import PointValues, tally_rows
+from mercer.sensitive.summaries.density import PointValues, tally_rows
 from mercer.spaces.bases import Grid
 from mercer.spaces.kernels import KERNELS, MaternKernel
 

@@ -25,7 +25,7 @@ from mercer.promise.events import Sensitivity, replace_one
 from mercer.promise.statement import Statement
 from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.file import statement_from
-from mercer.sensitive.summaries import PointValues
+from mercer.sensitive.summaries.density import PointValues
 from mercer.spaces.bases.base import kernel_from_dict, kernel_to_dict
 from mercer.spaces.kernels import Kernel, norms
 

@@ -17,8 +17,9 @@ from mercer.releases.machine.release import shrinkage
 from mercer.rules.public import bandwidth_rule, feature_rule, machine_penalty
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels
-from mercer.sensitive.summaries import Examples, machine
+from mercer.sensitive.summaries import machine
 from mercer.sensitive.summaries import risk as solver
+from mercer.sensitive.summaries.risk import Examples
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import LOSSES, Hinge, Huber, Insensitive, Logistic, Pinball, Squared, loss_from_dict
 from mercer.spaces.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict

@@ -22,7 +22,7 @@ from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import DensitySummary, tally_rows
+from mercer.sensitive.summaries.density import DensitySummary, tally_rows
 
 __all__ = ["density", "expected_density"]
 

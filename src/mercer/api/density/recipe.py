@@ -24,7 +24,7 @@ from mercer.rules.public import (
     orbitope_variance,
     rule_bandwidth,
 )
-from mercer.sensitive.summaries import row_sensitivity
+from mercer.sensitive.summaries.density import row_sensitivity
 from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments, SpectralBasis
 from mercer.spaces.bases.base import covariance_of, nodes_for
 from mercer.spaces.bases.expansions import MOST_DEGREE

@@ -22,10 +22,12 @@ from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.release import MachineRelease
+from mercer.sensitive.base import Scores
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Labels, Target
 from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
+from mercer.sensitive.summaries.machine import MachineObjective, MachineSummary, held_scores
+from mercer.sensitive.summaries.risk import Examples
 from mercer.spaces.losses import Loss
 
 __all__ = ["learn"]

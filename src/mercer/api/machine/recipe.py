@@ -17,8 +17,8 @@ from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.machine.release import METHODS
 from mercer.rules.public import bandwidth_rule, feature_rule, machine_penalty
-from mercer.sensitive.summaries import Machine, MachineBounds, MachineSummary
-from mercer.sensitive.summaries.machine import FINE
+from mercer.sensitive.summaries.machine import FINE, MachineBounds, MachineSummary
+from mercer.sensitive.summaries.risk import Machine
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap

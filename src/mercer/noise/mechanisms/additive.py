@@ -85,7 +85,7 @@ class Gaussian(Mechanism):
     def __post_init__(self) -> None:
         check_choice("calibration", self.calibration, ("analytic", "classic"))
 
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         if self.calibration == "classic":
             return classic_multiplier(epsilon=epsilon, delta=delta)
         return gaussian_multiplier(epsilon=epsilon, delta=delta)
@@ -160,7 +160,7 @@ class Laplace(PureMechanism):
     norm = "l1"
     words = "Laplace on a lattice, exact discrete sampler"
 
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         return math.sqrt(2.0) / epsilon
 
     def calibrate(
@@ -183,16 +183,11 @@ class Geometric(PureMechanism):
     norm = "l1"
     words = "two-sided geometric on whole numbers, exact discrete sampler"
 
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         return 1 / (math.sqrt(2.0) * math.sinh(epsilon / 2))
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float = 0.0,
+        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> LaplaceNoise:
         """Integers lie on the lattice already, so the sensitivity is not widened."""
         epsilon = check_promise(self, epsilon, delta)["epsilon"]
@@ -213,12 +208,7 @@ class GeometricShare(AnyMechanism[Floats, Floats]):
     words = "discrete Laplace noise"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float = 0.0,  # noqa: ARG002
+        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float = 0.0
     ) -> LaplaceNoise:
         """Integers lie on the lattice already, so the sensitivity is not widened."""
         check_norm(self, sensitivity)
@@ -276,12 +266,7 @@ class PairedLaplace(AnyMechanism[Paired, tuple[float, float]]):
     calibration = "quantile"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity | None,  # noqa: ARG002
-        size: int,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float,
+        self, sensitivity: Sensitivity | None, size: int, *, epsilon: float, delta: float
     ) -> PairedNoise:
         """The scale is found when the noise is drawn: no bound holds for all data sets."""
         event = RandomEvent(epsilon, delta, self.gamma)

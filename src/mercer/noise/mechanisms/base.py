@@ -114,7 +114,7 @@ class PureMechanism(Mechanism, by_name=False):
 
     pure = True
 
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:
         return PureEvent(epsilon)
 
 

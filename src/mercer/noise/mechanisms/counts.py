@@ -106,12 +106,7 @@ class GeometricCounts(AnyMechanism[Ints, Ints]):
     words = "two-sided geometric on whole numbers, exact sampler"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int = 1,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float = 0.0,
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
     ) -> CountNoise:
         """The number of counts does not matter: the sensitivity is that of all counts together."""
         number = check_pure(epsilon, delta)
@@ -130,12 +125,7 @@ class RoundedGaussian(AnyMechanism[Ints, Ints]):
     words = "Gaussian rounded to whole numbers, exact sampler"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int = 1,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float,
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float
     ) -> CountNoise:
         """The number of counts does not matter: the sensitivity is that of all counts together."""
         number, small = check_epsilon(epsilon), check_delta(delta)

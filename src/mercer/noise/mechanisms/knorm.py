@@ -126,7 +126,7 @@ class KNorm(PureMechanism, by_name=False):
     norm = "body"
     words = "K-norm noise, rounded to a lattice with certainty"
 
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         law = BodyLaw(1.0, 1.0, self.body)
         return float(np.sqrt(np.mean(law.deviations(size) ** 2))) / epsilon
 
@@ -153,7 +153,7 @@ class L2(PureMechanism):
     norm = "l2"
     words = "l2 (uniform direction, Gamma length), rounded to a lattice with certainty"
 
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         return math.sqrt(size + 1) / epsilon
 
     def calibrate(
@@ -209,7 +209,7 @@ class Orbitope(PureMechanism):
     def norm(self) -> Norm:  # type: ignore[override]
         return "cosines" if self.real else "moments"
 
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         law = OrbitopeLaw(2 / epsilon, 1.0, self.real)
         return float(np.sqrt(np.mean(law.deviations(size)[1:] ** 2)))
 

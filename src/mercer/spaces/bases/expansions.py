@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, Features, positive_int
 from mercer.spaces.bases.fourier import cosine_sums, laid_on
-from mercer.spaces.bases.spectral import SpectralBasis, covariance_sum
+from mercer.spaces.bases.spectral import SpectralBasis, covariance_sum, differentiated
 from mercer.spaces.kernels import Kernel
 from mercer.spaces.series import Harmonics, exp
 
@@ -172,13 +172,7 @@ class Wavelet(Expansion):
         return rows
 
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats:
-        axis = self._axis
-        table = axis.table(x[:, 0])
-        slope = 2 * math.pi * np.arange(1, axis.order + 1)[:, None]
-        for _ in range(0 if orders is None else orders[0]):
-            cosines, sines = table[1 : axis.order + 1], table[axis.order + 1 :]
-            table = np.vstack([np.zeros((1, len(x))), -slope * sines, slope * cosines])
-        return table.T @ self._mixing.T
+        return differentiated(self._axis, x[:, 0], 0 if orders is None else orders[0]).T @ self._mixing.T
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Wavelet:
