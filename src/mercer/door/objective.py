@@ -163,17 +163,14 @@ class TiltedNoise(Randomiser[Callable[[Floats], Floats], Floats]):
         self.tilt, self._size = tilt, size
         self.finish = mechanism.calibrate(bound, size, epsilon=FINISH * epsilon, delta=FINISH * delta)
         self.event: Event = ApproximateEvent(epsilon, delta) if delta else PureEvent(epsilon)
-        self.law = self._law(curvature)
+        inner, last = tilt.law, self.finish.law
+        slope = float(inner.deviations(size)[0]) / curvature
+        both = math.hypot(slope, float(last.deviations(size)[0]))
+        self.law = replace(inner, scale=inner.scale / curvature * both / slope, step=last.step)
 
     def randomise(self, exact: Callable[[Floats], Floats], entropy: Entropy) -> Floats:
         """The weights with noise; `exact` finds the minimum for a given slope in the objective."""
         return self.finish.add(exact(self.tilt.draw(self._size, entropy)), entropy)
-
-    def _law(self, curvature: float) -> Law:
-        inner, size = self.tilt.law, self._size
-        slope = float(inner.deviations(size)[0]) / curvature
-        both = math.hypot(slope, float(self.finish.law.deviations(size)[0]))
-        return replace(inner, scale=inner.scale / curvature * both / slope, step=self.finish.law.step)
 
 
 @dataclass(frozen=True)
@@ -184,7 +181,6 @@ class Objective(AnyMechanism[Callable[[Floats], Floats], Floats]):
 
     norm = "l2"
     words: ClassVar[str] = TiltedNoise.words
-    calibration = "exact"
 
     def calibrate(self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float) -> TiltedNoise:
         """The corners of the machines' slopes say more than the sensitivity of them together."""

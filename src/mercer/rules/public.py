@@ -30,7 +30,6 @@ from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
     "CIRCLES",
-    "REFERENCE",
     "SIDES",
     "TYPICAL_SCALE",
     "BallRule",

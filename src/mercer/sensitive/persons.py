@@ -54,7 +54,6 @@ class _Countable(Protocol):
     @property
     def complete(self) -> int:
         """How many rows hold all values."""
-        ...
 
 
 def n_of(tally: _Countable, unit: str | None, missing: str, *, of: str = "rows", least: int = 2) -> int:

@@ -38,7 +38,6 @@ __all__ = [
     "Records",
     "Rows",
     "StreamedRows",
-    "Tasks",
     "Way",
     "check_no_unit",
     "check_once",
@@ -298,11 +297,9 @@ class Foldable(Protocol):
 
     def add(self, chunk: Any) -> Self:
         """Add a chunk of rows."""
-        ...
 
     def merge(self, other: Self) -> Self:
         """Add the sums of other rows."""
-        ...
 
 
 Part: TypeAlias = Callable[[], Iterator[Any]]

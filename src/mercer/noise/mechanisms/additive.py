@@ -220,15 +220,12 @@ class Paired(Protocol):
 
     def spread(self, pairs: tuple[Ints, Ints], rank: int) -> float:
         """The `rank`-th smallest change of the statistic over these pairs."""
-        ...
 
     def steps(self, step: float) -> int:
         """The statistic times n, in steps of a lattice, as an integer."""
-        ...
 
     def exact(self) -> float:
         """The statistic without noise."""
-        ...
 
 
 @dataclass(frozen=True)

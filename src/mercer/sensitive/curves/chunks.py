@@ -9,6 +9,7 @@ into chunks follows from the number of its curves.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,7 @@ __all__ = [
     "Held",
     "Ragged",
     "Streamed",
+    "curves_of",
     "held_array",
     "held_basis",
     "held_ids",
@@ -41,7 +43,6 @@ __all__ = [
     "held_points",
     "names_in",
     "numbers_in",
-    "pairs_of",
     "without",
 ]
 
@@ -165,18 +166,34 @@ class Curves(Chunked[CurveChunk]):
         self.domain, self.value, self.unit, self.grid = domain, value, unit, grid
 
 
-class Blank(Curves):
+class _Remade(Curves, ABC):
+    """Curves that are made of other records chunk by chunk."""
+
+    _inner: Chunked[Any]
+
+    @abstractmethod
+    def _made(self, part: Callable[[], Iterator[Any]]) -> Iterator[CurveChunk]:
+        """The chunks of curves for a part of the other records."""
+
+    def parts(self) -> Iterator[Callable[[], Iterator[CurveChunk]]]:
+        for part in self._inner.parts():
+            yield partial(self._made, part)
+
+    def persons(self) -> Iterator[Any]:
+        return iter(()) if self.unit is None else self._inner.persons()
+
+    def progress(self, tick: Callable[[int], None]) -> None:
+        self._inner.progress(tick)
+
+
+class Blank(_Remade):
     """As many curves as others, of the same persons, without heights: for dry runs."""
 
     def __init__(self, curves: Curves) -> None:
         super().__init__(curves.domain, value=curves.value, unit=curves.unit, grid=curves.grid)
-        self._curves, self.fixed = curves, curves.fixed
+        self._inner, self.fixed = curves, curves.fixed
 
-    def parts(self) -> Iterator[Callable[[], Iterator[CurveChunk]]]:
-        for part in self._curves.parts():
-            yield partial(self._emptied, part)
-
-    def _emptied(self, part: Callable[[], Iterator[Any]]) -> Iterator[Floats | Ragged]:
+    def _made(self, part: Callable[[], Iterator[Any]]) -> Iterator[CurveChunk]:
         for chunk in part():
             if isinstance(chunk, Ragged):
                 yield Ragged(_NONE, _NONE, np.zeros(len(chunk) + 1, dtype=np.int64))
@@ -184,38 +201,21 @@ class Blank(Curves):
                 ticks = () if self.grid is None else tuple(len(axis) for axis in self.grid)
                 yield np.full((len(chunk), *ticks), np.nan)
 
-    def persons(self) -> Iterator[Any]:
-        return self._curves.persons()
 
-    def progress(self, tick: Callable[[int], None]) -> None:
-        self._curves.progress(tick)
-
-
-class Streamed(Curves):
+class Streamed(_Remade):
     """A table with a row for each curve and a column for each grid point; `missing` heights are none."""
 
     def __init__(self, rows: Rows, domain: Box, grid: tuple[Floats, ...], missing: Floats = _NONE) -> None:
         super().__init__(domain, unit=rows.unit, grid=grid)
-        self._rows, self.workers, self.fixed = rows, rows.workers, rows.fixed
-        self._missing = missing
-        self._apart = rows.columnwise()
+        self._inner, self.workers, self.fixed = rows, rows.workers, rows.fixed
+        self._missing, self._apart = missing, rows.columnwise()
 
-    def parts(self) -> Iterator[Callable[[], Iterator[CurveChunk]]]:
-        for part in self._rows.parts():
-            yield partial(self._heights, part)
-
-    def _heights(self, part: Callable[[], Iterator[Any]]) -> Iterator[Floats | Columns]:
+    def _made(self, part: Callable[[], Iterator[Any]]) -> Iterator[CurveChunk]:
         for chunk in part():
             if self._apart:
                 yield Columns([without(column, self._missing) for column in chunk])
             else:
                 yield without(chunk, self._missing)
-
-    def persons(self) -> Iterator[Any]:
-        return iter(()) if self.unit is None else self._rows.persons()
-
-    def progress(self, tick: Callable[[int], None]) -> None:
-        self._rows.progress(tick)
 
 
 class Held(Curves):
@@ -315,15 +315,8 @@ def held_ids(
     The whole table is read into memory.  Rows of one id and one person are a curve, whoever else
     uses that id; without `people` the id is the person.
     """
-    import pyarrow.compute as pc
-
-    ids = names_in(rows)
-    coded = ids.dictionary_encode()
-    codes: Ints = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    names, count = coded.dictionary, len(coded.dictionary)
-    if people is not None:
-        codes, whose = pairs_of(codes, names_in(people))
-        names, count = whose, len(whose)
+    codes, names = curves_of(names_in(rows), None if people is None else names_in(people))
+    count = len(names)
     table = [np.empty((0, 2)), *rows.chunks()]
     times, values = (np.concatenate([chunk[:, i] for chunk in table]) for i in (0, 1))
     curves = ragged_of(times, without(values, missing), codes, count, domain)
@@ -331,19 +324,32 @@ def held_ids(
     return Held(count, CURVES, curves.cut, domain, value=value, unit=unit, people=persons)
 
 
-def pairs_of(codes: Ints, people: Any) -> tuple[Ints, Any]:
-    """Numbers of pairs of an id (-1: none) and a person, and the person of each pair."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def curves_of(ids: pa.Array, people: pa.Array | None) -> tuple[Ints, pa.Array]:
+    """The number of each row's curve (-1: none), and the name of each curve or, with people, its person.
 
-    coded = people.dictionary_encode()
-    place = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    many = len(coded.dictionary) + 1
+    A curve is an id, or an id of a person.
+    """
+    import pyarrow as pa
+
+    codes, names = _coded(ids)
+    if people is None:
+        return codes, names
+    place, persons = _coded(people)
+    many = len(persons) + 1
     both = np.where(codes < 0, -1, codes * many + place + 1)
     known, pairs = np.unique(both, return_inverse=True)
     skip = int(np.sum(known < 0))  # rows without an id
     owner = known[skip:] % many - 1
-    return pairs.reshape(-1) - skip, coded.dictionary.take(pa.array(owner, mask=owner < 0))
+    return pairs.reshape(-1) - skip, persons.take(pa.array(owner, mask=owner < 0))
+
+
+def _coded(names: pa.Array) -> tuple[Ints, pa.Array]:
+    """The place of each name among the different ones (-1: no name), and these."""
+    import pyarrow.compute as pc
+
+    coded = names.dictionary_encode()
+    places = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
+    return places.astype(np.int64), coded.dictionary
 
 
 def names_in(rows: Rows) -> pa.Array:

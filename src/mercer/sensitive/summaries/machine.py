@@ -22,16 +22,7 @@ from mercer.sensitive.base import Summary
 from mercer.sensitive.summaries.risk import PIECE, ExampleBatch, Examples, Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap
 
-__all__ = [
-    "COARSE",
-    "FINE",
-    "UNIT",
-    "Machine",
-    "MachineBounds",
-    "MachineObjective",
-    "MachineSummary",
-    "held_scores",
-]
+__all__ = ["FINE", "UNIT", "Machine", "MachineBounds", "MachineObjective", "MachineSummary", "held_scores"]
 
 COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
 _MOST_PIECES = 1 << 22  # of persons' rows: 2^34 of them, public whatever their number is
