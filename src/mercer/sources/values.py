@@ -350,14 +350,11 @@ def person_name(value: Any) -> str | None:
             return None
         with np.errstate(all="ignore"):  # a number beyond all doubles must not warn
             told = _told(value)
-            return None if told is None else _writable(told)
+            if told is None:
+                return None  # else text that can be written as UTF-8, whatever a class of its own made of it
+            return str.encode(told, "utf-8", "backslashreplace").decode()
     except Exception:  # of a type of its own, or pandas' missing value
         return None
-
-
-def _writable(text: str) -> str:
-    """Text that can be written as UTF-8, whatever a class of its own made of it."""
-    return str.encode(text, "utf-8", "backslashreplace").decode()
 
 
 def _told(value: Any) -> str | None:
