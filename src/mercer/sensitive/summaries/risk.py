@@ -255,7 +255,7 @@ def _newton(
         if np.all(here.norms <= aims):
             return w, hessian, True
         assert hessian is not None
-        step: Floats = np.linalg.solve(hessian, here.gradient[..., None])[..., 0]
+        step = np.asarray(np.linalg.solve(hessian, here.gradient[..., None])[..., 0])
         trial = w - length[:, None] * step
         there = risk.sweep(trial, curve=borrowed, stride=stride)
         slope = np.sum(step * here.gradient, axis=1)
