@@ -432,7 +432,7 @@ def test_errors_name_the_way_out_and_spend_nothing(options, words, tmp_path):
 
 def test_empty_tables_and_one_row():
     for rows in (np.zeros((0, 2)), np.zeros((1, 2))):
-        with pytest.raises(ValueError, match="at least 2 records"):
+        with pytest.raises(ValueError, match="at least 2 rows"):
             mercer.synthetic(rows, size=10, **PROMISE)
 
 
