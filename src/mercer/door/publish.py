@@ -99,7 +99,7 @@ def publish(
     return build(randomiser.randomise(exact, paid.entropy), randomiser.law, paid.statement)
 
 
-class Terms(TypedDict):
+class DrawTerms(TypedDict):
     """What is about to be drawn, for whoever pays and for the statement: all of it public."""
 
     promise: Promise
@@ -118,7 +118,7 @@ class Payer(ABC):
     among: int = 1  # draws that share one event, this one included
 
     @abstractmethod
-    def pay(self, events: Sequence[Event], **terms: Unpack[Terms]) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """Charge what is about to be drawn, durably; or draw on what was charged already."""
 
     def check_stretch(self, stretch: float, event: Event) -> None:
@@ -153,7 +153,7 @@ class Paid(Payer):
         self._rows = statement.n if rows is None else rows  # records that may be drawn from
         self._events, self._left = events, [Allowance(event) for event in events]
 
-    def pay(self, events: Sequence[Event], **terms: Unpack[Terms]) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """Draw on what was paid, of these records or a part; ValueError if it does not reach."""
         fits = terms["n"] <= self._rows and terms["unit"] == self.statement.unit
         if not fits or not all(any(left.take(event) for left in self._left) for event in events):
@@ -222,7 +222,7 @@ class Purse(Payer):
         """The same check for one more source of the records: it may be a file with a note."""
         account(self.ledger, self.dataset, data=data, unit=unit, secure=self.entropy.secure)
 
-    def pay(self, events: Sequence[Event], **terms: Unpack[Terms]) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """Charge what is about to be drawn, durably, and make the statement of it.
 
         A crash may cost a charge, but never leaves a release unpaid.
@@ -352,7 +352,7 @@ class Weaker(Payer):
             )
         return cls(entropy, gamma, insist, dry_run)
 
-    def pay(self, events: Sequence[Event], **terms: Unpack[Terms]) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """The statement; a promise that protects next to nobody is refused before anything is drawn."""
         promise, n = terms["promise"], terms["n"]
         check_worthwhile(promise["epsilon"], promise["delta"], n, insist=self.insist)
