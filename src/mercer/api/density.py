@@ -20,8 +20,7 @@ from mercer.promise.statement import Statement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import DensitySummary, tally_rows
-from mercer.sensitive.summaries.tally import Tally
+from mercer.sensitive.summaries.density import DensitySummary, Tally, tally_rows
 
 __all__ = ["counted_rows", "density", "expected_density"]
 
