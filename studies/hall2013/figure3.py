@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import norm
 
 import mercer
-from mercer.promise.accountants import classic_multiplier, gaussian_multiplier
+from mercer.promise.events import classic_multiplier, gaussian_multiplier
 from mercer.rules.machines import bandwidth_rule
 from studies.shared.report import Floats, half_width, provenance
 

@@ -18,11 +18,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 __all__ = ["MAX_SCALE", "Entropy", "Secure", "Seeded", "Uniforms", "resolve"]
+
+Y = TypeVar("Y")  # what was drawn
 
 MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
 
@@ -51,7 +53,7 @@ class Entropy(ABC):
         the value.
         """
 
-    def given(self, released: Any) -> Any:
+    def given(self, released: Y) -> Y:
         """Called by the door with what was drawn: later draws may follow from it.
 
         It is what goes on.  Only a replay goes on, in both of its runs, with what the first drew.

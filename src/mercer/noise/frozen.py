@@ -6,12 +6,15 @@ A module of its own: audits may import it, and must not import the entropy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from mercer.noise.entropy import Entropy
 from mercer.promise.events import Sensitivity
 
 __all__ = ["Frozen"]
+
+
+Y = TypeVar("Y")  # what was drawn
 
 
 class Frozen(Entropy):
@@ -43,7 +46,7 @@ class Frozen(Entropy):
         turn = bytes(1 + (7 * i) % 255 for i in range(255))
         return (turn * (count // 255 + 1))[:count]
 
-    def given(self, released: Any) -> Any:
+    def given(self, released: Y) -> Y:
         place = len(self.drawn)
         self.drawn.append(released)
         first = [] if self._earlier is None else self._earlier.drawn

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from mercer.spaces.losses import WHOLE, Loss
 
-__all__ = ["band_rule", "bandwidth_rule", "cells_rule", "feature_rule", "penalty_rule", "threshold_rule"]
+__all__ = ["band_rule", "bandwidth_rule", "cells_rule", "feature_rule", "machine_penalty", "threshold_rule"]
 
 _WAVES = 256  # random features
 _MOST = 400  # eigenfunctions
@@ -58,7 +58,7 @@ def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple
     return "eigenfunctions", math.comb(d + degree, d) if pure else _MOST
 
 
-def penalty_rule(
+def machine_penalty(
     loss: Loss, *, n: int, multiplier: float, kappa: float, epsilon: float, pure: bool, inside: bool
 ) -> float:
     """Penalty that balances noise and fit; `inside`: the noise is in the objective.

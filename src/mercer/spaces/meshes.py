@@ -13,13 +13,13 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 
-__all__ = ["MOST_MESH", "Mesh"]
+__all__ = ["MOST_MESH", "CellMesh"]
 
 MOST_MESH = 3  # columns of a mesh
 
 
 @dataclass(frozen=True)
-class Mesh:
+class CellMesh:
     """`cells[j]` equal cells along column j, and `fine` nodes along each side of a cell."""
 
     cells: tuple[int, ...]
@@ -42,9 +42,9 @@ class Mesh:
         """The number of nodes along each column."""
         return tuple(k * self.fine for k in self.cells)
 
-    def finer(self, fine: int) -> Mesh:
+    def finer(self, fine: int) -> CellMesh:
         """The same cells with so many nodes along each side."""
-        return Mesh(self.cells, fine)
+        return CellMesh(self.cells, fine)
 
     def nodes(self) -> Floats:
         """All nodes as rows of the unit cube: the middles of equal parts, the last column fastest."""

@@ -18,7 +18,7 @@ from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap
-from mercer.spaces.meshes import Mesh
+from mercer.spaces.meshes import CellMesh
 
 __all__ = ["Curvature", "smoothed_cells"]
 
@@ -31,7 +31,7 @@ _POINTS = {1: 3, 2: 2, 3: 2}  # a side, at which phi phi' is averaged over a cel
 class Curvature:
     """Noisy sums of loss'' in cells, and the noise that they say the effect of."""
 
-    mesh: Mesh
+    mesh: CellMesh
     counts: Ints  # (functions, cells), in whole steps
     steps: int  # a second derivative at its bound counts with so many
     law: CountLaw  # of the noise of a count
@@ -92,7 +92,7 @@ class Curvature:
         if not 1 <= steps <= 1 << 30 or n < 1:
             raise ValueError("steps and n of the curvature must be whole numbers above 0")
         return cls(
-            Mesh(tuple(fields.get("cells", list))),
+            CellMesh(tuple(fields.get("cells", list))),
             np.array(counts, dtype=np.int64),
             steps,
             count_law_from_dict(fields.get("noise", dict)),

@@ -15,7 +15,7 @@ from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Norm, Sensitivity
 from mercer.sensitive.base import Summary
 from mercer.sensitive.summaries.risk import ExampleBatch, Examples, Machine
-from mercer.spaces.meshes import Mesh
+from mercer.spaces.meshes import CellMesh
 
 __all__ = ["CurvatureCells", "curvature_bound"]
 
@@ -39,7 +39,7 @@ class CurvatureCells(Summary[Ints]):
         self,
         examples: Examples,
         machines: Sequence[Machine],
-        mesh: Mesh,
+        mesh: CellMesh,
         values: Floats,
         *,
         n: int,
