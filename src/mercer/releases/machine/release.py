@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from scipy.stats import chi2
 
 from mercer.columns.domain import MOST_COLUMNS, Box
-from mercer.common.checks import Floats, check_choice
+from mercer.common.checks import Bools, Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
@@ -223,6 +223,17 @@ class MachineRelease(FunctionRelease):
         if total[-1] <= 0:
             return float(np.median(sd))
         return float(sd[order][np.searchsorted(total, total[-1] / 2)])
+
+    def decided(self, level: float = 0.95) -> tuple[Bools, Bools, Floats]:
+        """Of each cell whose curvature was counted: the sign of the first function, if it is sure, how much.
+
+        True is above 0; it is sure where the noise leaves the sign as it is, at this level.
+        """
+        if self.curvature is None:
+            raise ValueError("no curvature was counted for this machine; make it with band=0.05")
+        at = self.curvature.mesh.nodes()
+        value, sd = self._at(at, (0,) * self.domain.dimension)[:, 0], self._field().deviation(at)[:, 0]
+        return value > 0, np.abs(value) > float(ndtri((1 + level) / 2)) * sd, self.curvature.mass(0)
 
     @property
     def _deviation(self) -> float:

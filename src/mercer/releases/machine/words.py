@@ -19,6 +19,7 @@ __all__ = ["ClassifierWords", "RegressionWords", "machine_findings"]
 
 _HOW = {"rule": "public rule", "given": "given", "private": "chosen on held-out rows"}
 _MOST = 6  # columns in a heading
+_SURE = 0.5  # of what decides for the rarer class: less is a sign that the other alone might do as well
 
 M = TypeVar("M", ClassifierRelease, RegressionRelease)
 _QUIET = 0.2  # of the bound on a weight's variance: less noise is a sign of records
@@ -79,6 +80,7 @@ class MachineWords(FunctionWords[M]):
             "findings": self.findings(),
             "accuracy": {
                 "pointwise": accuracy.pointwise,
+                "typical": accuracy.typical,
                 "coordinates": accuracy.coordinates,
                 "gap": accuracy.gap,
             },
@@ -223,14 +225,33 @@ class RegressionWords(MachineWords[RegressionRelease]):
 
 
 def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
-    """Whether the functions can be told from zero."""
+    """Whether the functions can be told from zero, and a classifier from one class everywhere."""
     sd = float(release.noise.deviations(release.coordinates.size)[0])
     parts = release.coordinates.reshape(len(release.losses), -1) / sd
     blind = hidden if release.method == "output" else _even
     if not all(blind(part) for part in parts):
-        return ()
+        return _one_class(release) if isinstance(release, ClassifierRelease) else ()
     what = "function" if len(parts) == 1 else "functions"
     return (Finding("flat", f"the {what} learnt cannot be told from zero: {DRY}"),)
+
+
+def _one_class(release: ClassifierRelease) -> tuple[Finding, ...]:
+    """Whether what decides for the rarer of two classes may be noise.
+
+    The counts of curvature say where the records are; there is no telling without them.
+    """
+    if len(release.classes) != 2 or release.curvature is None:
+        return ()
+    above, sure, mass = release.decided()
+    below = ~above & (mass > 0)
+    rare, often = (above, 0) if mass[above].sum() < mass[below].sum() else (below, 1)
+    if mass[rare & sure].sum() >= _SURE * mass[rare].sum() > 0:
+        return ()
+    words = (
+        f"where the records are, what decides for {release.classes[1 - often]} may be noise: deciding for "
+        f"{release.classes[often]} everywhere may be as accurate; a larger epsilon or more records would tell"
+    )
+    return (Finding("majority", words),)
 
 
 def _even(ratios: Floats) -> bool:
