@@ -235,6 +235,14 @@ class MachineRelease(FunctionRelease):
         value, sd = self._at(at, (0,) * self.domain.dimension)[:, 0], self._field().deviation(at)[:, 0]
         return value > 0, np.abs(value) > float(ndtri((1 + level) / 2)) * sd, self.curvature.mass(0)
 
+    def deviates(self) -> Floats:
+        """The squared length of each function's weights, in standard deviations of their noise."""
+        field, weights = self._field(), self.weights * self.scale
+        roots = field.roots or [np.diag(factors * field.unit) for factors in self._factors]
+        return np.array(
+            [np.sum(np.linalg.solve(root, row) ** 2) for root, row in zip(roots, weights, strict=True)]
+        )
+
     @property
     def _deviation(self) -> float:
         """Standard deviation of a coordinate."""

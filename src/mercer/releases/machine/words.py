@@ -228,11 +228,29 @@ def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
     """Whether the functions can be told from zero, and a classifier from one class everywhere."""
     sd = float(release.noise.deviations(release.coordinates.size)[0])
     parts = release.coordinates.reshape(len(release.losses), -1) / sd
-    blind = hidden if release.method == "output" else _even
-    if not all(blind(part) for part in parts):
+    inside = release.method == "objective"
+    alike = inside and not release.features.ordered  # then nothing tells the records from the noise
+    blind = _even if inside else hidden
+    if alike or _told(release) or not all(blind(part) for part in parts):
         return _one_class(release) if isinstance(release, ClassifierRelease) else ()
     what = "function" if len(parts) == 1 else "functions"
     return (Finding("flat", f"the {what} learnt cannot be told from zero: {DRY}"),)
+
+
+def _told(release: MachineRelease) -> bool:
+    """Whether curvature was counted for sure, and a function is more than the noise that follows from it."""
+    from scipy.stats import chi2
+
+    found = release.curvature
+    if found is None:
+        return False
+    least = 3 * found.law.deviation * np.sqrt(found.mesh.count)
+    lengths = release.deviates()
+    most = chi2.ppf(0.999, release.features.size)
+    return any(
+        count > least and length > most
+        for count, length in zip(found.counts.sum(axis=1), lengths, strict=True)
+    )
 
 
 def _one_class(release: ClassifierRelease) -> tuple[Finding, ...]:
