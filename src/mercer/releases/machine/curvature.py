@@ -22,7 +22,7 @@ from mercer.spaces.meshes import CellMesh
 
 __all__ = ["Curvature", "smoothed_cells"]
 
-_CUT = {1: 4.0, 2: 4.0, 3: 2.0}  # squared standard deviations at which a sum stands out, by columns
+_CUT = {1: 4.0, 2: 9.0, 3: 4.0}  # squared standard deviations at which a sum stands out, by columns
 _TINY = 1e-300
 _POINTS = {1: 3, 2: 2, 3: 2}  # a side, at which phi phi' is averaged over a cell
 
