@@ -61,6 +61,12 @@ KINDS = {  # the word that a file says
         "density.findings:density_findings",
         served=True,
     ),
+    "column": Kind(
+        "column.release:ColumnRelease",
+        "column.figure:draw",
+        "column.words:ColumnWords",
+        "column.words:column_findings",
+    ),
     "classifier": Kind(
         "machine.kinds:ClassifierRelease",
         "machine.figure:draw",
