@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.columns.domain import Box
-from mercer.common.checks import Floats
+from mercer.common.checks import Bools, Floats
 from mercer.noise.laws import Law, Normal
 from mercer.releases.cdf import Cdf
 from mercer.releases.density.smoothing import without_constant
@@ -98,9 +98,26 @@ class BasisCdf(Cdf):
         here = self.at(points)
         return near * (here - self.at(points - reach)), near * (self.at(points + reach) - here)
 
+    @property
+    def rings(self) -> bool:
+        """Whether the raw function falls more than noise explains: a value that many records share."""
+        return bool(np.any(self._misfit))
+
+    @cached_property
+    def median_supremum(self) -> float:
+        """The median, over the noise, of the largest error of the raw function."""
+        places = np.unique(np.linspace(0, self.cells, 257).astype(int))
+        rows = self._rows(self.edges[places], None)
+        draws = self.noise.draws(self.basis.size, np.arange(self.basis.size))[:1000].T
+        return float(np.median(np.max(np.abs(rows @ draws), axis=0)))
+
+    @cached_property
+    def _misfit(self) -> Bools:
+        return np.asarray(np.abs(self.fitted - self.raw) > _RINGING * self._deviation_at_edges)
+
     def _ringing(self, reach: float) -> Floats:
         """One at edges within half a wave of a misfit of the raw function that noise does not explain."""
-        misfit = np.abs(self.fitted - self.raw) > _RINGING * self._deviation_at_edges
+        misfit = self._misfit
         around = round(reach / (self.edges[1] - self.edges[0]))
         total = np.concatenate([[0], np.cumsum(misfit)])
         place = np.arange(len(misfit))
