@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer
+from mercer.api.calls import part
 from mercer.api.ranks import propose_test_release, threshold
-from mercer.api.shares import part
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
 from mercer.door.publish import Purse

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from mercer.api.density.call import density
+from mercer.api.density import density
 from mercer.columns.domain import Box
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52
 from mercer.sensitive.data import open_rows

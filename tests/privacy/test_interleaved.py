@@ -22,7 +22,7 @@ from mercer.ledger.ledger import BudgetExceeded, Ledger
 from mercer.noise.entropy import Secure, Seeded
 from mercer.noise.mechanisms.gaussian import Gaussian
 from mercer.online.cholesky import LIMIT, CholeskyLive
-from mercer.online.memory import Memory
+from mercer.online.store import Memory
 from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import epsilon_of
 from mercer.promise.events import GaussianEvent, Sensitivity

@@ -10,8 +10,8 @@ from mercer.door.tap import Tap
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
-from mercer.online.memory import Memory
-from mercer.releases.file import from_dict
+from mercer.online.store import Memory
+from mercer.releases.base import from_dict
 from mercer.sensitive.summaries import PointValues
 
 CONFIDENCE = 1 - 1e-9

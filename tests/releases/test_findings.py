@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import binom
 
 import mercer
+from mercer.api.calls import shares
 from mercer.api.ranks import draw_ends
-from mercer.api.shares import shares
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
 from mercer.common.checks import FindingWarning

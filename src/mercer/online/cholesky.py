@@ -24,8 +24,8 @@ from mercer.online.store import Factor, LiveError, LiveFull, LiveStore, Pen, Rec
 from mercer.promise.accountants import replace_one
 from mercer.promise.events import Sensitivity
 from mercer.promise.statement import Statement
-from mercer.releases.density.field import BasisAccuracy
-from mercer.releases.file import statement_from
+from mercer.releases.base import statement_from
+from mercer.releases.density.smoothing import BasisAccuracy
 from mercer.sensitive.summaries import PointValues
 from mercer.spaces.bases.base import kernel_from_dict, kernel_to_dict
 from mercer.spaces.kernels import Kernel, norms

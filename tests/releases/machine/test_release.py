@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.api.machine.recipe import MachineRecipe
+from mercer.api.recipes.machine import MachineRecipe
 from mercer.columns.domain import Box
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage

@@ -7,6 +7,7 @@ is chosen from them, and can be chosen again by anybody.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,19 +17,23 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import order_statistic
+from mercer.releases.base import freeze
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
-from mercer.releases.curve.redraw import Again, Mesh, choose_again, spread, suprema
 from mercer.releases.curve.smoothing import (
     ETAS,
     SCALES,
+    Again,
     Candidates,
+    Mesh,
     check_eta,
     check_penalty,
+    choose_again,
     choose_filter,
+    spread,
+    suprema,
     unit_scales,
 )
-from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders
+from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders, order_statistic
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
@@ -99,12 +104,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         check_choice("order", self.order, ORDERS)
         check_choice("choice", self.choice, CHOICES)
         check_choice("noise_kernel", self.noise_kernel, CURVE_KERNELS)
-        for name in ("coordinates", "center", "frame", "exact"):
-            value = getattr(self, name)
-            if value is not None:
-                fixed = np.array(value, dtype=float)
-                fixed.setflags(write=False)
-                object.__setattr__(self, name, fixed)
+        freeze(self, "coordinates", "center", "frame", "exact")
         size, given = self.polynomials.size, self.coordinates.shape
         framed = self.frame is not None and self.frame.shape != (*given, size)
         if framed or len(given) != 1 or not 1 <= given[0] <= size:  # before any work with them
@@ -207,51 +207,42 @@ class CurveRelease(FunctionRelease, NoisyCurve):
     def origin(self) -> bytes:
         return self.coordinates.tobytes()
 
-    @property
+    @cached_property
     def accuracy(self) -> CurveAccuracy:
         """Expected error due to privacy."""
-        if "accuracy" not in self._memory:
-            factor, volume = self._noise().factor, self.domain.volume
-            mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
-            self._memory["accuracy"] = CurveAccuracy(
-                integrated=float(np.sum(factor**2)) * volume,
-                pointwise=float(spread(factor, mesh).max()),
-                coordinates=self.size,
-                freedom=self._freedom,
-                smoothing=self.smoothing,
-                choice=self.choice,
-                width=volume,
-            )
-        return self._memory["accuracy"]
+        factor, volume = self._noise().factor, self.domain.volume
+        mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
+        seen = self.smoothing.seen(self.polynomials, self.frame)
+        return CurveAccuracy(
+            integrated=float(np.sum(factor**2)) * volume,
+            pointwise=float(spread(factor, mesh).max()),
+            coordinates=self.size,
+            freedom=float(np.sum(self.smoothing.factors(seen.values))),
+            smoothing=self.smoothing,
+            choice=self.choice,
+            width=volume,
+        )
 
-    @property
+    @cached_property
     def _decode(self) -> Floats:
         """From raw coordinates to coefficients: (coefficients, coordinates)."""
-        if "decode" not in self._memory:
-            if self.order == "paper":
-                encode, decode = cameron_martin(self.smoothing, self.noise_kernel, self.polynomials)
-                decode = decode * gain_of(encode)
-            else:
-                seen = self.smoothing.seen(self.polynomials, self.frame)
-                turned = seen.vectors * self.smoothing.factors(seen.values)
-                decode = turned @ seen.vectors.T
-                decode = decode if self.frame is None else self.frame.T @ decode
-            lengths = np.linalg.norm(decode, axis=1)
-            # rounding dust in high degrees would show in derivatives
-            decode = decode * (lengths > DUST * lengths.max())[:, None]
-            self._memory["decode"] = decode * self.bound
-        return self._memory["decode"]
+        if self.order == "paper":
+            encode, decode = cameron_martin(self.smoothing, self.noise_kernel, self.polynomials)
+            decode = decode * gain_of(encode)
+        else:
+            seen = self.smoothing.seen(self.polynomials, self.frame)
+            turned = seen.vectors * self.smoothing.factors(seen.values)
+            decode = turned @ seen.vectors.T
+            decode = decode if self.frame is None else self.frame.T @ decode
+        lengths = np.linalg.norm(decode, axis=1)
+        # rounding dust in high degrees would show in derivatives
+        decode = decode * (lengths > DUST * lengths.max())[:, None]
+        return decode * self.bound
 
-    @property
-    def _freedom(self) -> float:
-        found = self.smoothing.seen(self.polynomials, self.frame)
-        return float(np.sum(self.smoothing.factors(found.values)))
-
-    @property
+    @cached_property
     def _computed(self) -> Floats:
-        if "coefficients" not in self._memory:
-            self._memory["coefficients"] = self._decode @ self.coordinates + self.center
-        return self._memory["coefficients"]
+        """Coefficients as this machine computes them, to the last bits."""
+        return self._decode @ self.coordinates + self.center
 
     def _noise(self) -> CurveNoise:
         if "noise" not in self._memory:

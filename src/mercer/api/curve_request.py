@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import Terms
-from mercer.api.curve.recipe import CurveRecipe, Sight
-from mercer.api.shares import Split, pure
+from mercer.api.calls import Split, Terms, pure
+from mercer.api.recipes.curve import CurveRecipe, Sight
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import Paid, Payer, Purse, publish

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.shares import Split
+from mercer.api.calls import Split
 from mercer.columns.kinds import Column
 from mercer.columns.table import Domain, domain_given
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
@@ -55,7 +55,6 @@ class TableRecipe:
     @classmethod
     def of(
         cls,
-        *,
         domain: object,
         method: object,
         kernel: object,
@@ -65,6 +64,7 @@ class TableRecipe:
         weights: object,
         bound: object,
         public: object,
+        *,
         pure: bool,
     ) -> TableRecipe:
         space = domain_given(domain)
@@ -89,20 +89,9 @@ class TableRecipe:
         laws = isinstance(public, str) and check_choice("public", public, ("laws",)) == "laws"
         given = None if laws else public
         marks, from_law = _public(given, space, many if size is not None else None)
-        recipe = cls(
-            space,
-            how,
-            name,
-            scale,
-            len(marks) if marks is not None else many,
-            waves,
-            style,
-            radius,
-            marks,
-            from_law,
-            laws,
-            L2() if pure else Gaussian(),
-        )
+        most = len(marks) if marks is not None else many
+        noise = L2() if pure else Gaussian()
+        recipe = cls(space, how, name, scale, most, waves, style, radius, marks, from_law, laws, noise)
         if not recipe.private:
             recipe.record_kernel()
         return recipe

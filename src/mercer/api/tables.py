@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.counts.recipe import CountRequest, check_worth, expected_cells, name_of
+from mercer.api.recipes.counts import CountRequest, check_worth, expected_cells, name_of
 from mercer.columns.bins import axes_of, axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.columns.table import domain_given
@@ -154,15 +154,7 @@ def histogram(
     name = name_of(values, columns)
     axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    ask = CountRequest.of(
-        Axes((axis,)),
-        terms,
-        na_values=na_values,
-        formats=formats,
-        rows_per_person=rows_per_person,
-        counts=counts,
-        missing=missing,
-    )
+    ask = CountRequest.of(Axes((axis,)), terms, na_values, formats, counts, missing, rows_per_person)
     return released(ask, values, terms.purse(values), sparse, occupied, f"histogram of {name}")
 
 
@@ -237,15 +229,7 @@ def table(
     """
     axes = axes_of(domain_given(domain), columns, bins, outside)
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    ask = CountRequest.of(
-        axes,
-        terms,
-        na_values=na_values,
-        formats=formats,
-        rows_per_person=rows_per_person,
-        counts=counts,
-        missing=missing,
-    )
+    ask = CountRequest.of(axes, terms, na_values, formats, counts, missing, rows_per_person)
     what = f"table of {', '.join(axes.names)}"
     purse = terms.purse(rows)
     if not (isinstance(margins, str) and margins == "all"):

@@ -22,7 +22,7 @@ from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import CountNoise, count_mechanism, threshold_of
 from mercer.promise.statement import Statement
-from mercer.releases.counts.accuracy import sparse_error
+from mercer.releases.counts.cells import sparse_error
 from mercer.sensitive.data import open_records
 from mercer.sensitive.persons import Lots, check_drop, n_of
 from mercer.sensitive.rows import Records
@@ -49,12 +49,11 @@ class CountRequest:
         cls,
         axes: Axes,
         terms: Terms,
-        *,
         na_values: object,
         formats: object,
-        rows_per_person: object = 1,
-        counts: object = None,
+        counts: object,
         missing: str = "zero",
+        rows_per_person: object = 1,
     ) -> CountRequest:
         reading = terms.reading(na_values, formats, missing=missing)
         number = check_epsilon(terms.epsilon)
@@ -62,13 +61,7 @@ class CountRequest:
         check_choice("missing", missing, ("zero", "drop"))
         if not isinstance(terms.insist, bool):
             raise TypeError(f"insist must be True or False, got {type(terms.insist).__name__}")
-        most = check_count(
-            "rows_per_person",
-            1 if rows_per_person is None else rows_per_person,
-            least=1,
-            most=1 << 20,
-            hint="rows of one person that count; noise grows with it",
-        )
+        most = _rows_that_count(1 if rows_per_person is None else rows_per_person)
         if terms.unit is None and most != 1:
             raise ValueError("rows_per_person goes with unit, the column that names the person")
         check_drop(missing, terms.unit)
@@ -202,13 +195,8 @@ class HistogramPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers of the plan as fields of JSON."""
-        return {
-            "n": self.n,
-            "cells": self.cells,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "rows_per_person": self.rows_per_person,
-            "occupied": self.occupied,
+        asked = ("n", "cells", "epsilon", "delta", "rows_per_person", "occupied")
+        return {name: getattr(self, name) for name in asked} | {
             "noise": self.law.to_dict(),
             "deviation": self.deviation,
             "half_width": self.half_width,
@@ -294,13 +282,7 @@ def _plan(
 ) -> HistogramPlan:
     many = check_count("n", n, least=1, most=10**15, hint="the public number of records")
     size = check_count("cells", cells, least=1, most=MOST_CELLS, hint="bins times categories")
-    most = check_count(
-        "rows_per_person",
-        rows_per_person,
-        least=1,
-        most=1 << 20,
-        hint="rows of one person that count; noise grows with it",
-    )
+    most = _rows_that_count(rows_per_person)
     known = None
     if occupied is not None:
         known = check_count("occupied", occupied, least=1, most=size, hint="cells known to hold something")
@@ -339,6 +321,12 @@ def expected_cells(cells: int, given: Mapping[str, Any], made: Statement) -> str
         f"each of {cells} counts is off by {plan.law.mean_error:.3g} on average, and by at most "
         f"{plan.half_width:g} in 95 % of the cases, of n = {made.n}"
     )
+
+
+def _rows_that_count(given: object) -> int:
+    """The number of rows of a person that count, checked."""
+    hint = "rows of one person that count; noise grows with it"
+    return check_count("rows_per_person", given, least=1, most=1 << 20, hint=hint)
 
 
 def _check_delta(delta: object) -> float:

@@ -50,7 +50,6 @@ class MachineRecipe:
     def of(
         cls,
         functions: Sequence[tuple[Loss, int | None]],
-        *,
         kernel: object,
         bandwidth: object,
         features: object,
@@ -59,6 +58,7 @@ class MachineRecipe:
         constant: object,
         method: object,
         penalty: object,
+        *,
         pure: bool,
         unit: object,
     ) -> MachineRecipe:
@@ -88,18 +88,8 @@ class MachineRecipe:
             )
         if chosen == "objective" and unit is not None:
             raise ValueError("method='objective' is for one row a person; use method='output' with unit")
-        return cls(
-            tuple(functions),
-            shape,
-            bandwidth,
-            features,
-            size,
-            points,
-            weight,
-            chosen,
-            _penalty(penalty),
-            pure,
-        )
+        found = (shape, bandwidth, features, size, points, weight, chosen, _penalty(penalty))
+        return cls(tuple(functions), *found, pure)
 
     @property
     def mechanism(self) -> Mechanism:

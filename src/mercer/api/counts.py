@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.counts.recipe import CountRequest, check_worth, name_of
-from mercer.api.shares import pure
+from mercer.api.calls import DryRun, Progress, Terms, call, pure
+from mercer.api.recipes.counts import CountRequest, check_worth, name_of
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.conditions import axes_of_condition, words_of
 from mercer.columns.domain import InWords
@@ -96,8 +95,7 @@ def count(
 
     """
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    cells = {"na_values": na_values, "formats": formats, "counts": counts}
-    return _released(data, where, columns, mechanism, terms, share=False, **cells)
+    return _released(data, where, columns, mechanism, terms, na_values, formats, counts, share=False)
 
 
 @call(expected_count)
@@ -131,8 +129,7 @@ def proportion(
 
     """
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
-    cells = {"na_values": na_values, "formats": formats, "counts": counts}
-    return _released(data, where, columns, mechanism, terms, share=True, **cells)
+    return _released(data, where, columns, mechanism, terms, na_values, formats, counts, share=True)
 
 
 def _released(
@@ -141,13 +138,15 @@ def _released(
     columns: str | None,
     mechanism: object,
     terms: Terms,
+    na_values: object,
+    formats: object,
+    counts: str | None,
     *,
     share: bool,
-    **cells: Any,
 ) -> CountRelease:
     """Count the records or persons, charge, and release their number or share with noise."""
     axes, words = condition_of(data, where, columns)
-    ask = CountRequest.of(axes, terms, **cells)
+    ask = CountRequest.of(axes, terms, na_values, formats, counts)
     chosen = _mechanism(mechanism, ask)
     purse = terms.purse(data)
     added = count_mechanism(ask.promise["delta"])

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Progress, Terms, call
+from mercer.api.calls import DryRun, Progress, Source, Split, Terms, call
 from mercer.api.choose import draw_bandwidth, extremes
-from mercer.api.density.counted import counted_column, counts_values, expected_column
-from mercer.api.density.recipe import Recipe, density_plan
-from mercer.api.shares import Split
+from mercer.api.counted import counted_column, counts_values, expected_column
+from mercer.api.recipes.density import Recipe, density_plan
 from mercer.columns.domain import Box, dimension_of
-from mercer.common.checks import Floats, check_choice
+from mercer.common.checks import Floats
 from mercer.door.publish import LedgerLike, Payer, publish
 from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Mechanism
@@ -22,11 +21,11 @@ from mercer.promise.statement import Statement
 from mercer.releases.column.release import ColumnRelease
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
-from mercer.sensitive.data import open_rows
 from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries import DensitySummary, tally_rows
+from mercer.sensitive.summaries.tally import Tally
 
-__all__ = ["density", "expected_density"]
+__all__ = ["counted_rows", "density", "expected_density"]
 
 
 def expected_density(given: Mapping[str, Any], made: Statement) -> str:
@@ -169,28 +168,16 @@ def density(
     1.0
 
     """
-    check_choice("missing", missing, ("zero", "drop"))
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    source = Source.of(terms, data, bounds, columns, missing, na_values, outside, formats)
     if counts_values(bounds, step):
         smooth = {"bandwidth": bandwidth, "kernel": kernel, "smoother": smoother, "boundary": boundary}
         smooth |= {"basis": basis, "size": size, "mechanism": mechanism}
         for name, value in smooth.items():
             if value not in (None, "auto", "gaussian"):
                 raise ValueError(f"{name} does not go with step: values are counted, not smoothed; leave it out")
-        return counted_column(
-            data,
-            terms,
-            bounds=bounds,
-            step=step,
-            columns=columns,
-            missing=missing,
-            na_values=na_values,
-            outside=outside,
-            formats=formats,
-        )
-    dimension = dimension_of(bounds)
-    reading = terms.reading(na_values, formats, outside, missing=missing)
-    purse = terms.purse(data)
+        return counted_column(data, terms, bounds, step, columns, missing, na_values, outside, formats)
+    dimension, purse = dimension_of(bounds), terms.purse(data)
     recipe = Recipe.of(
         kernel, smoother, boundary, basis, size, bandwidth, mechanism, delta=delta, dimension=dimension
     )
@@ -200,13 +187,8 @@ def density(
         if unit is not None and recipe.private == "private-cv":
             raise ValueError("bandwidth='private-cv' counts rows; use 'private-scott' with unit")
         split = Split.of(recipe.private, recipe.mechanism, promise, choice_share)
-    rows = open_rows(data, columns=columns, unit=unit, dimension=dimension, bounds=bounds, reading=reading)
-    domain = Box.of(bounds, rows.names)
-    recipe.check(domain)
-    rows.progress(terms.tick)
-    tally = tally_rows(rows, domain)
-    n = n_of(tally, rows.unit, missing)
-    protected, what = rows.unit or "row", f"density of {' and '.join(domain.names)}"
+    tally, domain, n, protected = counted_rows(source, recipe)
+    what = f"density of {' and '.join(domain.names)}"
     payer: Payer = purse
     alone = promise
     if split is not None:
@@ -237,3 +219,13 @@ def density(
         return DensityRelease(**fields, covariance=smoothing.covariance, choice=choice)
 
     return tell(publish(summary, recipe.mechanism, build, payer, promise=alone, what=what))
+
+
+def counted_rows(source: Source, recipe: Recipe) -> tuple[Tally, Box, int, str]:
+    """Records counted on the fine grid, the domain of their columns, the public n, the unit of privacy."""
+    rows = source.rows(dimension_of(source.bounds))
+    domain = Box.of(source.bounds, rows.names)
+    recipe.check(domain)
+    rows.progress(source.terms.tick)
+    tally = tally_rows(rows, domain)
+    return tally, domain, n_of(tally, rows.unit, source.missing), rows.unit or "row"

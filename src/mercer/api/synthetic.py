@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.synthetic.make import TableRequest, draw_table
-from mercer.api.synthetic.recipe import TableRecipe, plan_table
+from mercer.api.recipes.synthetic import TableRecipe, plan_table
+from mercer.api.table_request import TableRequest, draw_table
 from mercer.columns.domain import InWords
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
 from mercer.door.publish import LedgerLike, publish
@@ -149,20 +149,9 @@ def synthetic(
     check_count("restarts", restarts, least=1, most=100, hint="starts of the search")
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     if isinstance(kernel, OwnKernel):
-        chosen = {"domain": domain, "public": public, "method": method, "weights": weights, "bound": bound}
-        return _synthetic_own(table, kernel, terms, **chosen)  # type: ignore[arg-type]
-    recipe = TableRecipe.of(
-        domain=domain,
-        method=method,
-        kernel=kernel,
-        scale=scale,
-        size=size,
-        features=features,
-        weights=weights,
-        bound=bound,
-        public=public,
-        pure=no_delta(delta),
-    )
+        return _synthetic_own(table, kernel, terms, domain, public, method, weights, bound)
+    chosen = (domain, method, kernel, scale, size, features, weights, bound, public)
+    recipe = TableRecipe.of(*chosen, pure=no_delta(delta))
     ask = TableRequest.of(recipe, terms.promise(recipe.mechanism), choice_share)
     reading, purse = terms.reading(na_values, formats, outside), terms.purse(table)
     records = open_records(table, domain=recipe.domain, unit=unit, reading=reading)
@@ -177,7 +166,6 @@ def _synthetic_own(
     records: object,
     kernel: OwnKernel,
     terms: Terms,
-    *,
     domain: object,
     public: object,
     method: str,

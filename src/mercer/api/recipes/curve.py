@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from mercer.columns.domain import Box
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
+from mercer.promise.statement import Statement
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
 from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
@@ -23,7 +25,7 @@ from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
-__all__ = ["CurvePlan", "CurveRecipe", "Sight", "curve_plan"]
+__all__ = ["CurvePlan", "CurveRecipe", "Sight", "curve_plan", "expected_curve"]
 
 _WORDS = ("auto", "rule", "private-cv")
 _SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
@@ -311,6 +313,28 @@ def curve_plan(
         coordinates=sight.coordinates,
         privacy_error=float(radius * np.sqrt(recipe.error(chosen, sight))),
         sampling_error=float(radius / np.sqrt(count)),
+    )
+
+
+def expected_curve(given: Mapping[str, Any], made: Statement) -> str:
+    """The expected error of a mean curve, in words and in the units of the curves."""
+    penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
+    groups = given.get("groups") or given["curves"]
+    many = len(groups) if "disjoint" in given else 1
+    epsilon = made.epsilon
+    if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
+        epsilon /= many if not made.delta else math.sqrt(many)
+    plan = curve_plan(
+        n=max(made.n // many, 2),
+        bound=given["bound"],
+        epsilon=epsilon,
+        delta=made.delta or None,
+        penalty="rule" if isinstance(penalty, str) else penalty,
+    )
+    return (
+        f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
+        "by sampling, in the units of the curves; smoothing that follows the result makes it less"
+        + (", for each of the groups, if all are of one size" if many > 1 else "")
     )
 
 

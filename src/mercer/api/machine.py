@@ -1,30 +1,44 @@
 """`mercer.classifier` and `mercer.regression`: kernel machines learnt with differential privacy.
 
-M8; Hall 2013, Sec. 4.3.
+M8, M12; Hall 2013, Sec. 4.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.machine.make import learn
-from mercer.common.checks import check_choice, check_positive
-from mercer.door.publish import LedgerLike
+from mercer.api.calls import DryRun, Progress, Source, Terms, call, pure
+from mercer.api.recipes.machine import MachineRecipe
+from mercer.columns.domain import MOST_COLUMNS, Box, dimension_of
+from mercer.common.checks import Floats, check_choice, check_positive
+from mercer.door.objective import Objective
+from mercer.door.publish import LedgerLike, Payer, Rehearsed, publish
+from mercer.noise.laws import Law
+from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms.base import no_delta
+from mercer.promise.events import ApproximateEvent, Event, PureEvent
+from mercer.promise.statement import Statement
+from mercer.releases.findings import tell
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
-from mercer.sensitive.labels import Classes, Response
+from mercer.releases.machine.release import MachineRelease
+from mercer.sensitive.labels import Classes, Labels, Response
+from mercer.sensitive.persons import n_of
+from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
 
 __all__ = ["classifier", "regression"]
+
+M = TypeVar("M", bound=MachineRelease)
 
 _REGRESSIONS = ("huber", "epsilon-insensitive", "pinball", "squared")
 
 
 def _expected_machine(_given: object, _made: object) -> str:
-    """What a dry run says that ends before `learn` knows the expected noise."""
+    """What a dry run says that ends before the expected noise is known."""
     return "see mercer.classifier on made-up records of this kind, with a seed"
 
 
@@ -99,9 +113,7 @@ def classifier(
         penalty (M8).  None: 0 (the kernels here reach constants by themselves), 0.316 if linear.
     method
         Where the noise is: "objective" (default where it is proved) or "output", the papers' way.
-    columns, unit, missing, na_values, outside, formats, insist, dry_run
-        As in `mercer.density`.
-    rng, ledger, dataset, progress
+    columns, unit, missing, na_values, outside, formats, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -118,34 +130,15 @@ def classifier(
     named = declared.names
     check_choice("loss", loss, ("logistic", "hinge"))
     one: Loss = Logistic() if loss == "logistic" else Hinge(_share("width", width))
-    places = [1] if len(named) == 2 else range(len(named))
+    functions = [(one, place) for place in ([1] if len(named) == 2 else range(len(named)))]
 
     def build(fields: dict[str, Any], label: str) -> ClassifierRelease:
         return ClassifierRelease(**fields, classes=named, label=label)
 
-    return learn(
-        X,
-        y,
-        declared,
-        [(one, place) for place in places],
-        build,
-        Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress),
-        "classifier",
-        bounds=bounds,
-        columns=columns,
-        missing=missing,
-        na_values=na_values,
-        outside=outside,
-        formats=formats,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        features=features,
-        size=size,
-        points=points,
-        constant=constant,
-        method=method,
-        penalty=penalty,
-    )
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    source = Source.of(terms, X, bounds, columns, missing, na_values, outside, formats)
+    choices = (kernel, bandwidth, features, size, points, constant, method, penalty)
+    return _learn(source, Labels(y, declared), functions, choices, build, "classifier")
 
 
 @call(_expected_machine)
@@ -204,9 +197,7 @@ def regression(
     width
         Over which corners of the pinball and epsilon-insensitive losses are rounded, as a share
         of half the width of y_bounds.
-    columns, unit, missing, na_values, outside, formats, insist, dry_run
-        As in `mercer.density`.
-    rng, ledger, dataset, progress
+    columns, unit, missing, na_values, outside, formats, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
 
     Examples
@@ -245,29 +236,132 @@ def regression(
     def build(fields: dict[str, Any], label: str) -> RegressionRelease:
         return RegressionRelease(**fields, response=label, y_bounds=(low, high))
 
-    return learn(
-        X,
-        y,
-        response,
-        [(one, None) for one in losses],
-        build,
-        Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress),
-        "regression",
-        bounds=bounds,
-        columns=columns,
-        missing=missing,
-        na_values=na_values,
-        outside=outside,
-        formats=formats,
-        kernel=kernel,
-        bandwidth=bandwidth,
-        features=features,
-        size=size,
-        points=points,
-        constant=constant,
-        method=method,
-        penalty=penalty,
-    )
+    terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
+    source = Source.of(terms, X, bounds, columns, missing, na_values, outside, formats)
+    choices = (kernel, bandwidth, features, size, points, constant, method, penalty)
+    return _learn(source, Labels(y, response), [(one, None) for one in losses], choices, build, "regression")
+
+
+def _learn(
+    source: Source,
+    labels: Labels,
+    functions: Sequence[tuple[Loss, int | None]],
+    choices: Sequence[object],
+    build: Callable[[dict[str, Any], str], M],
+    kind: str,
+) -> M:
+    """Read, check, charge, learn; `build` makes the release from the fields of any machine and a label.
+
+    `choices` are those of `MachineRecipe.of`, in its order.
+    """
+    terms, bounds = source.terms, source.bounds
+    recipe = MachineRecipe.of(functions, *choices, pure=no_delta(terms.delta), unit=terms.unit)
+    named = labels.column or getattr(labels.values, "name", None)  # a series has a name
+    label = named if isinstance(named, str) else "y"
+    what = f"{kind} of {label}"
+    promise, purse = terms.promise(recipe.mechanism), terms.purse(source.data)
+    chosen = isinstance(recipe.penalty, tuple)
+    if chosen and (terms.unit is not None or source.missing == "drop"):
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place; it goes neither "
+            "with unit nor with missing='drop'; give one penalty or 'rule'"
+        )
+    one_pair = bounds is not None and np.array(bounds, dtype=object).shape == (2,)
+    dimension = None if one_pair else dimension_of(bounds)
+    rows = source.rows(dimension, labels)
+    several = len(rows.names) > 1 and not isinstance(source.data, np.ndarray)
+    if one_pair and several and source.columns is None:
+        raise ValueError(
+            "columns is missing: name the columns to learn from, or give bounds for each of them: "
+            "(lower, upper) alone would take in every column there is, names and numbers of "
+            "persons too"
+        )
+    if chosen and not rows.fixed:
+        raise ValueError(
+            "penalty: a choice among candidates holds out rows by their place, which a damaged "
+            "line of a CSV file would move; use a Parquet file or a data frame, one penalty, or "
+            "'rule'"
+        )
+    spread: Any = [bounds] * len(rows.names) if one_pair else bounds
+    domain = Box.of(spread, rows.names, most=MOST_COLUMNS)
+    recipe.check(domain)
+    rows.progress(terms.tick)
+    examples = Examples(rows, domain, "learnt" if chosen else "all")
+    n = n_of(examples, rows.unit, source.missing)
+    features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
+    penalties = recipe.candidates(features, n=n, promise=promise)
+    persons = rows.unit is not None
+    moves = persons or not rows.fixed
+    limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
+    for _ in range(25):  # the rule's penalty, or the next that doubles can solve
+        if recipe.penalty is not None or recipe.sound(limits, promise):
+            break
+        penalties = (1.15 * penalties[0],)
+        limits = recipe.bounds(features, penalties, n, promise, moves=moves, persons=persons)
+    recipe.warn(limits, promise)
+    summary = MachineSummary(examples, limits, unit=rows.unit or "row")
+    held = Examples(rows, domain, "held") if chosen else None
+    whole = n + (held.rows if held is not None else 0)
+    how = "private" if chosen else "given" if recipe.penalty is not None else "rule"
+
+    def releases(noisy: Floats, law: Law, statement: Statement) -> list[M]:
+        """A release for each penalty, by which its weights were multiplied before the noise."""
+        out = []
+        for penalty, part in zip(penalties, np.split(noisy, len(penalties)), strict=True):
+            share = float(law.deviations(len(noisy))[0] / law.deviations(len(part))[0])
+            fields = {
+                "domain": domain,
+                "privacy": statement,
+                "features": features,
+                "losses": recipe.losses,
+                "coordinates": part,
+                "noise": replace(law, scale=law.scale * share),
+                "method": recipe.method,
+                "penalty": penalty,
+                "choice": how,
+                "gap": limits.gap,
+                "shrink": False,
+            }
+            out.append(build(fields, label))
+        return out
+
+    inside = recipe.method == "objective"
+
+    def noised(payer: Payer) -> list[M]:
+        """With noise in the objective, or in the weights."""
+        if inside:
+            source = MachineObjective(summary)
+            return publish(source, Objective(source), releases, payer, promise=promise, what=what)
+        return publish(summary, recipe.mechanism, releases, payer, promise=promise, what=what)
+
+    def drawn() -> M:
+        if held is None:
+            return tell(noised(purse)[0])
+        event: Event = ApproximateEvent(**promise) if promise["delta"] else PureEvent(promise["epsilon"])
+        words = f"{summary.note}; penalty chosen on every fifth row by the exponential mechanism"
+        recipe.calibrated(summary, promise)  # whatever is wrong is found before the charge
+        paid = purse.pay(
+            (event,),
+            promise=promise,
+            n=whole,
+            unit="row",
+            words=(Objective.words if inside else recipe.mechanism.words) + words,
+            calibration="exact",
+            what=what,
+        )
+        learnt, kept_back = paid.parts([n, held.rows])
+        made = noised(learnt)
+        machines = limits.machines[: len(recipe.losses)]
+        scores, moved = held_scores(held, features, machines, [release.weights for release in made])
+        kept = Scores(scores, moved, n=held.rows, unit="row")  # rows that nothing else was learnt from
+        chosen = pure(promise["epsilon"])
+        return tell(publish(kept, Exponential(), lambda place, *_: made[place], kept_back, promise=chosen))
+
+    try:
+        return drawn()
+    except Rehearsed as dry:
+        dry.expected = recipe.expected(limits, promise)
+        raise
 
 
 def _levels(quantiles: object) -> tuple[float, ...]:

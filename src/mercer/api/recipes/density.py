@@ -11,8 +11,7 @@ from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import Floats, check_choice, check_count
 from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import check_promise, no_delta
-from mercer.releases.density.field import BasisField
-from mercer.releases.density.smoothing import unit_covariance, without_constant
+from mercer.releases.density.smoothing import BasisField, unit_covariance, without_constant
 from mercer.rules.density import (
     CIRCLES,
     ExpectedError,

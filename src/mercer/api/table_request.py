@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.shares import Split, pure
-from mercer.api.synthetic.recipe import TableRecipe
+from mercer.api.calls import Split, pure
+from mercer.api.recipes.synthetic import TableRecipe
 from mercer.common.checks import Floats
 from mercer.door.publish import Payer, Purse, publish
 from mercer.noise.laws import Law
@@ -131,18 +131,9 @@ class TableRequest:
             codes, weight = moved(
                 embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
             )
-        return TableRelease(
-            recipe.domain,
-            statement,
-            kernel,
-            recipe.method,
-            embedding,
-            None if codes is landmarks else landmarks,
-            codes,
-            weight,
-            recipe.style,
-            recipe.bound,
-        )
+        seen_through = None if codes is landmarks else landmarks
+        records = (seen_through, codes, weight, recipe.style, recipe.bound)
+        return TableRelease(recipe.domain, statement, kernel, recipe.method, embedding, *records)
 
     def _reduced(
         self,
@@ -168,18 +159,8 @@ class TableRequest:
         if found.level:
             statement = replace(statement, mechanism=statement.mechanism + _LEVEL)
         embedding = WaveEmbedding(noisy, law, how.span.frequencies)
-        return TableRelease(
-            recipe.domain,
-            statement,
-            kernel,
-            recipe.method,
-            embedding,
-            None,
-            found.codes,
-            found.weights,
-            recipe.style,
-            recipe.bound,
-        )
+        records = (None, found.codes, found.weights, recipe.style, recipe.bound)
+        return TableRelease(recipe.domain, statement, kernel, recipe.method, embedding, *records)
 
 
 def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer) -> ColumnLaws:
