@@ -25,14 +25,12 @@ from mercer.columns.domain import MAX_DIMENSION
 from mercer.columns.reading import Reading
 from mercer.common.checks import check_choice, check_epsilon, check_positive
 from mercer.common.quiet import quiet
-from mercer.door.publish import LedgerLike, Paid, Payer, Purse, Rehearsed
-from mercer.door.weaker import Weaker
+from mercer.door.publish import LedgerLike, Paid, Payer, Purse, Rehearsed, Weaker
 from mercer.noise.mechanisms import Mechanism
 from mercer.noise.mechanisms.base import Promise, check_promise
 from mercer.noise.mechanisms.exponential import Choice
-from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, gaussian_beside
-from mercer.promise.events import ApproximateEvent, Event, PureEvent
+from mercer.promise.events import ApproximateEvent, Event, PureEvent, gaussian_multiplier
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Labels
 from mercer.sensitive.rows import Rows

@@ -23,16 +23,14 @@ from mercer.promise.events import PureEvent, Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.choice import BandwidthRelease, SelectionRelease
 from mercer.sensitive.base import Scores
-from mercer.sensitive.summaries.ranks import Ranks
+from mercer.sensitive.summaries.density import Counted, Tally, fit_points, fit_scores
 from mercer.sensitive.summaries.selection import (
     Criterion,
     CrossValidation,
-    fit_points,
-    fit_scores,
+    Ranks,
     gap_scores,
     gap_sensitivity,
 )
-from mercer.sensitive.summaries.tally import Counted, Tally
 
 __all__ = ["cv_bandwidth", "draw_bandwidth", "extremes", "scott_bandwidth", "select", "select_function"]
 

@@ -22,7 +22,7 @@ from mercer.releases.curve.release import CurveRelease
 from mercer.sensitive.curves.groups import split_by
 from mercer.sensitive.curves.source import Curves, open_curves, protected
 from mercer.sensitive.summaries.curves import OUTSIDE, curve_norms
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 
 __all__ = ["curve_bound", "mean_curve", "mean_curves"]
 

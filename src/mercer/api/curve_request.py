@@ -35,7 +35,7 @@ from mercer.sensitive.summaries.curves import (
     fold_scores,
     tally_curves,
 )
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 

@@ -22,8 +22,7 @@ from mercer.releases.column.release import ColumnRelease
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import tell
 from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import DensitySummary, tally_rows
-from mercer.sensitive.summaries.tally import Tally
+from mercer.sensitive.summaries.density import DensitySummary, Tally, tally_rows
 
 __all__ = ["counted_rows", "density", "expected_density"]
 

@@ -13,15 +13,14 @@ from mercer.api.density import counted_rows, density, expected_density
 from mercer.api.recipes.density import Recipe
 from mercer.columns.domain import dimension_of
 from mercer.common.checks import check_choice, check_epsilon
-from mercer.door.publish import LedgerLike, public_seed
-from mercer.door.tap import open_tap
+from mercer.door.publish import LedgerLike, open_tap, public_seed
 from mercer.noise.mechanisms.base import no_delta
 from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened, store_of
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.markov import MarkovLive
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.base import Release, released
-from mercer.sensitive.summaries import PointValues
+from mercer.sensitive.summaries.density import PointValues
 from mercer.spaces.bases import Grid
 from mercer.spaces.kernels import KERNELS, MaternKernel
 

@@ -25,9 +25,11 @@ from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
 from mercer.releases.machine.release import MachineRelease
+from mercer.sensitive.base import Scores
 from mercer.sensitive.labels import Classes, Labels, Response
 from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import Examples, MachineObjective, MachineSummary, Scores, held_scores
+from mercer.sensitive.summaries.machine import MachineObjective, MachineSummary, held_scores
+from mercer.sensitive.summaries.risk import Examples
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Loss, Pinball, Squared
 
 __all__ = ["classifier", "regression"]

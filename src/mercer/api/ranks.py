@@ -19,15 +19,15 @@ from mercer.common.checks import Floats, Ints, check_choice, check_count, check_
 from mercer.door.publish import LedgerLike, Paid, Payer, Purse, publish
 from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms import Exponential, Geometric
+from mercer.noise.mechanisms.additive import GeometricShare
 from mercer.noise.mechanisms.base import Promise
-from mercer.noise.mechanisms.laplace import GeometricShare
 from mercer.promise.events import ApproximateEvent, PureEvent, Sensitivity
 from mercer.releases.choice import EndCounts, QuantileRelease, SpreadRelease
 from mercer.releases.findings import share as percent
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores, Whole
-from mercer.sensitive.summaries.ranks import LogBins, Ranks, rank_sensitivity
-from mercer.sensitive.summaries.tally import Counted
+from mercer.sensitive.summaries.density import Counted
+from mercer.sensitive.summaries.selection import LogBins, Ranks, rank_sensitivity
 
 __all__ = ["draw_spread", "expected_quantiles", "expected_ranks", "iqr", "pay", "quantiles"]
 

@@ -19,7 +19,7 @@ from mercer.noise.laws import Law
 from mercer.noise.mechanisms import Geometric
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.exponential import Exponential
-from mercer.promise.accountants import replace_one
+from mercer.promise.events import replace_one
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding

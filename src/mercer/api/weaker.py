@@ -26,9 +26,9 @@ from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Ints, check_choice, check_epsilon
 from mercer.door.publish import publish
 from mercer.noise.count_laws import CountLaw
+from mercer.noise.mechanisms.additive import PairedLaplace
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.counts import GeometricCounts, RareCounts
-from mercer.noise.mechanisms.laplace import PairedLaplace
 from mercer.promise.events import Sensitivity
 from mercer.promise.weaker import (
     asymptotic_delta,

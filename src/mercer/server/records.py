@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, final
 from starlette.concurrency import run_in_threadpool
 
 from mercer.common.files import sync
-from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import Ledger
+from mercer.ledger.store import claim_on
 from mercer.server.entries import ChargeView, DatasetView, Left, fields_of
 from mercer.server.guard import Refusal, wrong
 

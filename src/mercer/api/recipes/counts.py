@@ -15,8 +15,7 @@ from mercer.columns.kinds import Numeric
 from mercer.columns.reading import Reading
 from mercer.columns.table import Domain
 from mercer.common.checks import check_choice, check_count, check_delta, check_epsilon
-from mercer.door.publish import Purse
-from mercer.door.weaker import Weaker
+from mercer.door.publish import Purse, Weaker
 from mercer.noise.count_laws import CountLaw
 from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.noise.mechanisms.base import Promise, no_delta

@@ -20,7 +20,14 @@ from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
 from mercer.promise.statement import Statement
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
-from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
+from mercer.rules.public import (
+    SIDES,
+    TYPICAL_SCALE,
+    coordinates_rule,
+    curve_penalty,
+    frame_of,
+    rule_penalties,
+)
 from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
@@ -167,7 +174,7 @@ class CurveRecipe:
                 penalties = np.array([check_penalty(self.penalty)])
             filters = [self._filter(scales, eta, float(phi), polynomials) for phi in penalties]
             noise = np.array([self.error(f, sight) for f in filters])
-            risk, penalty = penalty_rule(found, noise, penalties, eta)
+            risk, penalty = curve_penalty(found, noise, penalties, eta)
             if best is None or risk < best[0]:
                 best = (risk, self._filter(scales, eta, penalty, polynomials))
         assert best is not None

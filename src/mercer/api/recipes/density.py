@@ -12,7 +12,7 @@ from mercer.common.checks import Floats, check_choice, check_count
 from mercer.noise.mechanisms import MECHANISMS, Mechanism, Orbitope
 from mercer.noise.mechanisms.base import check_promise, no_delta
 from mercer.releases.density.smoothing import BasisField, unit_covariance, without_constant
-from mercer.rules.density import (
+from mercer.rules.public import (
     CIRCLES,
     ExpectedError,
     Variance,
@@ -23,10 +23,10 @@ from mercer.rules.density import (
     orbitope_variance,
     rule_bandwidth,
 )
-from mercer.sensitive.summaries import row_sensitivity
+from mercer.sensitive.summaries.density import row_sensitivity
 from mercer.spaces.bases import REGISTRY, Basis, Cosine, Fourier, Moments, SpectralBasis
 from mercer.spaces.bases.base import covariance_of, nodes_for
-from mercer.spaces.bases.moments import MOST_DEGREE
+from mercer.spaces.bases.expansions import MOST_DEGREE
 from mercer.spaces.bases.spectral import CUT
 from mercer.spaces.kernels import KERNELS, Kernel, MaternKernel, norms
 

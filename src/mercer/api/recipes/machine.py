@@ -16,9 +16,9 @@ from mercer.door.objective import tilted_bounds, tilted_noise
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.machine.release import METHODS
-from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
-from mercer.sensitive.summaries import Machine, MachineBounds, MachineSummary
-from mercer.sensitive.summaries.machine import FINE
+from mercer.rules.public import bandwidth_rule, feature_rule, machine_penalty
+from mercer.sensitive.summaries.machine import FINE, MachineBounds, MachineSummary
+from mercer.sensitive.summaries.risk import Machine
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap
@@ -182,7 +182,7 @@ class MachineRecipe:
         epsilon = promise["epsilon"] / many
         return (
             max(
-                penalty_rule(
+                machine_penalty(
                     loss,
                     n=n,
                     multiplier=multiplier,

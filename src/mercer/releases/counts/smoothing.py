@@ -43,9 +43,9 @@ from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.density.smoothing import released_mass
-from mercer.rules.density import moment_rule
+from mercer.rules.public import moment_rule
 from mercer.spaces.bases import Moments
-from mercer.spaces.bases.moments import MOST_DEGREE
+from mercer.spaces.bases.expansions import MOST_DEGREE
 
 __all__ = ["best_counts", "histogram_density", "nonnegative_counts"]
 

@@ -19,7 +19,7 @@ from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.noise.laws import Law, Normal
 from mercer.releases.function import NOTHING_LEFT, Field, Orders, suprema_of
-from mercer.rules.density import reference_power
+from mercer.rules.public import reference_power
 from mercer.spaces.bases import Basis, SpectralBasis
 from mercer.spaces.bases.base import check_scales, covariance_of
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer.columns.domain import Box
-from mercer.sensitive.summaries import Tally
+from mercer.sensitive.summaries.density import Tally
 
 LINE = Box(("x",), ((-1.0, 3.0),))
 PLANE = Box(("x", "y"), ((0.0, 1.0), (-5.0, 5.0)))

@@ -1,9 +1,14 @@
-"""Public rules for densities: bandwidths and numbers of coordinates.  M11, M12, M17.
+"""Public rules: what is chosen by the number of records and by the promise alone.  M8, M9, M11, M12, M17.
 
-Nothing here sees a record: n, epsilon and delta alone decide.  Expected errors are those of a
-reference density, a normal of standard deviation an eighth of the bounds, in the unit cube.  A
-pure release pays for every coordinate: more of them show more detail and cost more noise in each,
-so their number is chosen beforehand, and the bandwidth afterwards from the noisy result.
+Nothing here sees a record: n, epsilon, delta, the number of columns and the loss decide.
+
+Densities: bandwidths and numbers of coordinates.  Expected errors are those of a reference density, a
+normal of standard deviation an eighth of the bounds, in the unit cube.  A pure release pays for every
+coordinate: more of them show more detail and cost more noise in each, so their number is chosen
+beforehand, and the bandwidth afterwards from the noisy result.
+
+Mean curves: how many coordinates, and which penalty.  Kernel machines: bandwidth, features, penalty;
+studies/accuracy/machine_rules.py measures what they lose against the best choice in hindsight.
 """
 
 from __future__ import annotations
@@ -15,23 +20,36 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from mercer.common.checks import Floats, Ints
-from mercer.spaces.bases.cosine import WIDEST_EVEN
+from mercer.spaces.bases.fourier import WIDEST_EVEN
+from mercer.spaces.losses import Loss
+from mercer.spaces.modes import Modes, SpectralFilter, level_of, shrink
+from mercer.spaces.polynomials import Polynomials
 
 __all__ = [
     "CIRCLES",
+    "SIDES",
+    "TYPICAL_SCALE",
     "BallRule",
     "ExpectedError",
     "Variance",
     "ball_rule",
+    "bandwidth_rule",
+    "coordinates_rule",
+    "curve_penalty",
     "expected_error",
+    "feature_rule",
+    "frame_of",
+    "machine_penalty",
     "moment_degree",
     "moment_rule",
     "noise_bandwidth",
     "orbitope_variance",
     "reference_power",
     "rule_bandwidth",
+    "rule_penalties",
 ]
 
 _REFERENCE = 1 / 8  # standard deviation of the reference density
@@ -81,7 +99,7 @@ def expected_error(
         return float((1 + functions * np.sum(terms)) / length) ** dimension
 
     bias = total(signal) - 2 * total(keep * signal) + total(keep**2 * signal)
-    if boundary == "reflect" and h0 <= WIDEST_EVEN:  # see bases/cosine.py
+    if boundary == "reflect" and h0 <= WIDEST_EVEN:  # see bases/fourier.py
         wall = 1 + 2 * float(np.sum(keep0))
         noise = wall**dimension * (multiplier / n) ** 2
         odd = 2 * keep0 / wall * 2  # squared unit vectors of the walls, both parities
@@ -262,3 +280,120 @@ def ball_rule(*, n: int, epsilon: float, dimension: int, boundary: str) -> BallR
 def _lattice(side: int, dimension: int, *, signed: bool) -> Ints:
     ticks = np.arange(-side if signed else 0, side + 1)
     return np.stack(np.meshgrid(*[ticks] * dimension, indexing="ij"), -1).reshape(-1, dimension)
+
+
+SIDES = {1: (128,), 2: (20, 20)}  # polynomials along each argument
+REFERENCE = ("matern52", 0.2)  # whose first eigenfunctions a pure promise releases
+TYPICAL_SCALE = 0.1  # of the width, where a rule needs one
+_LEAST_SIZE = 6
+
+
+def coordinates_rule(polynomials: Polynomials, *, n: int, epsilon: float) -> int:
+    """How many coordinates a pure promise releases: every one adds to the noise of all.
+
+    2.8 (n epsilon)^(1/3) for curves: with noise that grows as m and a remainder that falls as
+    1/m^2, the sum is least at such a power.  For surfaces the 2/4 power of the same argument.
+    """
+    d = polynomials.dimension
+    many = 2.8 * (n * epsilon) ** (1 / 3) if d == 1 else 2.8 * (n * epsilon) ** 0.5
+    return int(np.clip(round(many), min(_LEAST_SIZE, polynomials.size), polynomials.size))
+
+
+def frame_of(polynomials: Polynomials, size: int) -> Floats:
+    """The constant and the first eigenfunctions of the rest of the reference kernel, as rows."""
+    kernel, scale = REFERENCE
+    some = SpectralFilter(kernel, (scale,) * polynomials.dimension, 1.0, 1.0, level_of(polynomials))
+    found = some.seen(polynomials, None)
+    return np.ascontiguousarray(found.vectors[:, :size].T)
+
+
+def curve_penalty(modes: Modes, noise: Floats, penalties: Floats, eta: float) -> tuple[float, float]:
+    """Largest expected squared error over a class of curves, and the penalty where it is least.
+
+    The class: functions of norm at most the bound in the kernel's space, so that the penalty
+    takes away at most max_j lambda_j (1 - s_j)^2.  `noise` is the expected squared error that
+    privacy adds at each penalty, both in units of the squared bound.
+    """
+    factors = shrink(modes.values[None, :], eta, penalties[:, None])
+    finite = np.isfinite(modes.values)  # nothing is taken from a constant that is left alone
+    bias = np.max(modes.values[finite] * (1 - factors[:, finite]) ** 2, axis=1)
+    place = int(np.argmin(bias + noise))
+    return float(bias[place] + noise[place]), float(penalties[place])
+
+
+def rule_penalties(modes: Modes, eta: float) -> Floats:
+    """Candidate penalties: multiples of the largest eigenvalue to the power eta."""
+    return np.logspace(-9, 2, 56) * modes.top**eta
+
+
+_WAVES = 256  # random features
+_MOST_FEATURES = 400  # eigenfunctions
+_SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; regressions 4
+
+
+def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> float:
+    """Bandwidth as a share of the width of the bounds, the same in all columns.
+
+    c sqrt(d), with c falling slowly as there are more records: a finer function needs more.
+    """
+    if dimension > 3 and pure:
+        return 0.28 * math.sqrt(dimension)
+    more = max(n * epsilon / 100, 1.0)
+    c = 0.3 * more**-0.25 if dimension == 1 else 0.2 * more ** (-1 / (dimension + 1))
+    least = {1: 0.03, 2: 0.015, 3: 0.05}.get(dimension, 0.15)
+    return max(c, least) * math.sqrt(dimension)
+
+
+def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple[str, int]:
+    """Kind and largest number of features.
+
+    With a delta, noise at a point does not depend on their number.  A pure promise pays for each,
+    so it takes few: all of some degree, more as there are more records.
+    """
+    d = dimension
+    few = (0.6 if d in (2, 3) else 0.3) * math.sqrt(n * epsilon)
+    few = min(few, 16.0) if d == 1 else few
+    if d > 3 and not pure:
+        return "random", _WAVES
+    degree = 2 if d <= 3 else 1
+    while math.comb(d + degree, d) < few and math.comb(d + degree + 1, d) <= _MOST_FEATURES and degree < 40:
+        if d > 3 and (degree == 2 or math.comb(d + 2, d) > few):
+            break
+        degree += 1
+    if d > 3:
+        return "taylor", math.comb(d + degree, d)
+    return "eigenfunctions", math.comb(d + degree, d) if pure else _MOST_FEATURES
+
+
+def machine_penalty(
+    loss: Loss, *, n: int, multiplier: float, kappa: float, epsilon: float, pure: bool, inside: bool
+) -> float:
+    """Penalty that balances noise and fit; `inside`: the noise is in the objective.
+
+    Noise at a point has standard deviation multiplier M kappa^2 / (penalty n) at most; the penalty
+    keeps that a share of the function's own scale, larger where many records determine the
+    function against the noise.  It is never so small that the curvature costs more than half of
+    epsilon (docs/proofs/machines.md, 4).
+    """
+    if not loss.smooth:  # squared: M grows as the penalty falls
+        return _balanced(loss, multiplier * kappa / n, kappa)
+    noise = multiplier * max(map(abs, loss.slopes)) * kappa**2 / n
+    if not inside:
+        return max((4.0 if loss.classes else 16.0) * noise, 1e-7)
+    spared = 2.02 if loss.classes else 4.0  # the curvature's share of epsilon is one in so many
+    least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / spared))
+    share = _SHARE.get(loss.name, 4.0) * (0.5 if pure else 1.0)
+    if loss.classes:
+        share *= min(1.0, max(math.sqrt(2000 / (n * epsilon)), 0.25 if pure else 0.5))
+    return max(share * noise, least, 1e-7)
+
+
+def _balanced(loss: Loss, noise: float, kappa: float) -> float:
+    """The penalty at which noise M kappa / penalty is an eighth of the response's half range."""
+
+    def excess(log_penalty: float) -> float:
+        penalty = math.exp(log_penalty)
+        steep = loss.steepness(penalty=penalty, kappa=kappa)
+        return noise * steep * kappa / penalty - 0.125
+
+    return math.exp(float(brentq(excess, -40.0, 40.0)))

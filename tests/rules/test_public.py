@@ -7,8 +7,8 @@ import pytest
 
 import mercer
 from mercer.noise.laws import cone_draws
-from mercer.rules import density as rules_density
-from mercer.rules.density import CIRCLES, ball_rule, moment_degree, moment_rule, orbitope_variance
+from mercer.rules import public as rules_density
+from mercer.rules.public import CIRCLES, ball_rule, moment_degree, moment_rule, orbitope_variance
 
 BOUNDARIES = tuple(CIRCLES)
 SIZES = (10**2, 10**3, 10**4, 10**5, 10**6, 10**8)

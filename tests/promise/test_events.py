@@ -9,7 +9,7 @@ from dp_accounting.pld import PLDAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.promise.accountants import classic_multiplier, gaussian_log_delta, gaussian_multiplier
+from mercer.promise.events import classic_multiplier, gaussian_log_delta, gaussian_multiplier
 
 
 def exact_delta(mu: float, epsilon: float) -> mpmath.mpf:
