@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import mercer
-from mercer.api.density import counted
+from mercer.api import counted
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.entropy import Secure
@@ -63,7 +63,10 @@ def test_audit_comes_near_the_claim():
     """The worst neighbours: a record moves between the ends.  The likelihood ratio decides."""
     epsilon, runs, tree = 1.0, 200_000, Tree(9, 2)
     ends = np.eye(9, dtype=int) * 3
-    one, two = tree.sums(ends[0] + 1), tree.sums(ends[0] + 1 - np.eye(9, dtype=int)[0] + np.eye(9, dtype=int)[8])
+    one, two = (
+        tree.sums(ends[0] + 1),
+        tree.sums(ends[0] + 1 - np.eye(9, dtype=int)[0] + np.eye(9, dtype=int)[8]),
+    )
     moved = np.flatnonzero(one != two)
     made = mercer.density([0] * 9, bounds=(0, 7), step=1, epsilon=epsilon, insist=True)
     assert np.abs(one - two).sum() == 4 == TreeCounts.bound_of(tree, "l1").value
@@ -84,7 +87,9 @@ def test_audit_of_the_whole_call():
     epsilon, runs = 2.0, 2500
 
     def scores(data):
-        call = [mercer.density(data, bounds=(0, 3), step=1, epsilon=epsilon, insist=True) for _ in range(runs)]
+        call = [
+            mercer.density(data, bounds=(0, 3), step=1, epsilon=epsilon, insist=True) for _ in range(runs)
+        ]
         nodes = np.array([made.nodes for made in call], dtype=float)
         near = np.abs(nodes[:, [0, 3]] - [2, 1]) - np.abs(nodes[:, [0, 3]] - [3, 0])
         return near.sum(axis=1)
@@ -104,7 +109,7 @@ def test_replay_sees_levels_that_follow_the_records(monkeypatch):
     usual = counted._chosen
 
     def wrong(leaves, asked):
-        tree, mechanism, promise = usual(leaves, asked)
+        _tree, mechanism, promise = usual(leaves, asked)
         return Tree(leaves, wrong.levels), mechanism, promise
 
     def release(data, rng):
@@ -133,6 +138,8 @@ def test_the_promise_is_of_the_noise_that_was_chosen():
     """With few values pure noise keeps a promise with a delta, and the statement says so."""
     few = mercer.density(ONE, **GIVEN, epsilon=1, delta=1e-6)
     many = mercer.density(ONE, **DEEP, epsilon=0.1, delta=1e-2)
-    assert few.privacy.delta == 0 and "two-sided geometric" in str(few.privacy)
-    assert many.privacy.delta == 1e-2 and "Gaussian" in str(many.privacy)
+    assert few.privacy.delta == 0
+    assert "two-sided geometric" in str(few.privacy)
+    assert many.privacy.delta == 1e-2
+    assert "Gaussian" in str(many.privacy)
     assert "level(s) of a tree" in str(few.privacy)

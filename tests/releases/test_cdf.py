@@ -32,7 +32,7 @@ class Line(Cdf):
         self.raw, self.steps = np.asarray(raw, dtype=float), steps
         self.edges = np.arange(len(self.raw), dtype=float)
 
-    def half_widths(self, points, weights, level):
+    def half_widths(self, points, weights, level=0.95):  # noqa: ARG002
         return np.zeros(len(points) if weights is None else len(weights))
 
     deviations = half_widths
@@ -54,7 +54,8 @@ def test_the_fit_is_nearer_to_every_monotone_function(rng):
         raw[0], raw[-1] = 0.0, 1.0
         fitted = Line(raw).fitted
         assert np.all(np.diff(fitted) >= 0)
-        assert fitted[0] == 0 and fitted[-1] == 1
+        assert fitted[0] == 0
+        assert fitted[-1] == 1
         assert np.abs(fitted - truth).max() <= np.abs(raw - truth).max() + 1e-12
 
 
@@ -76,7 +77,8 @@ def test_ends_of_ranges_are_included_where_records_stand():
 def test_all_answers_agree(release):
     x = np.linspace(0, 1, 101)
     cdf = release.cdf(x)
-    assert np.all(np.diff(cdf) >= 0) and cdf[-1] == 1
+    assert np.all(np.diff(cdf) >= 0)
+    assert cdf[-1] == 1
     assert release.integral(0, 1) == pytest.approx(1, abs=1e-12)
     parts = [release.share(a, b).estimate for a, b in ((0, 0.3), (0.31, 1))]
     between = float(release.cdf(0.31) - release.cdf(0.3))
@@ -129,7 +131,10 @@ def test_intervals_cover_the_records(given, rng, monkeypatch):
         found = release.share(0.2, 0.5), release.mean()
         band = release.quantile_band(0.4)
         hits += [
-            *(part.lower - 1e-9 <= value <= part.upper + 1e-9 for part, value in zip(found, exact, strict=True)),
+            *(
+                part.lower - 1e-9 <= value <= part.upper + 1e-9
+                for part, value in zip(found, exact, strict=True)
+            ),
             band.lower - 1e-9 <= np.quantile(x, 0.4, method="inverted_cdf") <= band.upper + 1e-9,
         ]
         centres = [(part.lower + part.upper) / 2 for part in found]
@@ -167,7 +172,7 @@ def test_an_interval_is_wide_where_values_may_be_anywhere(rng):
         (lambda r: r.share(0.1, 0.5, level=2), r"level must be in \(0, 1\)"),
         (lambda r: r.cdf(1.5), "x must be|outside|inside"),
         (lambda r: r.expect(3), "function must be a function"),
-        (lambda r: r.expect(lambda x: 1.0), "one finite number for each"),
+        (lambda r: r.expect(lambda _: 1.0), "one finite number for each"),
     ],
 )
 def test_what_cannot_be_asked(release, call, words):

@@ -23,7 +23,8 @@ def test_every_level_adds_up_to_the_same(leaves, levels, rng):
     assert np.array_equal(parts[-1], counts)
     for starts in tree.starts[1:]:
         widths = np.diff(starts)
-        assert widths.min() >= 1 and set(starts) <= set(range(leaves + 1))
+        assert widths.min() >= 1
+        assert set(starts) <= set(range(leaves + 1))
     assert sum(len(part) for part in parts) == tree.size
 
 

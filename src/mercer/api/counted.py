@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mercer.api.calls import Terms
-from mercer.api.counts.recipe import CountRequest, name_of
+from mercer.api.recipes.counts import CountRequest, name_of
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.domain import Box, day_of
 from mercer.columns.kinds import Date, Integer, Numeric
@@ -35,7 +35,6 @@ def counts_values(bounds: object, step: object) -> bool:
 def counted_column(
     data: object,
     terms: Terms,
-    *,
     bounds: object,
     step: object,
     columns: object,
@@ -47,7 +46,7 @@ def counted_column(
     """Count the records at each value and along a tree above them, charge, and add noise."""
     domain, size = _declared(data, bounds, step, columns)
     axes = Axes((_axis(domain, size, outside),))
-    ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, missing=missing)
+    ask = CountRequest.of(axes, terms, na_values, formats, None, missing)
     purse = terms.purse(data)
     complete = missing == "drop"
     tree, mechanism, promise = _chosen(axes.cells + (not complete), ask.promise)
@@ -85,7 +84,8 @@ def _declared(data: object, bounds: object, step: object, columns: object) -> tu
             raise ValueError(f"bounds must be a rising range of two integers or more, got {bounds!r}")
         if step is not None and step != bounds.step:
             raise ValueError(f"step must be that of the range or left out, got {step!r} and {bounds!r}")
-        bounds, step = (bounds[0], bounds[-1]), bounds.step
+        step = bounds.step
+        bounds = bounds[0], bounds[-1]
     size = check_positive("step", step, "1 for integers, 0.01 for cents")
     domain = Box.of(bounds, [name_of(data, columns)])
     if domain.dates and size != 1:

@@ -174,7 +174,9 @@ def density(
         smooth |= {"basis": basis, "size": size, "mechanism": mechanism}
         for name, value in smooth.items():
             if value not in (None, "auto", "gaussian"):
-                raise ValueError(f"{name} does not go with step: values are counted, not smoothed; leave it out")
+                raise ValueError(
+                    f"{name} does not go with step: values are counted, not smoothed; leave it out"
+                )
         return counted_column(data, terms, bounds, step, columns, missing, na_values, outside, formats)
     dimension, purse = dimension_of(bounds), terms.purse(data)
     recipe = Recipe.of(

@@ -20,7 +20,8 @@ from scipy.optimize import isotonic_regression
 
 from mercer.common import streams
 from mercer.common.checks import Floats, check_count, check_level
-from mercer.releases.bands import Band, Interval
+from mercer.releases.base import Interval
+from mercer.releases.function import Band
 
 __all__ = ["Cdf", "Distributed"]
 
@@ -136,8 +137,8 @@ class Cdf(ABC):
         weights = np.concatenate([[0.0], values]) - np.concatenate([values, [0.0]])
         width = float(self.half_widths(self.edges, weights[None, :], level)[0])
         least, most = float(values.min()), float(values.max())
-        ends = min(value, raw - width), max(value, raw + width)
-        return Interval(value, *(min(max(end, least), most) for end in ends), level)
+        lower, upper = min(value, raw - width), max(value, raw + width)
+        return Interval(value, min(max(lower, least), most), min(max(upper, least), most), level)
 
     def draws(self, size: object, rng: int | np.random.Generator | None, *, independent: bool) -> Floats:
         """Synthetic values: evenly spread over the law in random order, or independent of each other."""

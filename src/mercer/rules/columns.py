@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mercer.noise.count_laws import GeometricLaw, RoundedNormalLaw
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.spaces.trees import MOST_LEVELS
 
 __all__ = ["tree_rule"]

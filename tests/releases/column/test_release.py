@@ -37,7 +37,9 @@ def test_what_stands_between_values_counts_for_the_nearest():
     made = mercer.density([0.12, 0.13, 0.37, 5.0] * 500, bounds=(0, 1), step=0.25, epsilon=8)
     assert made.values.tolist() == [0, 0.25, 0.5, 0.75, 1.0]
     assert made.shares == pytest.approx([0.25, 0.5, 0, 0, 0.25], abs=0.02)
-    dropped = mercer.density([0.12, 0.13, 0.37, 5.0] * 500, bounds=(0, 1), step=0.25, epsilon=8, outside="drop")
+    dropped = mercer.density(
+        [0.12, 0.13, 0.37, 5.0] * 500, bounds=(0, 1), step=0.25, epsilon=8, outside="drop"
+    )
     assert dropped.share_of_values == pytest.approx(0.75, abs=0.02)
     assert dropped.shares == pytest.approx([1 / 3, 2 / 3, 0, 0, 0], abs=0.02)
 
@@ -139,7 +141,7 @@ def test_the_band_of_all_values_holds_together():
         band = made.band(x, 1 - ALPHA / 20)
         assert np.all((band.lower <= exact + 1e-12) & (exact <= band.upper + 1e-12))
     narrow = made.band(x, 0.5, simultaneous=False)
-    assert np.mean((narrow.lower > exact) | (narrow.upper < exact)) >= 0 and np.all(narrow.upper <= band.upper)
+    assert np.all(narrow.upper <= band.upper)
 
 
 def test_containers_give_the_same_counts():
@@ -147,6 +149,11 @@ def test_containers_give_the_same_counts():
     frame = pd.DataFrame({"x": AGES})
     nodes = [
         mercer.density(data, columns=columns, **given).nodes.tolist()
-        for data, columns in ((AGES, None), (np.array(AGES), None), (frame, "x"), (pa.table({"x": AGES}), "x"))
+        for data, columns in (
+            (AGES, None),
+            (np.array(AGES), None),
+            (frame, "x"),
+            (pa.table({"x": AGES}), "x"),
+        )
     ]
     assert all(found == nodes[0] for found in nodes)

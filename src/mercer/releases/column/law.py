@@ -11,7 +11,7 @@ import numpy as np
 from mercer.common.checks import Floats, Ints
 from mercer.noise.count_laws import CountLaw
 from mercer.releases.cdf import Cdf
-from mercer.releases.counts.questions import noise_width
+from mercer.releases.counts.cells import noise_width
 from mercer.spaces.trees import Tree
 
 __all__ = ["TreeCdf"]
@@ -39,7 +39,7 @@ class TreeCdf(Cdf):
     @cached_property
     def leaves(self) -> Floats:
         """Estimated counts of all leaves: unbiased, and they add up to n."""
-        return self.tree.fit(self.nodes, float(self.n))
+        return self.tree.fit(self.nodes.astype(np.float64), float(self.n))
 
     @property
     def complete(self) -> bool:

@@ -17,14 +17,14 @@ from mercer.common.checks import Floats, Ints, check_level
 from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, count_law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band
 from mercer.releases.base import Release
 from mercer.releases.cdf import Distributed
 from mercer.releases.column.law import TreeCdf
 from mercer.releases.counts.cells import whole_numbers
+from mercer.releases.function import Band
 from mercer.spaces.trees import Tree
 
-__all__ = ["ColumnAccuracy", "ColumnRelease", "MOST_VALUES", "lattice"]
+__all__ = ["MOST_VALUES", "ColumnAccuracy", "ColumnRelease", "lattice"]
 
 MOST_VALUES = 1 << 20
 
@@ -108,7 +108,11 @@ class ColumnRelease(Release, Distributed):
     @property
     def whole(self) -> bool:
         """Whether the values are integers."""
-        return not self.domain.dates and self.step == round(self.step) and self.values[0] == round(self.values[0])
+        return (
+            not self.domain.dates
+            and self.step == round(self.step)
+            and self.values[0] == round(self.values[0])
+        )
 
     @cached_property
     def shares(self) -> Floats:
@@ -203,11 +207,12 @@ def lattice(domain: Box, step: float) -> Floats:
     if not count <= MOST_VALUES - 1:
         raise ValueError(
             f"step must be above 0 and leave at most {MOST_VALUES} values between the bounds, got {step:g} "
-            f"for {name} in [{low:g}, {high:g}]; use a larger step, or leave it out for a column of any numbers"
+            f"for {name} in [{low:g}, {high:g}]; use a larger one, or none for a column of any numbers"
         )
     if abs(count - round(count)) > 1e-6:
         raise ValueError(
-            f"bounds must be a whole number of steps apart, got {name} in [{low:g}, {high:g}] and step = {step:g}"
+            f"bounds must be a whole number of steps apart, got {name} in [{low:g}, {high:g}] and "
+            f"step = {step:g}"
         )
     return low + step * np.arange(round(count) + 1, dtype=np.float64)
 

@@ -1,4 +1,4 @@
-"""What is said of a column whose values were counted: on the command line, and what it tells of the records."""
+"""What is said of counted columns: on the command line, and what they tell of the records.  M18, M20."""
 
 from __future__ import annotations
 
@@ -120,7 +120,9 @@ def column_findings(release: ColumnRelease) -> tuple[Finding, ...]:
     if not law.complete:
         leaf = np.zeros((1, law.tree.leaves))
         leaf[0, -1] = 1.0
-        spread = release.noise.deviation * float(np.linalg.norm(law.tree.node_weights(leaf))) / release.privacy.n
+        spread = (
+            release.noise.deviation * float(np.linalg.norm(law.tree.node_weights(leaf))) / release.privacy.n
+        )
         value = 1 - float(law.leaves[-1]) / release.privacy.n
         found += fit_finding(
             value,
@@ -147,9 +149,9 @@ def _piled(release: ColumnRelease) -> list[Finding]:
             at = release.domain.shown([float(law.values[place])])[0]
             shown = at if release.domain.dates else f"{at:g}"
             words = (
-                f"{about(value, far)} are at the {side} bound of {release.domain.names[0]}, {shown}; values beyond the "
-                "bounds are counted there: are the bounds in the column's unit, or does it have a code for "
-                "missing values?"
+                f"{about(value, far)} are at the {side} bound of {release.domain.names[0]}, {shown}; values "
+                "beyond the bounds are counted there: are the bounds in the column's unit, or does it have "
+                "a code for missing values?"
             )
             found.append(Finding("bound", words))
     return found

@@ -122,7 +122,9 @@ class BasisCdf(Cdf):
         total = np.concatenate([[0], np.cumsum(misfit)])
         place = np.arange(len(misfit))
         most = len(misfit)
-        return (total[np.minimum(place + around + 1, most)] > total[np.maximum(place - around, 0)]).astype(float)
+        return (total[np.minimum(place + around + 1, most)] > total[np.maximum(place - around, 0)]).astype(
+            float
+        )
 
     @cached_property
     def _deviation_at_edges(self) -> Floats:
@@ -139,17 +141,15 @@ class BasisCdf(Cdf):
         unit = self.domain.to_unit(np.asarray(points, dtype=float)[:, None])[:, 0]
         factors = without_constant(self.basis, self.factors) / self.mass
         step = max(1, _BLOCK // self.basis.size)
-        total = 0.0 if weights is not None else None
-        parts = []
+        found = np.zeros((len(unit) if weights is None else len(weights), self.basis.size))
         for first in range(0, len(unit), step):
-            rows = integrals(self.basis, unit[first : first + step])
+            part = slice(first, first + step)
+            rows = integrals(self.basis, unit[part])
             if weights is None:
-                parts.append(self.basis.unmix(rows * factors))
+                found[part] = rows
             else:
-                total = total + weights[:, first : first + step] @ rows
-        if weights is None:
-            return np.concatenate(parts) if parts else np.zeros((0, self.basis.size))
-        return self.basis.unmix(np.asarray(total) * factors)
+                found += weights[:, part] @ rows
+        return self.basis.unmix(found * factors)
 
 
 def integrals(basis: Basis, unit: Floats) -> Floats:
@@ -157,7 +157,10 @@ def integrals(basis: Basis, unit: Floats) -> Floats:
     if isinstance(basis, SpectralBasis):
         table = _integrated(basis.axes[0], unit)
         scale = np.sqrt(basis.eigenvalues) * basis.amplitude
-        return sum(table[index].T * (sign * scale) for index, sign in basis.terms)
+        found = np.zeros((len(unit), basis.size))
+        for index, sign in basis.terms:
+            found += table[index].T * (sign * scale)
+        return found
     middles = (np.arange(_LEAST) + 0.5) / _LEAST
     reached = np.clip(unit[:, None] * _LEAST - np.arange(_LEAST), 0.0, 1.0) / _LEAST
     found = np.zeros((len(unit), basis.size))

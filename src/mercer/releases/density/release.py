@@ -201,7 +201,7 @@ class DensityRelease(FunctionRelease, Distributed):
                 "release.integral(lower, upper) for the probability of a box"
             )
         if "law" not in self._memory:
-            given = self.domain, self.basis, self._plain(), self._mass(), self.noise
+            given = self.domain, self.basis, self._plain(), released_mass(*self.constant), self.noise
             self._memory["law"] = BasisCdf(*given)
         return self._memory["law"]
 

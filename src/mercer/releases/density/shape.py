@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from mercer.common.checks import Floats, Ints
+from mercer.common.checks import Bools, Floats, Ints
 from mercer.releases.density.cdf import BasisCdf
 
 __all__ = ["Shape", "taut_string"]
@@ -141,7 +141,7 @@ def _dyadic(cells: int) -> tuple[Ints, Ints]:
     return np.concatenate(first), np.concatenate(last)
 
 
-def _covered(first: Ints, last: Ints, edges: int) -> Ints:
+def _covered(first: Ints, last: Ints, edges: int) -> Bools:
     """Whether each edge is in one of these ranges."""
     marks = np.zeros(edges + 1, dtype=np.int64)
     np.add.at(marks, first, 1)
