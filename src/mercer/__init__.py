@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mercer.online.store import LiveError, LiveFull, LiveUnavailable
     from mercer.promise.weaker import RandomStatement
     from mercer.releases.base import Release, load
+    from mercer.releases.column.release import ColumnRelease
     from mercer.releases.counts.histogram import HistogramRelease
     from mercer.releases.counts.margins import MarginsRelease
     from mercer.releases.counts.number import CountRelease, StatisticRelease
@@ -51,6 +52,7 @@ __all__ = [
     "Audit",
     "BudgetExceeded",
     "ClassifierRelease",
+    "ColumnRelease",
     "CountRelease",
     "CurvePlan",
     "CurveRelease",
@@ -149,6 +151,7 @@ _NAMES = {  # module: the public names it holds
     "releases.counts.number": ("CountRelease", "StatisticRelease"),
     "releases.curve.figure": ("plot_curves",),
     "releases.curve.release": ("CurveRelease",),
+    "releases.column.release": ("ColumnRelease",),
     "releases.density.release": ("DensityRelease",),
     "releases.machine.kinds": ("ClassifierRelease", "RegressionRelease"),
     "releases.synthetic.release": ("TableRelease",),

@@ -215,13 +215,13 @@ class Distributed(ABC):
 
     def cdf(self, x: object) -> Floats:
         """The share of records at or below each point: rising from 0 to 1."""
-        points, shape = self._codes(x)
-        return self.law.at(points).reshape(shape)
+        law, (points, shape) = self.law, self._codes(x)
+        return law.at(points).reshape(shape)
 
     def cdf_band(self, x: object, level: float = 0.95) -> Band:
         """The ends of an interval for the records' share at or below each point, for the noise alone."""
-        points, shape = self._codes(x)
-        found = self.law.band(points, level)
+        law, (points, shape) = self.law, self._codes(x)
+        found = law.band(points, level)
         return Band(found.lower.reshape(shape), found.upper.reshape(shape), level)
 
     def quantile(self, q: object) -> Floats:
@@ -240,10 +240,12 @@ class Distributed(ABC):
 
         Of a column of integers both ends are included.
         """
-        ends = [self._end(lower, 0), self._end(upper, -1)]
-        if ends[0] > ends[1]:
+        law = self.law
+        low = law.first if lower is None else float(self._codes(lower)[0][0])
+        high = float(law.edges[-1]) if upper is None else float(self._codes(upper)[0][0])
+        if low > high:
             raise ValueError("lower must not be above upper; exchange them")
-        return self.law.share(ends[0], ends[1], level)
+        return law.share(low, high, level)
 
     def expect(self, function: Callable[[Floats], Any], level: float = 0.95) -> Interval:
         """The mean of a function of the column over the records, with an interval for the noise.
@@ -257,11 +259,6 @@ class Distributed(ABC):
     def mean(self, level: float = 0.95) -> Interval:
         """The mean of the column over the records, with an interval for the noise."""
         return self.law.expectation(lambda x: x, level)
-
-    def _end(self, end: object, place: int) -> float:
-        if end is None:
-            return self.law.first if place == 0 else float(self.law.edges[-1])
-        return float(self._codes(end)[0][0])
 
 
 def _levels(q: object) -> Floats:

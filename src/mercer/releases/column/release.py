@@ -192,7 +192,9 @@ class ColumnRelease(Release, Distributed):
         )
 
     def _codes(self, x: object) -> tuple[Floats, tuple[int, ...]]:
-        return self.domain.points(x)[:, 0], self.domain.shape(x)
+        points = self.domain.points(x)[:, 0]
+        near = self.values[self._place(points)]  # 0.69 may be 69 steps of 0.01 but for rounding
+        return np.where(np.abs(points - near) < 1e-6 * self.step, near, points), self.domain.shape(x)
 
     def _place(self, points: Floats) -> Ints:
         place = np.rint((points - self.values[0]) / self.step).astype(np.int64)
