@@ -12,6 +12,7 @@ from mercer.common import __version__
 
 if TYPE_CHECKING:
     from mercer.api.choose import select, select_function
+    from mercer.api.counted import ColumnPlan, column_plan
     from mercer.api.counts import count, proportion
     from mercer.api.curve import curve_bound, mean_curve, mean_curves
     from mercer.api.density import density
@@ -52,6 +53,7 @@ __all__ = [
     "Audit",
     "BudgetExceeded",
     "ClassifierRelease",
+    "ColumnPlan",
     "ColumnRelease",
     "CountRelease",
     "CurvePlan",
@@ -88,6 +90,7 @@ __all__ = [
     "__version__",
     "audit",
     "classifier",
+    "column_plan",
     "count",
     "curve_bound",
     "curve_plan",
@@ -129,6 +132,7 @@ _NAMES = {  # module: the public names it holds
     "api.ranks": ("iqr", "quantiles"),
     "api.recipes.counts": ("HistogramPlan", "histogram_plan"),
     "api.recipes.curve": ("CurvePlan", "curve_plan"),
+    "api.counted": ("ColumnPlan", "column_plan"),
     "api.recipes.density": ("DensityPlan", "density_plan"),
     "api.synthetic": ("synthetic",),
     "api.tables": ("histogram", "table"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mercer.api.calls import Terms
@@ -10,10 +11,10 @@ from mercer.api.recipes.counts import CountRequest, name_of
 from mercer.columns.cells import Axes, Axis
 from mercer.columns.domain import Box, day_of
 from mercer.columns.kinds import Date, Integer, Numeric
-from mercer.common.checks import Ints, check_positive
+from mercer.common.checks import Ints, check_count, check_delta, check_epsilon, check_positive
 from mercer.door.publish import publish
 from mercer.noise.count_laws import CountLaw
-from mercer.noise.mechanisms.base import Promise
+from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import CountMechanism, count_mechanism
 from mercer.promise.statement import Statement
 from mercer.releases.column.release import ColumnAccuracy, ColumnRelease, lattice
@@ -23,7 +24,7 @@ from mercer.sensitive.summaries.cell_counts import count_cells
 from mercer.sensitive.summaries.tree_counts import TreeCounts
 from mercer.spaces.trees import Tree
 
-__all__ = ["column_plan", "counted_column", "counts_values", "expected_column"]
+__all__ = ["ColumnPlan", "column_plan", "counted_column", "counts_values", "expected_column"]
 
 
 def counts_values(bounds: object, step: object) -> bool:
@@ -60,13 +61,41 @@ def counted_column(
     return tell(publish(summary, mechanism, build, purse, promise=promise, what=what))
 
 
-def column_plan(domain: Box, step: float, *, n: int, epsilon: float, delta: float) -> ColumnAccuracy:
-    """The accuracy of a counted column before anything is spent: no data are needed."""
-    values = len(lattice(domain, step))
-    tree, mechanism, promise = _chosen(values + 1, Promise(epsilon=epsilon, delta=delta))
-    summary = TreeCounts.bound_of(tree, mechanism.norm)
-    law = mechanism.calibrate(summary, tree.size, **promise).law
-    return ColumnAccuracy.of(domain, step, tree, law, n)
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What a counted column would cost in accuracy: computed without any data."""
+
+    n: int
+    epsilon: float
+    delta: float  # 0 where pure noise, which promises more, is the smaller one
+    values: int
+    levels: int  # of the tree of counts
+    cdf: float  # root mean square of the noise of the share at or below a value
+    value: float  # standard deviation of the share of a single value, at most
+    mean: float  # standard deviation of the mean, in the units of the column
+
+
+def column_plan(
+    *, n: object, bounds: object, step: float | None = None, epsilon: float, delta: float | None = None
+) -> ColumnPlan:
+    """Accuracy of `density` with a `step` before anything is spent: no data are needed.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> plan = mercer.column_plan(n=20_000, bounds=range(0, 101), epsilon=1)
+    >>> plan.values, round(plan.n * plan.cdf), plan.mean < 0.03
+    (101, 10, True)
+
+    """
+    count = check_count("n", n, least=1, most=10**15, hint="the public number of records")
+    domain, size = _declared([0], bounds, step, None)
+    asked = Promise(epsilon=check_epsilon(epsilon), delta=0.0 if no_delta(delta) else check_delta(delta))
+    values = len(lattice(domain, size))
+    tree, mechanism, promise = _chosen(values + 1, asked)
+    law = mechanism.calibrate(TreeCounts.bound_of(tree, mechanism.norm), tree.size, **promise).law
+    found = ColumnAccuracy.of(domain, size, tree, law, count)
+    return ColumnPlan(count, promise["epsilon"], promise["delta"], values, tree.levels, *found.errors)
 
 
 def _declared(data: object, bounds: object, step: object, columns: object) -> tuple[Box, float]:
@@ -115,5 +144,9 @@ def _chosen(leaves: int, asked: Promise) -> tuple[Tree, CountMechanism, Promise]
 
 def expected_column(given: Mapping[str, Any], made: Statement) -> str:
     """The expected error of a counted column, in words, for a dry run."""
-    domain, step = _declared(None, given["bounds"], given["step"], given["columns"] or "x")
-    return str(column_plan(domain, step, n=made.n, epsilon=made.epsilon, delta=made.delta))
+    bounds = given["bounds"]
+    held = next(iter(bounds.values())) if isinstance(bounds, Mapping) else bounds
+    plan = column_plan(
+        n=made.n, bounds=held, step=given["step"], epsilon=made.epsilon, delta=made.delta or None
+    )
+    return str(ColumnAccuracy(plan.cdf, plan.value, plan.mean, plan.n))

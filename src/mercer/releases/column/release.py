@@ -55,6 +55,11 @@ class ColumnAccuracy:
             n=n,
         )
 
+    @property
+    def errors(self) -> tuple[float, float, float]:
+        """The three errors: of the cdf, of a value, of the mean."""
+        return self.cdf, self.value, self.mean
+
     def __str__(self) -> str:
         return (
             f"Noise for privacy, root mean square: {self.cdf:.2g} in the share at or below a value "
