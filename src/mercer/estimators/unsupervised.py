@@ -74,7 +74,8 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
         """Release the density of the rows of X; y is ignored."""
         rows = self._rows(X, width=pairs_for(self.bounds), least=(2, 1))
         bounds = box_of(self.bounds, rows.shape[1])
-        self.release_ = made(density(rows, **self._given(bounds=bounds, columns=self._names())))
+        made_of = density(rows, **self._given(bounds=bounds, columns=self._names()))
+        self.release_ = cast(DensityRelease, made(made_of))  # without a step it is one
         return self
 
     def score_samples(self, X: Any) -> Floats:
