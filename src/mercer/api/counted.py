@@ -24,13 +24,22 @@ from mercer.sensitive.summaries.cell_counts import count_cells
 from mercer.sensitive.summaries.tree_counts import TreeCounts
 from mercer.spaces.trees import Tree
 
-__all__ = ["ColumnPlan", "column_plan", "counted_column", "counts_values", "expected_column"]
+__all__ = ["ColumnPlan", "check_smooth", "column_plan", "counted_column", "counts_values", "expected_column"]
 
 
 def counts_values(bounds: object, step: object) -> bool:
     """Whether the values of the column are to be counted: a step is public, or integers are listed."""
     held = next(iter(bounds.values()), None) if isinstance(bounds, Mapping) else bounds
     return step is not None or isinstance(held, range)
+
+
+def check_smooth(bounds: object) -> None:
+    """Refuse a range of integers where values cannot be counted."""
+    if counts_values(bounds, None):
+        raise ValueError(
+            "bounds must be (lower, upper) here, got a range of integers: values are counted by "
+            "mercer.density(..., step=1) alone"
+        )
 
 
 def counted_column(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias, cast, overload
 
 from mercer.api.calls import DryRun, Progress, Source, Terms, call, made
+from mercer.api.counted import check_smooth
 from mercer.api.density import counted_rows, density, expected_density
 from mercer.api.recipes.density import Recipe
 from mercer.columns.domain import dimension_of
@@ -139,6 +140,7 @@ def live(
             if name in keeper.names():
                 raise LiveError(taken(name, keeper.where))
             return MachineLive.start(keeper, name, public)
+    check_smooth(bounds)
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)
     name = check_name(_default_name(store) if name is None else name)

@@ -157,3 +157,21 @@ def test_containers_give_the_same_counts():
         )
     ]
     assert all(found == nodes[0] for found in nodes)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda bounds, **paid: mercer.live(AGES, bounds=bounds, epsilon=1, **paid),
+        lambda bounds, **paid: mercer.live({"x": AGES}, bounds={"x": bounds}, epsilon=1, **paid),
+        lambda bounds, **paid: mercer.PrivateKernelDensity(epsilon=1, bounds=bounds, **paid).fit(
+            np.zeros((5, 1))
+        ),
+    ],
+)
+def test_ranges_are_refused_where_values_are_not_counted(call, tmp_path):
+    ledger = mercer.Ledger(tmp_path / "budget.db")
+    ledger.register("d", epsilon=1)
+    with pytest.raises(ValueError, match="got a range of integers"):
+        call(range(101), ledger=ledger, dataset="d")
+    assert ledger.remaining("d").epsilon == 1
