@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mercer.api.counts.tables import histogram, table
     from mercer.api.curve.bound import curve_bound
     from mercer.api.curve.call import mean_curve, mean_curves
-    from mercer.api.curve.recipe import CurvePlan, curve_plan
+    from mercer.api.curve.plan import CurvePlan, curve_plan
     from mercer.api.density.call import density
     from mercer.api.density.recipe import DensityPlan, density_plan
     from mercer.api.live import live, live_names, open_live
@@ -126,7 +126,7 @@ _NAMES = {  # module: the public names it holds
     "api.counts.tables": ("histogram", "table"),
     "api.curve.bound": ("curve_bound",),
     "api.curve.call": ("mean_curve", "mean_curves"),
-    "api.curve.recipe": ("CurvePlan", "curve_plan"),
+    "api.curve.plan": ("CurvePlan", "curve_plan"),
     "api.density.call": ("density",),
     "api.density.recipe": ("DensityPlan", "density_plan"),
     "api.live": ("live", "live_names", "open_live"),

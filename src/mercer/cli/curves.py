@@ -101,8 +101,12 @@ def curve_command(
         ),
     ],
     kernel: Annotated[
-        str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER)
-    ] = "gaussian",
+        str,
+        typer.Option(
+            help="gaussian, matern52, matern32 or exponential; auto: many filters are averaged.",
+            rich_help_panel=FINER,
+        ),
+    ] = "auto",
     scale: Annotated[
         str,
         typer.Option(

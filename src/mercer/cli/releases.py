@@ -79,6 +79,9 @@ def plot_command(
     level: Level = 0.95,
     bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before drawing: free.")],
     title: Annotated[str | None, typer.Option(help="Heading of the picture.")],
+    xlabel: Annotated[str | None, typer.Option(help="Label of the horizontal axis.")],
+    ylabel: Annotated[str | None, typer.Option(help="Label of the vertical axis.")],
+    size: Annotated[list[float] | None, typer.Option(metavar="W H", help="Width and height in inches.")],
     column: Columns,
     at: Annotated[
         list[str] | None,
@@ -95,7 +98,8 @@ def plot_command(
     --at weight=70 dose=2.5
     """
     target = release.with_suffix(".png") if output is None else output
-    options: dict[str, Any] = {"columns": column} if column else {}
+    given = {"columns": column, "xlabel": xlabel, "ylabel": ylabel, "size": size}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value}
     if at:
         options["at"] = named_numbers(at)
     words = _words(release, bandwidth)

@@ -10,9 +10,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mercer.api.calls import DryRun, Progress, Terms, call
 from mercer.api.curve.make import CurveRequest, check_disjoint
-from mercer.api.curve.recipe import curve_plan
+from mercer.api.curve.plan import CurvePlan, curve_plan
 from mercer.door.publish import LedgerLike
 from mercer.promise.statement import Statement
 from mercer.releases.curve.release import CurveRelease
@@ -26,24 +28,49 @@ _OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size"
 
 def _expected_curve(given: Mapping[str, Any], made: Statement) -> str:
     """The expected error of a mean curve, in words and in the units of the curves."""
-    penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
+    chosen = {**given, **given.get("options", {})}
     groups = given.get("groups") or given["curves"]
     many = len(groups) if "disjoint" in given else 1
     epsilon = made.epsilon
     if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
         epsilon /= many if not made.delta else math.sqrt(many)
+    public = {name: chosen[name] for name in ("eta", "penalty", "order", "size") if name in chosen}
+    bounds = _bounds_of(given)
+    if bounds is not None:  # lengths are in the units of the argument
+        public |= {
+            "bounds": bounds,
+            "kernel": chosen.get("kernel", "auto"),
+            "scale": chosen.get("scale", "auto"),
+        }
     plan = curve_plan(
-        n=max(made.n // many, 2),
-        bound=given["bound"],
-        epsilon=epsilon,
-        delta=made.delta or None,
-        penalty="rule" if isinstance(penalty, str) else penalty,
+        n=max(made.n // many, 2), bound=given["bound"], epsilon=epsilon, delta=made.delta or None, **public
     )
+    return _words(plan) + (", for each of the groups, if all are of one size" if many > 1 else "")
+
+
+def _words(plan: CurvePlan) -> str:
+    """Of a plan, in one line."""
+    sampling = f"at most {plan.sampling_error:.3g} by sampling, in the units of the curves"
+    if plan.smoothing in ("rule", "given"):
+        noise = f"root mean square {plan.privacy_error:.3g} by noise"
+        return f"{noise}, beside what smoothing takes away, and {sampling}"
     return (
-        f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
-        "by sampling, in the units of the curves; smoothing that follows the result makes it less"
-        + (", for each of the groups, if all are of one size" if many > 1 else "")
+        f"root mean square {plan.privacy_error:.3g} by noise and smoothing "
+        f"({plan.least_error:.3g} to {plan.most_error:.3g} on public reference curves) and {sampling}"
     )
+
+
+def _bounds_of(given: Mapping[str, Any]) -> list[tuple[float, float]] | None:
+    """Public bounds of the argument, or of both of a surface, where the arguments alone say them."""
+    ends = given["grid"] if given["bounds"] is None else given["bounds"]
+    several = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(np.ndim(end) == 1 for end in ends)
+    try:
+        lines = [np.asarray(line, dtype=float) for line in (ends if several else [ends])]
+    except (TypeError, ValueError):
+        return None
+    if any(line.ndim != 1 or line.size < 2 for line in lines):
+        return None
+    return [(float(line[0]), float(line[-1])) for line in lines]
 
 
 @call(_expected_curve)
@@ -54,7 +81,7 @@ def mean_curve(
     bound: object = None,
     epsilon: float,
     delta: float | None = None,
-    kernel: object = "gaussian",
+    kernel: object = "auto",
     scale: object = "auto",
     penalty: object = "auto",
     eta: object = "auto",
@@ -98,12 +125,15 @@ def mean_curve(
     epsilon, delta
         The promise.  Delta left out (or 0) is pure differential privacy.
     kernel, scale, eta, penalty
-        The mean is smoothed by factors lambda^eta / (lambda^eta + penalty) of the eigenfunctions
-        of a kernel: "gaussian", "matern52", "matern32" or "exponential", or a
-        `mercer.kernels.Kernel`, with its length `scale` in the units of the argument.  What is
-        "auto" is chosen from the noisy result, free, and can be chosen again by
-        `release.smooth`.  penalty="rule": by a public rule for curves in the kernel's space;
-        "private-cv": by cross-validation for `choice_share` of epsilon.
+        How the mean is smoothed.  Left out, all four, the mean of curves is an average of many
+        filters, weighted by what the noisy result says for each; its band is about the mean of the
+        file's own curves.  Otherwise factors lambda^eta / (lambda^eta + penalty) of the
+        eigenfunctions of one kernel: "gaussian" (also of surfaces, where it is left out),
+        "matern52", "matern32" or "exponential", or a `mercer.kernels.Kernel`, with its length
+        `scale` in the units of the argument; what is "auto" is chosen from the noisy result.  Both
+        are free, and can be done again by `release.smooth`.  penalty="rule": by a public rule for
+        curves in the kernel's space; "private-cv": by cross-validation for `choice_share` of
+        epsilon.
     center
         A public curve around which the ball is: values on the grid, or a function.  Curves near it
         need only a small bound.

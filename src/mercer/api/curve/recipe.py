@@ -1,4 +1,4 @@
-"""The public choices of a mean curve, and how accurate it will be: before any curve is read.
+"""The public choices of a mean curve, before any curve is read.
 
 M9, M12, M17.
 """
@@ -13,17 +13,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.columns.domain import Box
-from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
+from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
-from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
+from mercer.noise.mechanisms.base import Promise
+from mercer.releases.curve.average import Average
+from mercer.releases.curve.redraw import choose_again
+from mercer.releases.curve.reference import reference_errors
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
-from mercer.releases.curve.smoothing import ETAS
+from mercer.releases.curve.smoothing import ETAS, SCALES, Candidates
 from mercer.rules.curves import SIDES, TYPICAL_SCALE, coordinates_rule, frame_of, penalty_rule, rule_penalties
 from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
-__all__ = ["CurvePlan", "CurveRecipe", "Sight", "curve_plan"]
+__all__ = ["CurveRecipe", "Sight"]
 
 _WORDS = ("auto", "rule", "private-cv")
 _SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
@@ -49,7 +52,7 @@ class Sight:
 class CurveRecipe:
     """The public choices of a mean curve: its kernel, its smoothing, its noise."""
 
-    kernel: str
+    kernel: str  # of a filter, if there is one
     noise_kernel: str
     scale: object
     eta: object
@@ -57,6 +60,7 @@ class CurveRecipe:
     order: str
     size: object
     mechanism: Mechanism
+    average: bool  # of filters, for curves: nothing was given
     stretch: float = 1.0  # of the noise, where several groups share the budget
 
     @classmethod
@@ -64,7 +68,7 @@ class CurveRecipe:
         cls,
         *,
         pure: bool,
-        kernel: object = "gaussian",
+        kernel: object = "auto",
         noise_kernel: object = None,
         scale: object = "auto",
         eta: object = "auto",
@@ -77,14 +81,18 @@ class CurveRecipe:
             if not isinstance(scale, str):
                 raise ValueError("scale must be left out where kernel is a Kernel: it has its own")
             scale, kernel = kernel, kernel.name
-        name = check_choice("kernel", kernel, CURVE_KERNELS)
+        asked = check_choice("kernel", kernel, ("auto", *CURVE_KERNELS))
+        name = "gaussian" if asked == "auto" else asked
         other = name if noise_kernel is None else check_choice("noise_kernel", noise_kernel, CURVE_KERNELS)
         if order == "paper":
             _check_paper(penalty, pure)
             eta = 1.0 if isinstance(eta, str) and eta == "auto" else eta
         elif noise_kernel is not None:
             raise ValueError("noise_kernel is for order='paper'; leave it out")
-        recipe = cls(name, other, scale, eta, penalty, order, size, L2() if pure else Gaussian())
+        free = all(isinstance(value, str) and value == "auto" for value in (asked, scale, eta, penalty))
+        average = free and order == "noise-first"
+        mechanism = L2() if pure else Gaussian()
+        recipe = cls(name, other, scale, eta, penalty, order, size, mechanism, average)
         recipe._check_words()
         recipe._check_compatible()
         return recipe
@@ -171,6 +179,38 @@ class CurveRecipe:
         assert best is not None
         return best[1]
 
+    def reference_errors(self, domain: Box, sight: Sight) -> Floats:
+        """Expected root mean square error of a smoothing that follows the result, on reference curves.
+
+        In units of the bound, noise and smoothing together.
+        """
+        polynomials, frame = sight.polynomials, sight.frame
+        deviation = self.deviation(sight)
+        if self.average and domain.dimension == 1:
+            return reference_errors(
+                lambda noisy: Average().of(noisy, deviation**2, polynomials, frame).mean,
+                deviation,
+                polynomials,
+                frame,
+            )
+        scales = self.scales(domain)
+        lengths = [(h,) * domain.dimension for h in SCALES] if scales is None else [scales]
+        penalty = None if isinstance(self.penalty, str) else check_penalty(self.penalty)
+        every = Candidates(polynomials, frame, self.kernel, lengths, self.etas(), penalty)
+        centre = np.zeros(sight.coordinates)
+        return reference_errors(
+            lambda noisy: choose_again(every, centre, noisy, deviation).errors(),
+            deviation,
+            polynomials,
+            frame,
+        )
+
+    def deviation(self, sight: Sight) -> float:
+        """Standard deviation of a coordinate's noise, in units of the bound; order="noise-first"."""
+        return float(
+            self.stretch * self.mechanism.multiplier(sight.coordinates, **sight.promise) * 2 / sight.n
+        )
+
     def error(self, smoothing: SpectralFilter, sight: Sight) -> float:
         """Expected squared error that privacy adds, in units of the squared bound: public."""
         if self.order == "paper":
@@ -178,8 +218,7 @@ class CurveRecipe:
             multiplier = self.stretch * self.mechanism.multiplier(len(encode), **sight.promise)
             return (multiplier * 2 / sight.n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
         found = smoothing.seen(sight.polynomials, sight.frame)
-        multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **sight.promise)
-        return (multiplier * 2 / sight.n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
+        return self.deviation(sight) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
     def warn(self, smoothing: SpectralFilter, sight: Sight) -> None:
         """Warn, before anything is spent, where the noise would be larger than any curve."""
@@ -202,7 +241,7 @@ class CurveRecipe:
 
     def warn_few(self, sight: Sight) -> None:
         """Warn, before anything is spent, where even one coordinate would be mostly noise."""
-        noise = self.stretch * self.mechanism.multiplier(sight.coordinates, **sight.promise) * 2 / sight.n
+        noise = self.deviation(sight)
         if noise > 0.5:
             warnings.warn(
                 f"{sight.n} curves are few for this promise: the noise of the mean's every coordinate "
@@ -246,72 +285,6 @@ class CurveRecipe:
                 "the noise, and then no amount of noise makes it private (Mirshani et al., Theorem "
                 f"3.1); use {self.kernel!r} or a rougher kernel for the noise"
             )
-
-
-@dataclass(frozen=True)
-class CurvePlan:
-    """What a mean curve would cost in accuracy: computed without any data."""
-
-    n: int
-    epsilon: float
-    delta: float
-    bound: float
-    kernel: str
-    scale: float  # of the kernel, in the units of the argument
-    eta: float
-    penalty: float  # given or the public rule's
-    coordinates: int
-    privacy_error: float  # expected root mean square of the noise, in the units of the curves
-    sampling_error: float  # of the mean of n curves, privacy or not: at most
-
-    @property
-    def share(self) -> float:
-        """Privacy's share of the variance, at least."""
-        return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
-
-
-def curve_plan(
-    *,
-    n: object,
-    bound: object,
-    epsilon: float,
-    delta: float | None = None,
-    bounds: object = (0.0, 1.0),
-    kernel: object = "gaussian",
-    scale: object = "auto",
-    eta: object = "auto",
-    penalty: object = "rule",
-    order: str = "noise-first",
-    size: object = None,
-) -> CurvePlan:
-    """Accuracy of `mean_curve` before anything is spent: no curves are needed.
-
-    `bounds` are those of the argument.  The smoothing is as given, or the public rule's: chosen
-    from the noisy curve (penalty="auto", the default of `mean_curve`) it is mostly better.
-    """
-    count = check_count("n", n, least=2, most=10**15, hint="the public number of curves")
-    radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
-    if isinstance(penalty, str) and penalty in ("auto", "private-cv"):
-        penalty = "rule"
-    domain = Box.of(bounds, ["t"])
-    choices = {"kernel": kernel, "scale": scale, "eta": eta, "penalty": penalty, "order": order, "size": size}
-    recipe = CurveRecipe.of(pure=no_delta(delta), **choices)
-    promise = check_promise(recipe.mechanism, epsilon, delta)
-    recipe.check(domain)
-    sight = recipe.sight(recipe.polynomials(domain), n=count, promise=promise)
-    chosen = recipe.ruled(domain, sight)
-    return CurvePlan(
-        n=count,
-        **promise,
-        bound=radius,
-        kernel=chosen.kernel,
-        scale=float(chosen.scales[0] * domain.widths[0]),
-        eta=chosen.eta,
-        penalty=chosen.penalty,
-        coordinates=sight.coordinates,
-        privacy_error=float(radius * np.sqrt(recipe.error(chosen, sight))),
-        sampling_error=float(radius / np.sqrt(count)),
-    )
 
 
 def _check_paper(penalty: object, pure: bool) -> None:

@@ -55,6 +55,9 @@ def plot_curves(
     title: str | None = None,
     band: bool = True,
     derivative: int = 0,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: tuple[float, float] | None = None,
 ) -> Figure:
     """Several mean curves in one picture, by name, each with its band.
 
@@ -69,7 +72,18 @@ def plot_curves(
 
     """
     curves = _together(releases)
-    return picture(_overlay, curves, path, level=level, title=title, band=band, derivative=derivative)
+    return picture(
+        _overlay,
+        curves,
+        path,
+        level=level,
+        title=title,
+        band=band,
+        derivative=derivative,
+        xlabel=xlabel,
+        ylabel=ylabel,
+        size=size,
+    )
 
 
 def _overlay(
@@ -99,8 +113,15 @@ def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, o
     if np.any(order) or any(isinstance(curve, Difference) for curve in curves.values()):
         axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     _frame(axes, first, order)
-    words = "" if level is None else f"shaded: {level:.0%} band for the noise alone, whole curve"
+    words = "" if level is None else f"shaded: {_band_words(list(curves.values()), level)}"
     axes.legend(frameon=False, fontsize=9, title=words, title_fontsize=8, alignment="left")
+
+
+def _band_words(curves: list[NoisyCurve], level: float) -> str:
+    """What the shaded bands are, in one line or two."""
+    about = " or ".join(dict.fromkeys(curve.about for curve in curves))
+    grades = [curve.grade for curve in curves if curve.grade]
+    return f"{level:.0%} band {about}, whole curve" + (f"\n({grades[0]})" if grades else "")
 
 
 def _heading(curve: NoisyCurve, order: Order) -> str:
@@ -152,12 +173,7 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
     if level is not None:
         band = curve.band(x, level, order=order)
         axes.fill_between(
-            x,
-            band.lower,
-            band.upper,
-            color=BAND,
-            linewidth=0,
-            label=f"{level:.0%} band for the noise alone, whole curve",
+            x, band.lower, band.upper, color=BAND, linewidth=0, label=_band_words([curve], level)
         )
         sure = (band.lower > 0) | (band.upper < 0)
         if signed and np.any(sure):
