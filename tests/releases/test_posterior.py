@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, multivariate_normal
 
-from mercer.releases.posterior import Part, Posterior
+from mercer.releases.posterior import Posterior, Spectra
 from tests.conftest import ALPHA
 
 SIZE, LEVEL = 5, 1e6  # a variance so large that it stands for an infinite one
@@ -22,7 +22,7 @@ def parts_of(rng, *, turned=True):
             vectors[:, 0] = np.eye(SIZE)[0]
         spectra = rng.uniform(0.1, 4, (3, SIZE))
         spectra[:, 0] = np.inf
-        found.append(Part(vectors, spectra, np.log(rng.dirichlet(np.ones(3)) / 2)))
+        found.append(Spectra(vectors, spectra, np.log(rng.dirichlet(np.ones(3)) / 2)))
     return found
 
 
@@ -83,7 +83,7 @@ def test_draws_have_the_mean_and_the_covariance(rng):
 def test_draws_are_in_no_order(rng):
     """The first half has as much of every component as the second."""
     y = np.zeros((1, SIZE))
-    parts = [Part(None, np.full((1, SIZE), a), np.zeros(1)) for a in (0.1, 0.11)]
+    parts = [Spectra(None, np.full((1, SIZE), a), np.zeros(1)) for a in (0.1, 0.11)]
     drawn = Posterior(parts, y, 1.0).draws(10_000, rng=rng)
     apart = drawn.parts[:5000].sum() - drawn.parts[5000:].sum()
     assert abs(apart) < 6.5 * 50

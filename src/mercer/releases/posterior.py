@@ -17,11 +17,11 @@ import numpy as np
 
 from mercer.common.checks import Floats, Ints
 
-__all__ = ["Drawn", "Part", "Posterior"]
+__all__ = ["Drawn", "Posterior", "Spectra"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Spectra:
     """Components of a prior that are diagonal in the same orthonormal directions."""
 
     vectors: Floats | None  # directions as columns, in the coordinates; None: the coordinates themselves
@@ -71,7 +71,7 @@ class Posterior:
     coordinates themselves.
     """
 
-    parts: Sequence[Part]
+    parts: Sequence[Spectra]
     coordinates: Floats  # noisy ones: (rows, coordinates)
     variance: float | Floats
 

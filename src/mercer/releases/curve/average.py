@@ -19,7 +19,7 @@ import numpy as np
 from mercer.common import streams
 from mercer.common.checks import Floats
 from mercer.releases.curve.smoothing import SCALES
-from mercer.releases.posterior import Part, Posterior
+from mercer.releases.posterior import Posterior, Spectra
 from mercer.spaces.modes import SpectralFilter, level_of
 from mercer.spaces.polynomials import Polynomials
 
@@ -66,10 +66,10 @@ class Average:
                 total = float(np.sum(whole.values[1:]))
                 seen = whole if frame is None else some.seen(polynomials, frame)
                 spectra = _spectra(seen.values, total, variance, polynomials.size)
-                parts.append(Part(seen.vectors, spectra, _WEIGHTS))
+                parts.append(Spectra(seen.vectors, spectra, _WEIGHTS))
                 if frame is not None:
                     spectra = _spectra(whole.values, total, variance, polynomials.size)
-                    beyond.append(Part(whole.vectors, spectra, _WEIGHTS))
+                    beyond.append(Spectra(whole.vectors, spectra, _WEIGHTS))
         smooth = [_without_rough(part) for part in parts]
         return Averaged(
             Posterior(smooth, noisy, variance),
@@ -97,10 +97,10 @@ def _spectra(values: Floats, total: float, variance: float, size: int) -> Floats
     return np.hstack([np.full((len(spectra), 1), math.inf), spectra])
 
 
-def _without_rough(part: Part) -> Part:
+def _without_rough(part: Spectra) -> Spectra:
     """The components that are a stationary process alone."""
     each = 1 + len(_ROUGH)
-    return Part(part.vectors, part.spectra[::each], part.weights[::each])
+    return Spectra(part.vectors, part.spectra[::each], part.weights[::each])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,8 +109,8 @@ class Averaged:
 
     estimate: Posterior  # under processes alone: its mean is smooth
     wider: Posterior  # with rough parts: its draws are for bands of values
-    smooth_beyond: list[Part]  # priors of the whole curve, where only some coordinates were released
-    beyond: list[Part]
+    smooth_beyond: list[Spectra]  # priors of the whole curve, where only some coordinates were released
+    beyond: list[Spectra]
     frame: Floats | None
 
     @property
