@@ -39,7 +39,7 @@ LONG = (  # files that take longest, first: `--dist loadfile` then ends on short
     "privacy/test_density.py",
     "releases/density/test_release.py",
     "noise/test_orbitope.py",
-    "sensitive/test_crossval.py",
+    "sensitive/test_selection.py",
     "api/test_selection.py",
 )
 

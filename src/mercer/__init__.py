@@ -12,18 +12,17 @@ from mercer.common import __version__
 
 if TYPE_CHECKING:
     from mercer.api.choose import select, select_function
-    from mercer.api.counts.recipe import HistogramPlan, histogram_plan
-    from mercer.api.counts.single import count, proportion
-    from mercer.api.counts.tables import histogram, table
-    from mercer.api.curve.bound import curve_bound
-    from mercer.api.curve.call import mean_curve, mean_curves
-    from mercer.api.curve.plan import CurvePlan, curve_plan
-    from mercer.api.density.call import density
-    from mercer.api.density.recipe import DensityPlan, density_plan
+    from mercer.api.counts import count, proportion
+    from mercer.api.curve import curve_bound, mean_curve, mean_curves
+    from mercer.api.density import density
     from mercer.api.live import live, live_names, open_live
-    from mercer.api.machine.call import classifier, regression
+    from mercer.api.machine import classifier, regression
     from mercer.api.ranks import iqr, quantiles
-    from mercer.api.synthetic.call import synthetic
+    from mercer.api.recipes.counts import HistogramPlan, histogram_plan
+    from mercer.api.recipes.curve_plan import CurvePlan, curve_plan
+    from mercer.api.recipes.density import DensityPlan, density_plan
+    from mercer.api.synthetic import synthetic
+    from mercer.api.tables import histogram, table
     from mercer.api.weaker import random_histogram, random_proportion, random_statistic
     from mercer.audits.audit import Audit, audit
     from mercer.audits.replay import Replay, replay
@@ -37,14 +36,13 @@ if TYPE_CHECKING:
     from mercer.online.base import LiveRelease, LiveUnkept
     from mercer.online.store import LiveError, LiveFull, LiveUnavailable
     from mercer.promise.weaker import RandomStatement
-    from mercer.releases.base import Release
+    from mercer.releases.base import Release, load
     from mercer.releases.counts.histogram import HistogramRelease
     from mercer.releases.counts.margins import MarginsRelease
     from mercer.releases.counts.number import CountRelease, StatisticRelease
     from mercer.releases.curve.figure import plot_curves
     from mercer.releases.curve.release import CurveRelease
     from mercer.releases.density.release import DensityRelease
-    from mercer.releases.file import load
     from mercer.releases.machine.kinds import ClassifierRelease, RegressionRelease
     from mercer.releases.synthetic.release import TableRelease
     from mercer.spaces.record_kernels import OwnKernel
@@ -121,18 +119,17 @@ __all__ = [
 _NAMES = {  # module: the public names it holds
     "api.calls": ("DryRun",),
     "api.choose": ("select", "select_function"),
-    "api.counts.recipe": ("HistogramPlan", "histogram_plan"),
-    "api.counts.single": ("count", "proportion"),
-    "api.counts.tables": ("histogram", "table"),
-    "api.curve.bound": ("curve_bound",),
-    "api.curve.call": ("mean_curve", "mean_curves"),
-    "api.curve.plan": ("CurvePlan", "curve_plan"),
-    "api.density.call": ("density",),
-    "api.density.recipe": ("DensityPlan", "density_plan"),
+    "api.counts": ("count", "proportion"),
+    "api.curve": ("curve_bound", "mean_curve", "mean_curves"),
+    "api.density": ("density",),
     "api.live": ("live", "live_names", "open_live"),
-    "api.machine.call": ("classifier", "regression"),
+    "api.machine": ("classifier", "regression"),
     "api.ranks": ("iqr", "quantiles"),
-    "api.synthetic.call": ("synthetic",),
+    "api.recipes.counts": ("HistogramPlan", "histogram_plan"),
+    "api.recipes.curve_plan": ("CurvePlan", "curve_plan"),
+    "api.recipes.density": ("DensityPlan", "density_plan"),
+    "api.synthetic": ("synthetic",),
+    "api.tables": ("histogram", "table"),
     "api.weaker": ("random_histogram", "random_proportion", "random_statistic"),
     "audits.audit": ("Audit", "audit"),
     "audits.replay": ("Replay", "replay"),
@@ -146,14 +143,13 @@ _NAMES = {  # module: the public names it holds
     "online.base": ("LiveRelease", "LiveUnkept"),
     "online.store": ("LiveError", "LiveFull", "LiveUnavailable"),
     "promise.weaker": ("RandomStatement",),
-    "releases.base": ("Release",),
+    "releases.base": ("Release", "load"),
     "releases.counts.histogram": ("HistogramRelease",),
     "releases.counts.margins": ("MarginsRelease",),
     "releases.counts.number": ("CountRelease", "StatisticRelease"),
     "releases.curve.figure": ("plot_curves",),
     "releases.curve.release": ("CurveRelease",),
     "releases.density.release": ("DensityRelease",),
-    "releases.file": ("load",),
     "releases.machine.kinds": ("ClassifierRelease", "RegressionRelease"),
     "releases.synthetic.release": ("TableRelease",),
     "spaces.record_kernels": ("OwnKernel",),

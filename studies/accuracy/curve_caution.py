@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.releases.curve.smoothing import ETAS, PENALTIES, SCALES, estimated_risk
 from mercer.spaces.modes import SpectralFilter, shrink
 from mercer.spaces.polynomials import Polynomials

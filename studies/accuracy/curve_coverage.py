@@ -1,4 +1,4 @@
-"""How often bands of mean curves hold the mean of the file, how wide they are, and whether the plan was right.
+"""How often bands of mean curves hold the mean of the file, how wide they are, and what was planned.
 
 The default smoothing, an average of filters weighted by evidence (M22), on five sets of real curves and
 on means made for this table: smooth ones, rough ones and one with jumps.  For every cell the noise is
@@ -263,8 +263,8 @@ def main() -> None:
         f"Runs: {runs} a cell; nominal level {LEVEL:.0%}, whole curve. *sd*: of the noise of a coordinate, "
         "in units of the bound. *held*: share of the runs in which the whole band held the mean of the "
         f"file's own curves, as clipped to the bound, at {PLACES.size} places; a share of 0.95 has a "
-        f"standard error of {np.sqrt(0.95 * 0.05 / runs):.3f}. *points*: share of the places that bands for single "
-        "points held. *width*: mean half width of the whole band over the least half width of a filter "
+        f"standard error of {np.sqrt(0.95 * 0.05 / runs):.3f}. *points*: share of the places that bands for "
+        "single points held. *width*: mean half width of the whole band over the least of a filter "
         "that knows the truth. *error*: root mean square distance of the released curve to that mean, in "
         "the units of the curves; *one filter*: the same with a kernel given, scale, power and penalty "
         "chosen by Stein's estimate. *claimed*: by the release itself, *planned*: by `mercer.curve_plan`. "

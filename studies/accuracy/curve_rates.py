@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import mercer
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.releases.curve.smoothing import ETAS, SCALES, choose_filter
 from mercer.spaces.modes import CURVE_KERNELS, DUST, Modes, modes, shrink
 from studies.shared.curves import POLYNOMIALS, coordinates, rms, smoothed

@@ -31,7 +31,7 @@ import mercer
 from mercer.kernels import Gaussian as GaussianKernel
 from mercer.noise.mechanisms import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level
-from mercer.rules.density import moment_rule, noise_bandwidth
+from mercer.rules.public import moment_rule, noise_bandwidth
 from mercer.spaces.bases import Cosine, Moments
 from studies.shared.report import Floats, half_width, provenance
 

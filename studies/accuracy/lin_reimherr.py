@@ -21,7 +21,7 @@ import numpy as np
 from scipy.stats import norm
 
 import mercer
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.spaces.modes import DUST, Modes, SpectralFilter, modes, shrink
 from studies.shared.curves import POLYNOMIALS, coordinates, printed_multiplier, smoothed
 from studies.shared.report import COLOURS, Floats, provenance, save, sheet, titles

@@ -309,7 +309,7 @@ replace one row. Noise is seeded, so no release here is private.
 Public bounds are round numbers; those of breast cancer are the least and largest values that its
 documentation prints. Logs of capital gain and loss are a public transform, for all methods.
 
-The constants of the public rules (`mercer.rules.machines`) were chosen on Banknote, Adult, breast
+The constants of the public rules (`mercer.rules.public`) were chosen on Banknote, Adult, breast
 cancer, California and two moons, on the same test rows, so these rows are no fair test of them.
 They were changed once more after a first version of this table, in which the pure aim was missed
 on Adult, raw (-0.4 ± 0.6) and not sure on California (+0.3 ± 0.4): the penalty for many records was

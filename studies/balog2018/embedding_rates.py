@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 import mercer
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import RecordKernel
 from studies.shared.report import COLOURS, Floats, provenance, save, sheet

@@ -33,7 +33,7 @@ from scipy.stats import qmc
 
 import mercer
 from mercer.noise.mechanisms import Gaussian
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
 from mercer.releases.synthetic.weights import weigh
 from mercer.sensitive.data import open_records

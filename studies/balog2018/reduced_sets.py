@@ -22,7 +22,7 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.sensitive.summaries.kernel_sums import kernel_sums, wave_sums
 from studies.balog2018.embeddings import BELIEF, DELTA, EPSILONS, Setting

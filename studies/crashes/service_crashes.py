@@ -43,7 +43,7 @@ NAMES = ("line", "curve", "plane")
 FAULT = """
 import sys
 from contextlib import contextmanager
-from mercer.online.memory import Memory
+from mercer.online.store import Memory
 from mercer.online.sql import Tables
 kept = Memory()
 @contextmanager

@@ -26,8 +26,8 @@ from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels
-from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineSummary
-from mercer.sensitive.summaries.risk import Risk
+from mercer.sensitive.summaries.machine import MachineBounds, MachineSummary
+from mercer.sensitive.summaries.risk import Examples, Machine, Risk
 from mercer.spaces.losses import Hinge
 from mercer.spaces.maps import Linear
 from studies.faults.planted_faults import CONFIDENCE, Finding, replayed, table
@@ -139,7 +139,7 @@ def classes_from_the_data() -> Finding:
 @contextmanager
 def weaker(share: float) -> Iterator[None]:
     """The random slope too small."""
-    from mercer.noise.mechanisms.objective import Tilt
+    from mercer.door.objective import Tilt
 
     draw = Tilt.draw
     with patch.object(Tilt, "draw", lambda tilt, *a: share * draw(tilt, *a)):

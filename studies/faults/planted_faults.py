@@ -27,8 +27,7 @@ from mercer.common import streams
 from mercer.noise import entropy
 from mercer.noise.laws import uniform_moments
 from mercer.noise.mechanisms import Gaussian, Laplace, Mechanism
-from mercer.promise.accountants import gaussian_log_delta
-from mercer.promise.events import Sensitivity
+from mercer.promise.events import Sensitivity, gaussian_log_delta
 from studies.shared.report import Floats
 
 CONFIDENCE = 1 - 1e-9  # of every bound: none is above the truth but once in 10^9 runs

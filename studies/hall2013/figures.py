@@ -23,7 +23,7 @@ from scipy.stats import norm
 import mercer
 from mercer.kernels import Exponential, Gaussian
 from mercer.noise.mechanisms import Gaussian as GaussianMechanism
-from mercer.promise.accountants import classic_multiplier
+from mercer.promise.events import classic_multiplier
 from mercer.spaces.bases import Eigenfunctions
 from mercer.spaces.markov import sample_path
 from studies.shared.report import Floats, provenance

@@ -26,7 +26,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 import mercer
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from mercer.spaces.modes import SpectralFilter, shrink
 from studies.shared.curves import (
     POLYNOMIALS,

@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 
 import mercer
-from mercer.promise.accountants import delta_at, gaussian_multiplier
-from mercer.promise.events import GaussianEvent
+from mercer.promise.events import GaussianEvent, delta_at, gaussian_multiplier
 from mercer.spaces.modes import SpectralFilter, modes
 from studies.shared.curves import (
     POLYNOMIALS,

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from studies.shared.bins import Bins, Ints, rounded, simplex
 from studies.shared.report import Floats
 from studies.shared.tables import Domain, span

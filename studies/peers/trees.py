@@ -23,7 +23,7 @@ import pandas as pd
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import logsumexp
 
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from studies.shared.bins import Bins, Ints, coded, drawn, rounded, simplex
 from studies.shared.report import Floats
 from studies.shared.tables import Domain

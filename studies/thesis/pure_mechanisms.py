@@ -26,7 +26,7 @@ from scipy.stats import norm
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.noise.laws import cone_draws, gauge, uniform_moments
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.promise.events import gaussian_multiplier
 from studies.shared.report import Floats, provenance
 
 Complexes = np.ndarray[Any, np.dtype[np.complex128]]

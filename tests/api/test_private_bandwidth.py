@@ -3,11 +3,11 @@
 import pytest
 
 import mercer
-from mercer.api.shares import Split
+from mercer.api.calls import Split
 from mercer.noise.mechanisms import Gaussian, Orbitope
 from mercer.promise.composition import delta_of
 from mercer.promise.events import GaussianEvent, PureEvent
-from mercer.releases.file import from_dict
+from mercer.releases.base import from_dict
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])

@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer
+from mercer.api.calls import part
 from mercer.api.ranks import propose_test_release, threshold
-from mercer.api.shares import part
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
 from mercer.door.publish import Purse
 from mercer.noise import entropy
-from mercer.sensitive.summaries.ranks import LogBins, Ranks, _Order, rank_sensitivity
-from mercer.sensitive.summaries.selection import fit_points, fit_scores
-from mercer.sensitive.summaries.tally import PERSON, Counted, Tally
+from mercer.sensitive.summaries.density import PERSON, Counted, Tally, fit_points, fit_scores
+from mercer.sensitive.summaries.selection import LogBins, Ranks, _Order, rank_sensitivity
 from tests.cli.test_density import run
 from tests.conftest import ALPHA
 from tests.noise.test_exponential import law

@@ -14,7 +14,7 @@ from mercer.columns.conditions import axes_of_condition, words_of
 from mercer.columns.kinds import Boolean, Categorical, Integer, Numeric
 from mercer.columns.rules import FAR
 from mercer.columns.table import Domain
-from mercer.releases.counts.questions import shares, vectors
+from mercer.releases.counts.cells import shares, vectors
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
 

@@ -195,7 +195,7 @@ def test_truncation_reaches_the_stated_sizes():
 
 @pytest.mark.parametrize("h", [0.01, 0.03, 0.07, 0.12, 0.16, 0.2])
 def test_cosine_rows_have_the_same_norm_at_the_walls_as_inside(h):
-    """The proof of bases/cosine.py, on a dense grid of pairs: norms, inner products, diameter."""
+    """The proof of bases/fourier.py, on a dense grid of pairs: norms, inner products, diameter."""
     basis = REGISTRY["cosine"].spanning(Gaussian(((h**2,),)), 0)
     features = basis.row_features(kernel_of(basis))
     x = np.unique(

@@ -141,8 +141,8 @@ def test_the_service_shows_the_kinds_that_say_so(tmp_path):
 
 
 FAULTS = {  # what a kind may forget, and what is then found
-    "no words": ({"words": "findings:nothing_to_tell"}, "show|describe"),
-    "no picture": ({"figure": "findings:nothing_to_tell"}, "drawn|picture"),
+    "no words": ({"words": "findings:tell"}, "show|describe"),
+    "no picture": ({"figure": "findings:tell"}, "drawn|picture"),
     "another class": ({"release": "counts.number:CountRelease"}, "loaded|domain|invalid|not a valid"),
     "a part that is not there": ({"findings": "findings:missing"}, "missing"),
     "a module that is not there": ({"findings": "missing:missing"}, "missing"),

@@ -25,8 +25,7 @@ from mercer.noise.mechanisms import (
     cube,
     euclidean_ball,
 )
-from mercer.promise.accountants import gaussian_multiplier
-from mercer.promise.events import Norm, PureEvent, Sensitivity
+from mercer.promise.events import Norm, PureEvent, Sensitivity, gaussian_multiplier
 from tests.conftest import ALPHA
 
 NAMED = {name: kind() for name, kind in MECHANISMS.items()}

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.door.publish import Paid, Purse, Rehearsed, publish
-from mercer.door.tap import Tap, open_tap
+from mercer.door.publish import Paid, Purse, Rehearsed, Tap, open_tap, publish
 from mercer.noise.entropy import Secure
+from mercer.noise.mechanisms.additive import Gaussian, Laplace
 from mercer.noise.mechanisms.base import Randomiser
 from mercer.noise.mechanisms.counts import RareCounts
-from mercer.noise.mechanisms.gaussian import Gaussian
-from mercer.noise.mechanisms.laplace import Laplace
 from mercer.promise.composition import delta_of
 from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, Sensitivity
 from mercer.promise.statement import Statement

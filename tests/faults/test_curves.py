@@ -149,7 +149,7 @@ def test_bands_of_very_high_level_are_wider_or_refused():
 
 def test_the_rule_knows_that_groups_share_the_budget(monkeypatch):
     """disjoint=False stretches the noise by the number of groups (pure); the rule must see it."""
-    from mercer.api.curve.recipe import CurveRecipe
+    from mercer.api.recipes.curve import CurveRecipe
 
     seen = []
     original = CurveRecipe.error

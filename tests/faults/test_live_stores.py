@@ -16,10 +16,10 @@ import mercer
 from mercer.ledger.ledger import Ledger
 from mercer.online import databases as live_databases
 from mercer.online import sql as live_pens
+from mercer.online.base import store_of
 from mercer.online.cholesky import CholeskyLive
 from mercer.online.markov import MarkovLive
-from mercer.online.memory import Memory, store_of
-from mercer.online.store import LiveError, LiveUnavailable
+from mercer.online.store import LiveError, LiveUnavailable, Memory
 from tests.helpers.children import in_a_child
 from tests.helpers.live_samples import asked_elsewhere, make, points_for
 

@@ -43,13 +43,13 @@ for line in sys.stdin:
         print(json.dumps([code, *(f.seek(0) or f.read() for f in (out, err))]), flush=True)
 """
 LOADED = (
-    "mercer.api.density.call",
+    "mercer.api.density",
     "mercer.ledger.ledger",
     "mercer.api.live",
     "mercer.online.cholesky",
     "mercer.online.databases",
     "mercer.online.markov",
-    "mercer.releases.file",
+    "mercer.releases.base",
     "tests.helpers.live_samples",
     "opendp.domains",
     "opendp.measurements",

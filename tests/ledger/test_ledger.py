@@ -25,9 +25,8 @@ from mercer.ledger import ledger as ledger_module
 from mercer.ledger import store as ledger_store
 from mercer.ledger.ledger import BudgetExceeded, Ledger, LedgerError
 from mercer.noise import entropy
-from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import delta_of
-from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent, gaussian_multiplier
 from mercer.promise.filter import BASIC, BOTH, Cost, PrivacyFilter, Spent, mu_of_pure
 from tests.helpers.children import in_a_child
 

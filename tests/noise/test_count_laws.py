@@ -7,7 +7,7 @@ import pytest
 
 from mercer.noise.count_laws import COUNT_LAWS, GeometricLaw, RoundedNormalLaw, count_law_from_dict
 from mercer.noise.exact import working
-from mercer.releases.counts.questions import noise_width
+from mercer.releases.counts.cells import noise_width
 
 LAWS = [
     GeometricLaw(0.5),

@@ -19,7 +19,7 @@ from mercer.noise.laws import Normal
 from mercer.online import markov as live_markov
 from mercer.online.cholesky import JITTER
 from mercer.online.markov import MarkovLive
-from mercer.online.memory import Memory
+from mercer.online.store import Memory
 from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import Grid
 from tests.conftest import ALPHA
@@ -130,7 +130,7 @@ def test_interpolation_without_noise_is_seen(template, rng, monkeypatch):
 
 def test_draws_that_do_not_know_of_each_other_are_seen(template, rng, monkeypatch):
     """Two writers in one gap: what the pen prevents.  Seen best in its middle, side by side."""
-    from mercer.online.memory import _MemoryPen
+    from mercer.online.store import _MemoryPen
 
     monkeypatch.setattr(_MemoryPen, "beside", lambda *_: (None, None))
     kernel = MARKOV[0]

@@ -15,8 +15,8 @@ from mercer.online import base as live_releases
 from mercer.online import cholesky as live_cholesky
 from mercer.online import markov as live_markov
 from mercer.online import sql as live_tables
-from mercer.online.memory import Memory, store_of
-from mercer.online.store import LiveError, LiveFull, LiveUnavailable
+from mercer.online.base import store_of
+from mercer.online.store import LiveError, LiveFull, LiveUnavailable, Memory
 from tests.helpers.children import in_a_child
 from tests.helpers.live_samples import AGES, KINDS, asked_elsewhere, make, points_for
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import mercer
-from mercer.api.counts import single as counting
-from mercer.api.counts import tables
+from mercer.api import counts as counting
+from mercer.api import tables
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.bins import axes_of
 from mercer.columns.table import Domain

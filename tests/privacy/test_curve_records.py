@@ -16,8 +16,8 @@ import pytest
 
 import mercer
 from mercer.common.checks import FindingWarning
-from mercer.sensitive.curves.points import missing_heights, numbers_in
-from mercer.sensitive.curves.source import open_curves
+from mercer.sensitive.curves.chunks import numbers_in
+from mercer.sensitive.curves.source import missing_heights, open_curves
 from tests.privacy.test_curves import moved, summary_of
 
 T = np.linspace(0, 1, 4)

@@ -9,11 +9,11 @@ import math
 import numpy as np
 import pytest
 
-from mercer.api.density.call import density
+from mercer.api.density import density
 from mercer.columns.domain import Box
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.summaries import DensitySummary, tally_rows
+from mercer.sensitive.summaries.density import DensitySummary, tally_rows
 from mercer.spaces.bases import REGISTRY, Cosine, Fourier
 
 H = 0.1

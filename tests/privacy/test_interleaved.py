@@ -17,15 +17,14 @@ import pytest
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.door.tap import Tap
+from mercer.door.publish import Tap
 from mercer.ledger.ledger import BudgetExceeded, Ledger
 from mercer.noise.entropy import Secure, Seeded
-from mercer.noise.mechanisms.gaussian import Gaussian
+from mercer.noise.mechanisms.additive import Gaussian
 from mercer.online.cholesky import LIMIT, CholeskyLive
-from mercer.online.memory import Memory
-from mercer.promise.accountants import gaussian_multiplier
+from mercer.online.store import Memory
 from mercer.promise.composition import epsilon_of
-from mercer.promise.events import GaussianEvent, Sensitivity
+from mercer.promise.events import GaussianEvent, Sensitivity, gaussian_multiplier
 from mercer.promise.filter import PrivacyFilter, Spent
 from tests.conftest import ALPHA
 

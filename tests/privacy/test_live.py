@@ -6,13 +6,13 @@ import pytest
 
 import mercer
 from mercer.audits.audit import epsilon_lower_bound
-from mercer.door.tap import Tap
+from mercer.door.publish import Tap
 from mercer.kernels import Exponential, Gaussian, Matern32, Matern52, norms
 from mercer.noise.entropy import Seeded
 from mercer.online.cholesky import JITTER, LIMIT, CholeskyLive, point_sensitivity
-from mercer.online.memory import Memory
-from mercer.releases.file import from_dict
-from mercer.sensitive.summaries import PointValues
+from mercer.online.store import Memory
+from mercer.releases.base import from_dict
+from mercer.sensitive.summaries.density import PointValues
 
 CONFIDENCE = 1 - 1e-9
 

@@ -8,15 +8,14 @@ from scipy.optimize import minimize_scalar
 
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
-from mercer.door.objective import Objective, tilted_bounds, tilted_noise
+from mercer.door.objective import FINISH, Objective, calibrate_tilt, tilted_bounds, tilted_noise
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import Gaussian
-from mercer.noise.mechanisms.objective import FINISH, calibrate_tilt
-from mercer.promise.accountants import gaussian_log_delta
-from mercer.promise.events import Sensitivity, Slopes, corners
+from mercer.promise.events import Sensitivity, Slopes, corners, gaussian_log_delta
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels, Response
-from mercer.sensitive.summaries import Examples, Machine, MachineBounds, MachineObjective, MachineSummary
+from mercer.sensitive.summaries.machine import MachineBounds, MachineObjective, MachineSummary
+from mercer.sensitive.summaries.risk import Examples, Machine
 from mercer.spaces.losses import Hinge, Huber, Insensitive, Logistic, Pinball, Squared
 from mercer.spaces.maps import Linear, RandomFeatures
 

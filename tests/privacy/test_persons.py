@@ -34,7 +34,7 @@ from mercer.sensitive.data import open_records, open_rows
 from mercer.sensitive.persons import DrawnRows, Lots
 from mercer.sensitive.summaries.cell_counts import CellCounts, count_cells
 from mercer.show import terminal
-from mercer.sources.names import identities, person_name
+from mercer.sources.values import identities, person_name
 from tests.conftest import ALPHA
 from tests.helpers.shell import released
 

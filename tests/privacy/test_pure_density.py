@@ -25,7 +25,7 @@ from mercer.noise.laws import cone_draws, gauge, uniform_moments
 from mercer.noise.mechanisms import Orbitope
 from mercer.promise.events import PureEvent, Sensitivity
 from mercer.sensitive.data import open_rows
-from mercer.sensitive.summaries import DensitySummary, tally_rows
+from mercer.sensitive.summaries.density import DensitySummary, tally_rows
 from mercer.spaces.bases import Moments
 from tests.conftest import ALPHA
 

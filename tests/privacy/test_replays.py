@@ -14,7 +14,6 @@ import pytest
 import mercer
 from mercer.api.choose import cv_bandwidth, scott_bandwidth
 from mercer.audits import replay as replays
-from mercer.audits import runs as replay_runs
 from mercer.audits.replay import measure
 from mercer.sensitive import rows
 from mercer.sources import cells
@@ -229,7 +228,7 @@ def moved(function, file):
 
 
 def test_a_branch_left_of_the_door_is_seen_wherever_it_is(odd, monkeypatch):
-    """In any module and function: none is named in replays.py."""
+    """In any module and function: none is named in audits/replay.py."""
     whole, single = cells.Reader.objects, rows.ArrayRows._whole
 
     def of_all(self, values):
@@ -271,7 +270,7 @@ def test_how_often_and_how_one_cell_is_read_is_timing():
 
 
 def test_no_function_is_exempt_and_every_folder_left_of_the_door_is_watched():
-    watch = replay_runs._Watch()
+    watch = replays._Watch()
 
     def place(path):
         code = compile("import sys\nframe = sys._getframe()", str(path), "exec")
@@ -282,11 +281,12 @@ def test_no_function_is_exempt_and_every_folder_left_of_the_door_is_watched():
     root = Path(mercer.__file__).parent
     for path in root.rglob("*.py"):
         folder = path.relative_to(root).parts[0]
-        if path.name != "runs.py":
+        if path.name != "replay.py":
             assert place(path) is (folder == "releases"), path
     assert place(root.parent / "elsewhere.py") is None
-    for module in (replays, replay_runs):
-        assert not [name for name in vars(module) if "EXEMPT" in name or "LEFT" in name]
+    for name in vars(replays):
+        assert "EXEMPT" not in name
+        assert "LEFT" not in name
 
 
 def test_changes_are_measured_in_their_norm(rng):

@@ -19,8 +19,7 @@ import mercer
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.noise.entropy import Seeded
 from mercer.noise.mechanisms import L2, Gaussian
-from mercer.promise.accountants import classic_multiplier
-from mercer.promise.events import Sensitivity
+from mercer.promise.events import Sensitivity, classic_multiplier
 from mercer.sensitive.data import open_records
 from mercer.sensitive.summaries import kernel_sums as sums
 from mercer.sensitive.summaries.embedding import (

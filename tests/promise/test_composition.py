@@ -8,9 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, epsilon_of, gaussian_above, gaussian_beside
-from mercer.promise.events import ApproximateEvent, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import (
+    ApproximateEvent,
+    GaussianEvent,
+    PureEvent,
+    RandomEvent,
+    gaussian_log_delta,
+    gaussian_multiplier,
+)
 
 
 def optimal(epsilon0, k, epsilon, delta0=0.0):

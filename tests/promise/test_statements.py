@@ -10,14 +10,16 @@ from dp_accounting.pld import PLDAccountant
 from scipy.stats import norm
 
 import mercer
-from mercer.promise.accountants import delta_at, gaussian_multiplier, power
 from mercer.promise.events import (
     ApproximateEvent,
     GaussianEvent,
     PureEvent,
     RandomEvent,
+    delta_at,
     event_from_dict,
     event_to_dict,
+    gaussian_multiplier,
+    power,
 )
 
 ALPHAS = np.array([1e-6, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.9, 0.999])

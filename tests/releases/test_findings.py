@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import binom
 
 import mercer
+from mercer.api.calls import shares
 from mercer.api.ranks import draw_ends
-from mercer.api.shares import shares
 from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
 from mercer.common.checks import FindingWarning
@@ -25,8 +25,8 @@ from mercer.noise.laws import Euclidean, LaplaceLaw, Normal, OrbitopeLaw
 from mercer.releases.choice import EndCounts
 from mercer.releases.findings import ALPHA as FALSE
 from mercer.releases.findings import Finding, hidden, reach, tell
-from mercer.sensitive.summaries.ranks import Ranks
-from mercer.sensitive.summaries.tally import tally_rows
+from mercer.sensitive.summaries.density import tally_rows
+from mercer.sensitive.summaries.selection import Ranks
 from mercer.server import Settings
 from tests.api.test_selection import CELLS, ranks, worst_ratio
 from tests.cli.test_density import run

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import chi2
 
-from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier
+from mercer.promise.events import gaussian_log_delta, gaussian_multiplier
 from studies.peers import merf, trees
 from studies.peers import tables as peers
 from studies.shared import bins, measures

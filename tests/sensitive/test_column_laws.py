@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import chi2
 
 import mercer
-from mercer.api.synthetic.make import draw_laws
+from mercer.api.table_request import draw_laws
 from mercer.door.publish import Purse
 from mercer.noise.entropy import Seeded
 from mercer.sensitive.data import open_records

@@ -199,7 +199,7 @@ def test_memory_does_not_grow_with_rows(tmp_path):
 
     from mercer.columns.domain import Box
     from mercer.sensitive.rows import Rows
-    from mercer.sensitive.summaries import tally_rows
+    from mercer.sensitive.summaries.density import tally_rows
 
     class Endless(Rows):
         def __init__(self, chunks):

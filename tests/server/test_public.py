@@ -538,14 +538,14 @@ def test_an_unexpected_error_is_a_plain_sentence_and_no_value_is_logged(tmp_path
         def fail(*_args, **_options):
             raise RuntimeError("secret value 1234567")
 
-        entry.release._memory["function"] = fail
+        entry.release.__dict__["_function"] = fail
         with caplog.at_level(logging.DEBUG):
             status, code, words = refusal(service.values(points=[1]))
         assert (status, code) == (500, "internal")
         assert "1234567" not in words
         assert "RuntimeError" in caplog.text
         assert "1234567" not in caplog.text
-        entry.release._memory["function"] = lambda rows: np.full(len(rows), np.nan)
+        entry.release.__dict__["_function"] = lambda rows: np.full(len(rows), np.nan)
         assert refusal(service.values(points=[1]))[0] == 500  # never NaN in an answer
         assert service.client.get("/health").status_code == 200
 

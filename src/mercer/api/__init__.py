@@ -1,5 +1,5 @@
-"""Data and a budget in, a release out.
+"""Data and a budget in, a release out: a module for the public functions of each kind.
 
-A folder for each kind: `recipe` holds its public choices and what they will cost in accuracy, `call`
-the public function, `make` the way from records to the door where that is long.
+Where it takes many lines, the way from records to the door is a module of its own, named `request`.
+The folder `recipes` holds the public choices of each kind, and what they will cost in accuracy.
 """

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Terms, call
-from mercer.api.ranks import draw_spread, expected_ranks
-from mercer.api.shares import Split, check_share, part, pure
+from mercer.api.calls import DryRun, Split, Terms, call, check_share, part, pure
+from mercer.api.ranks import draw_spread, expected_ranks, pay
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_choice, check_count, check_epsilon, check_positive
 from mercer.door.publish import LedgerLike, Paid, Payer, publish
@@ -24,16 +23,14 @@ from mercer.promise.events import PureEvent, Sensitivity
 from mercer.promise.statement import Statement
 from mercer.releases.choice import BandwidthRelease, SelectionRelease
 from mercer.sensitive.base import Scores
-from mercer.sensitive.summaries.ranks import Ranks
+from mercer.sensitive.summaries.density import Counted, Tally, fit_points, fit_scores
 from mercer.sensitive.summaries.selection import (
     Criterion,
     CrossValidation,
-    fit_points,
-    fit_scores,
+    Ranks,
     gap_scores,
     gap_sensitivity,
 )
-from mercer.sensitive.summaries.tally import Counted, Tally
 
 __all__ = ["cv_bandwidth", "draw_bandwidth", "extremes", "scott_bandwidth", "select", "select_function"]
 
@@ -287,15 +284,8 @@ def _bandwidth(
     reading, purse = terms.reading(na_values, formats, outside), terms.purse(data)
     held = Counted(data, bounds, columns, unit, reading, one=False)
     check_share(epsilon, 2 * held.domain.dimension if method == "private-scott" else 1)
-    paid = purse.pay(
-        (PureEvent(epsilon),),
-        promise=pure(epsilon),
-        n=held.n,
-        unit=held.unit,
-        words=Exponential.words,
-        calibration=Exponential.calibration,
-        what=f"bandwidth of {', '.join(held.domain.names)}",
-    )
+    what = f"bandwidth of {', '.join(held.domain.names)}"
+    paid = pay(purse, held, PureEvent(epsilon), what, Exponential.words)
     lengths = private_bandwidth(
         held.tally,
         held.domain,

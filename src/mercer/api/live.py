@@ -6,25 +6,21 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TypeAlias, overload
 
-from mercer.api.calls import DryRun, Progress, Terms, call, made
-from mercer.api.density.call import density, expected_density
-from mercer.api.density.recipe import Recipe
-from mercer.columns.domain import Box, dimension_of
+from mercer.api.calls import DryRun, Progress, Source, Terms, call, made
+from mercer.api.density import counted_rows, density, expected_density
+from mercer.api.recipes.density import Recipe
+from mercer.columns.domain import dimension_of
 from mercer.common.checks import check_choice, check_epsilon
-from mercer.door.publish import LedgerLike, public_seed
-from mercer.door.tap import open_tap
+from mercer.door.publish import LedgerLike, open_tap, public_seed
 from mercer.noise.mechanisms.base import no_delta
-from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened
+from mercer.online.base import CoordinatesLive, LiveRelease, MachineLive, reopened, store_of
 from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.markov import MarkovLive
-from mercer.online.memory import store_of
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.base import Release, released
-from mercer.sensitive.data import open_rows
-from mercer.sensitive.persons import n_of
-from mercer.sensitive.summaries import PointValues, tally_rows
+from mercer.sensitive.summaries.density import PointValues
 from mercer.spaces.bases import Grid
 from mercer.spaces.kernels import KERNELS, MaternKernel
 
@@ -149,24 +145,29 @@ def live(
         keeper.prepare()
         if name in keeper.names():
             raise LiveError(taken(name, keeper.where))
-        options: dict[str, Any] = {
-            "bounds": bounds,
-            "bandwidth": bandwidth,
-            "kernel": kernel,
-            "smoother": smoother,
-            "columns": columns,
-            "missing": missing,
-            "na_values": na_values,
-            "outside": outside,
-            "formats": formats,
-        }
         terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
         if way == "cholesky":
             if boundary not in (None, "open"):
                 raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
-            return _cholesky(data, keeper, name, terms, **options)
-        options |= {"boundary": boundary, "basis": "grid" if way == "markov" else None}
-        release = made(density(data, **options, **vars(terms)))
+            source = Source.of(terms, data, bounds, columns, missing, na_values, outside, formats)
+            return _cholesky(source, keeper, name, bandwidth, kernel, smoother)
+        release = made(
+            density(
+                data,
+                **vars(terms),
+                bounds=bounds,
+                bandwidth=bandwidth,
+                kernel=kernel,
+                smoother=smoother,
+                boundary=boundary,
+                basis="grid" if way == "markov" else None,
+                columns=columns,
+                missing=missing,
+                na_values=na_values,
+                outside=outside,
+                formats=formats,
+            )
+        )
         if way == "coordinates":
             return CoordinatesLive.start(keeper, name, release)
         assert isinstance(release.basis, Grid)
@@ -178,20 +179,7 @@ def live(
 
 
 def _cholesky(
-    data: object,
-    store: LiveStore,
-    name: str,
-    terms: Terms,
-    *,
-    bounds: object,
-    bandwidth: object,
-    kernel: str,
-    smoother: str | None,
-    columns: object,
-    missing: str,
-    na_values: object,
-    outside: str,
-    formats: object,
+    source: Source, store: LiveStore, name: str, bandwidth: object, kernel: str, smoother: str | None
 ) -> CholeskyLive:
     """Keep f_D as counts, and pay for the noise at all points that will ever be asked."""
     if isinstance(bandwidth, str) and bandwidth not in ("auto", "rule"):
@@ -199,35 +187,19 @@ def _cholesky(
             "bandwidth must be a number, one number a column, 'auto' or 'rule' with "
             f"route='cholesky', got {bandwidth!r}"
         )
-    check_choice("missing", missing, ("zero", "drop"))
-    dimension = dimension_of(bounds)
-    reading = terms.reading(na_values, formats, outside, missing=missing)
-    purse = terms.purse(data)
+    terms, dimension = source.terms, dimension_of(source.bounds)
+    purse = terms.purse(source.data)
     word = "rule" if isinstance(bandwidth, str) else bandwidth
     recipe = Recipe.of(
         kernel, smoother, "open", "landmarks", None, word, "gaussian", delta=terms.delta, dimension=dimension
     )
     promise = terms.promise(recipe.mechanism)
-    rows = open_rows(
-        data, columns=columns, unit=terms.unit, dimension=dimension, bounds=bounds, reading=reading
-    )
-    domain = Box.of(bounds, rows.names)
-    recipe.check(domain)
-    rows.progress(terms.tick)
-    tally = tally_rows(rows, domain)
-    n = n_of(tally, rows.unit, missing)
+    tally, domain, n, unit = counted_rows(source, recipe)
     basis, shape = recipe.build(domain, n=n, **promise)
     values = PointValues.of(tally, shape, n=n)
     sensitivity = point_sensitivity(values, shape, basis.kernel, n)
-    tap, statement = open_tap(
-        sensitivity,
-        LIMIT,
-        purse,
-        promise=promise,
-        n=n,
-        unit=rows.unit or "row",
-        what=f"live density of {' and '.join(domain.names)}",
-    )
+    what = f"live density of {' and '.join(domain.names)}"
+    tap, statement = open_tap(sensitivity, LIMIT, purse, promise=promise, n=n, unit=unit, what=what)
     return CholeskyLive.start(
         store,
         name,

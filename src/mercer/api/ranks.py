@@ -13,24 +13,23 @@ from typing import Any
 
 import numpy as np
 
-from mercer.api.calls import DryRun, Terms, call
-from mercer.api.shares import ENDS, part, pure, shares
+from mercer.api.calls import ENDS, DryRun, Terms, call, part, pure, shares
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_choice, check_count, check_delta, check_epsilon
 from mercer.door.publish import LedgerLike, Paid, Payer, Purse, publish
 from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms import Exponential, Geometric
+from mercer.noise.mechanisms.additive import GeometricShare
 from mercer.noise.mechanisms.base import Promise
-from mercer.noise.mechanisms.laplace import GeometricShare
 from mercer.promise.events import ApproximateEvent, PureEvent, Sensitivity
 from mercer.releases.choice import EndCounts, QuantileRelease, SpreadRelease
 from mercer.releases.findings import share as percent
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores, Whole
-from mercer.sensitive.summaries.ranks import LogBins, Ranks, rank_sensitivity
-from mercer.sensitive.summaries.tally import Counted
+from mercer.sensitive.summaries.density import Counted
+from mercer.sensitive.summaries.selection import LogBins, Ranks, rank_sensitivity
 
-__all__ = ["draw_spread", "expected_ranks", "iqr", "quantiles"]
+__all__ = ["draw_spread", "expected_quantiles", "expected_ranks", "iqr", "pay", "quantiles"]
 
 _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 _COUNTED = f", and {percent(ENDS)} of epsilon for three counts with discrete Laplace noise"
@@ -117,7 +116,7 @@ def quantiles(
     held = Counted(data, bounds, columns, unit, reading, one=True)
     values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
     choice, counts = shares(epsilon, len(levels))
-    paid = _pay(purse, held, PureEvent(epsilon), f"quantiles of {held.name}", Exponential.words + _COUNTED)
+    paid = pay(purse, held, PureEvent(epsilon), f"quantiles of {held.name}", Exponential.words + _COUNTED)
     ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
     ends = draw_ends(ranks, counts, paid)
     found = draw_quantiles(ranks, levels, nodes, choice, paid)
@@ -182,7 +181,7 @@ def iqr(
                 "use method='exponential'"
             )
     held = Counted(data, bounds, columns, unit, reading, one=True)
-    paid = _pay(purse, held, event, f"{what} of {held.name}", words + _COUNTED)
+    paid = pay(purse, held, event, f"{what} of {held.name}", words + _COUNTED)
     ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
     ends = draw_ends(ranks, counts, paid)
     share = (
@@ -194,8 +193,8 @@ def iqr(
     return tell(SpreadRelease(held.name, held.domain.bounds[0], value, method, paid.statement, ends))
 
 
-def _pay(purse: Purse, held: Counted, event: PureEvent | ApproximateEvent, what: str, words: str) -> Paid:
-    """Charge for a choice and the counts beside it together."""
+def pay(purse: Purse, held: Counted, event: PureEvent | ApproximateEvent, what: str, words: str) -> Paid:
+    """Charge for all that a choice draws together, before anything is drawn."""
     delta = event.delta if isinstance(event, ApproximateEvent) else 0.0
     return purse.pay(
         (event,),

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from mercer.api.calls import DryRun, Progress, Terms, call
-from mercer.api.counts.recipe import CountRequest, check_worth, name_of
-from mercer.api.counts.single import condition_of, counted, expected_count
-from mercer.api.counts.tables import expected_histogram
+from mercer.api.counts import condition_of, counted, expected_count
+from mercer.api.recipes.counts import CountRequest, check_worth, name_of
+from mercer.api.tables import expected_histogram
 from mercer.columns.bins import axis_of
 from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.columns.domain import InWords
@@ -26,9 +26,9 @@ from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Ints, check_choice, check_epsilon
 from mercer.door.publish import publish
 from mercer.noise.count_laws import CountLaw
+from mercer.noise.mechanisms.additive import PairedLaplace
 from mercer.noise.mechanisms.base import Promise
 from mercer.noise.mechanisms.counts import GeometricCounts, RareCounts
-from mercer.noise.mechanisms.laplace import PairedLaplace
 from mercer.promise.events import Sensitivity
 from mercer.promise.weaker import (
     asymptotic_delta,
@@ -107,7 +107,7 @@ def random_proportion(
     share = check_gamma(gamma)
     axes, words = condition_of(data, where, columns)
     terms = Terms(epsilon, None, unit, insist, dry_run, rng, progress=progress)
-    ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, counts=counts)
+    ask = CountRequest.of(axes, terms, na_values, formats, counts)
     purse = terms.weaker(data, share)
     noise = GeometricCounts().calibrate(Sensitivity(1.0, norm="l1"), epsilon=ask.promise["epsilon"])
     number, n = counted(ask, data, truths=where is None)
@@ -191,7 +191,7 @@ def random_histogram(
     axis = axis_of(name, bins=bins, bounds=bounds, categories=categories, other=other, outside=outside)
     axes = Axes((axis,))
     terms = Terms(epsilon, None, unit, insist, dry_run, rng, progress=progress)
-    ask = CountRequest.of(axes, terms, na_values=na_values, formats=formats, counts=counts, missing=missing)
+    ask = CountRequest.of(axes, terms, na_values, formats, counts, missing)
     if axes.cells > MOST_LISTED:
         raise ValueError(f"there are {axes.cells} cells, too many to list (at most {MOST_LISTED})")
     purse = terms.weaker(values, share)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from typing import Annotated, NoReturn
@@ -11,14 +10,12 @@ import typer
 
 from mercer.cli.counts import count_command, histogram_command, table_command
 from mercer.cli.curves import curve_command
-from mercer.cli.density import density_command, quantiles_command
+from mercer.cli.density import ask_command, density_command, live_command, quantiles_command
 from mercer.cli.ledger import ledger_app
 from mercer.cli.machines import classify_command, regress_command
-from mercer.cli.online import ask_command, live_command
 from mercer.cli.plan import audit_command, plan_app
-from mercer.cli.predict import predict_command
-from mercer.cli.releases import eval_command, inspect_command, plot_command
-from mercer.cli.releasing import worded
+from mercer.cli.releases import eval_command, inspect_command, plot_command, predict_command
+from mercer.cli.releasing import say, worded
 from mercer.cli.serve import serve_command
 from mercer.cli.synthetic import synthesize_command
 from mercer.cli.typed import spread
@@ -86,8 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, argv: list[str]) -> NoReturn:
-    shown = json.dumps({"error": message}) if "--json" in argv else f"Error: {message}"
-    print(shown, file=sys.stderr)
+    say("error", message, "--json" in argv)
     sys.exit(2)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.options import FINER, CommandTerms, Delta, Epsilon, File, Output, OutputToo, command
+from mercer.cli.options import CommandTerms, Delta, Epsilon, File, Output, OutputToo, command, finer
 from mercer.cli.releasing import ask, csv_note, places, tell, write
 from mercer.cli.typed import bins_of, end_of, margins_of, pairs
 
@@ -16,50 +17,38 @@ if TYPE_CHECKING:
 
 __all__ = ["count_command", "histogram_command", "table_command"]
 
-_CELLS = "Which cells there are: public, never read from the data"
-_WEAKER = "A weaker promise"
+_cell_option = partial(
+    typer.Option, rich_help_panel="Which cells there are: public, never read from the data"
+)
+_weaker_option = partial(typer.Option, rich_help_panel="A weaker promise")
 
-Occupied = Annotated[
-    int | None,
-    typer.Option(help="Sparse: so many cells are known in public to hold something.", rich_help_panel=FINER),
-]
+Occupied = Annotated[int | None, finer(help="Sparse: so many cells are known in public to hold something.")]
 CellsOutside = Annotated[
-    str,
-    typer.Option(
-        help="Values beyond the edges: clip (into the nearest bin) or drop (into none).",
-        rich_help_panel=_CELLS,
-    ),
+    str, _cell_option(help="Values beyond the edges: clip (into the nearest bin) or drop (into none).")
 ]
 Counts = Annotated[
     str | None,
-    typer.Option(
+    finer(
         metavar="COLUMN",
         help="The data are counts already: this column says how many records a row stands for.",
-        rich_help_panel=FINER,
     ),
 ]
 RowsPerPerson = Annotated[
     int | None,
-    typer.Option(
+    finer(
         help="With --unit: so many rows of a person count, drawn at random; one unless given. "
-        "Noise grows with it.",
-        rich_help_panel=FINER,
+        "Noise grows with it."
     ),
 ]
 WeakerPromise = Annotated[
     bool,
-    typer.Option(
-        "--weaker-promise",
-        help="Random differential privacy: people with rare values may be seen exactly.",
-        rich_help_panel=_WEAKER,
+    _weaker_option(
+        "--weaker-promise", help="Random differential privacy: people with rare values may be seen exactly."
     ),
 ]
 Gamma = Annotated[
     float | None,
-    typer.Option(
-        help="With it: the chance, over the drawing of all records, that the promise fails.",
-        rich_help_panel=_WEAKER,
-    ),
+    _weaker_option(help="With it: the chance, over the drawing of all records, that the promise fails."),
 ]
 
 
@@ -68,33 +57,18 @@ def histogram_command(
     *,
     file: File,
     column: Annotated[str | None, typer.Option("--column", "-c", help="Column to count. Required.")],
-    bins: Annotated[
-        list[int] | None,
-        typer.Option(metavar="N", help="So many equal bins, with --bounds.", rich_help_panel=_CELLS),
-    ],
+    bins: Annotated[list[int] | None, _cell_option(metavar="N", help="So many equal bins, with --bounds.")],
     bounds: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LO HI",
-            help="Public bounds that the bins divide: numbers or dates.",
-            rich_help_panel=_CELLS,
-        ),
+        _cell_option(metavar="LO HI", help="Public bounds that the bins divide: numbers or dates."),
     ],
-    edges: Annotated[
-        list[str] | None, typer.Option(metavar="X…", help="Or the edges of the bins.", rich_help_panel=_CELLS)
-    ],
+    edges: Annotated[list[str] | None, _cell_option(metavar="X…", help="Or the edges of the bins.")],
     whole: Annotated[
-        list[int] | None,
-        typer.Option(metavar="LO HI", help="Or each whole number from LO to HI.", rich_help_panel=_CELLS),
+        list[int] | None, _cell_option(metavar="LO HI", help="Or each whole number from LO to HI.")
     ],
-    categories: Annotated[
-        list[str] | None, typer.Option(metavar="VALUE…", help="Or these values.", rich_help_panel=_CELLS)
-    ],
+    categories: Annotated[list[str] | None, _cell_option(metavar="VALUE…", help="Or these values.")],
     other: Annotated[
-        str | None,
-        typer.Option(
-            help="Name of one more cell: whatever is not among the categories.", rich_help_panel=_CELLS
-        ),
+        str | None, _cell_option(help="Name of one more cell: whatever is not among the categories.")
     ],
     outside: CellsOutside = "clip",
     epsilon: Epsilon,
@@ -138,7 +112,7 @@ def histogram_command(
             )
         chosen |= {"gamma": gamma, "weaker_promise": True}
     else:
-        from mercer.api.counts.tables import histogram as make  # type: ignore[assignment]
+        from mercer.api.tables import histogram as make  # type: ignore[assignment]
 
         chosen |= {
             "delta": delta,
@@ -166,11 +140,7 @@ def table_command(
     ] = "all",
     bins: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COLUMN=N…",
-            help="Bins of a column: a number, or edges: age=0,18,65,100.",
-            rich_help_panel=_CELLS,
-        ),
+        _cell_option(metavar="COLUMN=N…", help="Bins of a column: a number, or edges: age=0,18,65,100."),
     ],
     outside: CellsOutside = "clip",
     epsilon: Epsilon,
@@ -198,7 +168,7 @@ def table_command(
     cells to list is released sparse. A first domain file: mercer synthesize survey.csv
     --example-domain. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.counts.tables import table
+    from mercer.api.tables import table
     from mercer.columns.table import Domain
 
     files = places(output, terms)
@@ -261,7 +231,7 @@ def count_command(
     --unit, persons are counted for whom it holds in any row. The first line is the number. Nothing
     is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.counts import single as counting
+    from mercer.api import counts as counting
     from mercer.columns.conditions import conditions
 
     files = places(output, terms, needed=False)

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mercer.cli.options import FINER, CommandTerms, Delta, Epsilon, File, NaValues, Output, Unit, command
+from mercer.cli.options import CommandTerms, Delta, Epsilon, File, NaValues, Output, Unit, command, finer
 from mercer.cli.releasing import Written, ask, csv_note, keep, target
 from mercer.cli.typed import na_of, number_or_word, numbers_of_file, one_of, pairs
 from mercer.show import terminal
 
 __all__ = ["curve_command"]
 
-_POINTS = "Where the points are"
-_GROUPS = "Groups"
+_point_option = partial(typer.Option, rich_help_panel="Where the points are")
+_group_option = partial(typer.Option, rich_help_panel="Groups")
 
 
 @command(without=["formats", "plot"])
@@ -25,46 +26,32 @@ def curve_command(
     file: File,
     columns: Annotated[
         list[str] | None,
-        typer.Option(
+        _point_option(
             "--columns",
             "-c",
             metavar="NAME…",
-            rich_help_panel=_POINTS,
             help="Columns of heights, a row a curve: 'cca_*' for all that start so.",
         ),
     ],
     grid: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="LO HI", help="The columns are even points from LO to HI.", rich_help_panel=_POINTS
-        ),
+        list[float] | None, _point_option(metavar="LO HI", help="The columns are even points from LO to HI.")
     ],
-    grid_file: Annotated[
-        Path | None, typer.Option(help="Or the points: a file, a number a line.", rich_help_panel=_POINTS)
-    ],
+    grid_file: Annotated[Path | None, _point_option(help="Or the points: a file, a number a line.")],
     grid_from_names: Annotated[
         bool,
-        typer.Option(
-            "--grid-from-names",
-            rich_help_panel=_POINTS,
-            help="Or the number at the end of each column's name: age_1.25 is 1.25.",
+        _point_option(
+            "--grid-from-names", help="Or the number at the end of each column's name: age_1.25 is 1.25."
         ),
     ] = False,
     long: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="ID T VALUE",
-            rich_help_panel=_POINTS,
-            help="Instead: columns of a file with a row a point, with --bounds.",
+        _point_option(
+            metavar="ID T VALUE", help="Instead: columns of a file with a row a point, with --bounds."
         ),
     ],
     bounds: Annotated[
         list[float] | None,
-        typer.Option(
-            metavar="LO HI",
-            rich_help_panel=_POINTS,
-            help="Public bounds of the points; the grid's ends unless given.",
-        ),
+        _point_option(metavar="LO HI", help="Public bounds of the points; the grid's ends unless given."),
     ],
     bound: Annotated[
         float | None, typer.Option(help="Public bound on a curve's root mean square. Required.")
@@ -78,75 +65,47 @@ def curve_command(
     ],
     by: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            rich_help_panel=_GROUPS,
-            help="A mean for each group: the public column that names it.",
-        ),
+        _group_option(metavar="COLUMN", help="A mean for each group: the public column that names it."),
     ],
     groups: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME…",
-            rich_help_panel=_GROUPS,
-            help="The groups, as they stand in that column. Other rows are in none.",
+        _group_option(
+            metavar="NAME…", help="The groups, as they stand in that column. Other rows are in none."
         ),
     ],
     disjoint: Annotated[
         bool | None,
-        typer.Option(
+        _group_option(
             "--disjoint/--overlapping",
-            rich_help_panel=_GROUPS,
             help="Nobody is in two groups: each has the whole budget. Or they share it.",
         ),
     ],
     kernel: Annotated[
-        str,
-        typer.Option(
-            help="gaussian, matern52, matern32 or exponential; auto: many filters are averaged.",
-            rich_help_panel=FINER,
-        ),
+        str, finer(help="gaussian, matern52, matern32 or exponential; auto: many filters are averaged.")
     ] = "auto",
     scale: Annotated[
-        str,
-        typer.Option(
-            help="Length of the kernel in the units of the points, or auto: from the noisy curve.",
-            rich_help_panel=FINER,
-        ),
+        str, finer(help="Length of the kernel in the units of the points, or auto: from the noisy curve.")
     ] = "auto",
-    eta: Annotated[
-        str, typer.Option(help="Power of the smoothing, 1 or more, or auto.", rich_help_panel=FINER)
-    ] = "auto",
+    eta: Annotated[str, finer(help="Power of the smoothing, 1 or more, or auto.")] = "auto",
     penalty: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="P",
-            help="auto (unless given, free), a number, rule or private-cv.",
-            rich_help_panel=FINER,
-        ),
+        list[str] | None, finer(metavar="P", help="auto (unless given, free), a number, rule or private-cv.")
     ],
     order: Annotated[
-        str,
-        typer.Option(
-            help="noise-first; or paper: smoothing, then noise (needs a penalty and a delta).",
-            rich_help_panel=FINER,
-        ),
+        str, finer(help="noise-first; or paper: smoothing, then noise (needs a penalty and a delta).")
     ] = "noise-first",
     missing: Annotated[
         str,
-        typer.Option(
+        finer(
             help="Gaps: fill (by lines). zero: such a curve counts as the centre. drop: the number "
-            "of complete curves is public.",
-            rich_help_panel=FINER,
+            "of complete curves is public."
         ),
     ] = "fill",
     na_values: NaValues,
     outside: Annotated[
         str,
-        typer.Option(
+        finer(
             help="Curves beyond the bound: clip (scaled down to it), or drop: they count as the "
-            "centre, and still in the number of curves.",
-            rich_help_panel=FINER,
+            "centre, and still in the number of curves."
         ),
     ] = "clip",
     terms: CommandTerms,
@@ -165,7 +124,7 @@ def curve_command(
     Curves beyond the bound are scaled down to it, unless --outside drop. Nothing is spent if an
     argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.curve.call import mean_curve, mean_curves
+    from mercer.api.curve import mean_curve, mean_curves
 
     places = _places(output, by, groups, disjoint, terms.overwrite, needed=not terms.dry_run)
     names, points = _points(file, columns, grid, grid_file, grid_from_names, long, unit, by)

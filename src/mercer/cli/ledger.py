@@ -186,8 +186,7 @@ def _bar(share: float) -> str:
 
 def _draw_attack(ledger: Ledger, names: list[str], output: Path) -> None:
     """Draw the power of the best test against the releases of one dataset, and against its total."""
-    from mercer.promise.accountants import power
-    from mercer.promise.events import ApproximateEvent
+    from mercer.promise.events import ApproximateEvent, power
     from mercer.show.figure import draw_attack
 
     one = ledger.dataset(names[0])

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mercer.cli.options import (
-    FINER,
     Bounds,
     Columns,
     CommandTerms,
@@ -20,6 +19,7 @@ from mercer.cli.options import (
     Options,
     Output,
     command,
+    finer,
 )
 from mercer.cli.releasing import ask, csv_note, places, tell, write
 from mercer.cli.typed import pairs, required
@@ -34,38 +34,26 @@ __all__ = ["classify_command", "regress_command"]
 Label = Annotated[str | None, typer.Option(help="Column to predict. Required.")]
 Penalty = Annotated[
     list[str] | None,
-    typer.Option(
+    finer(
         metavar="L…",
         help="rule (unless given); a number: lambda in mean loss + lambda |f|^2; or several, one "
         "of which is chosen with a share of the budget.",
-        rich_help_panel=FINER,
     ),
 ]
-Kernel = Annotated[
-    str, typer.Option(help="gaussian, exponential, matern32, matern52 or linear.", rich_help_panel=FINER)
-]
+Kernel = Annotated[str, finer(help="gaussian, exponential, matern32, matern52 or linear.")]
 Bandwidth = Annotated[
     list[str] | None,
-    typer.Option(
+    finer(
         metavar="H…",
         help="Of the kernel: rule (unless given), a number, or one a column, in the data's units.",
-        rich_help_panel=FINER,
     ),
 ]
 Features = Annotated[
-    str | None,
-    typer.Option(
-        help="eigenfunctions, landmarks (up to three columns), random or taylor.", rich_help_panel=FINER
-    ),
+    str | None, finer(help="eigenfunctions, landmarks (up to three columns), random or taylor.")
 ]
-Size = Annotated[int | None, typer.Option(help="Number of features.", rich_help_panel=FINER)]
-Constant = Annotated[
-    float | None, typer.Option(help="The kernel is K + constant^2: an intercept.", rich_help_panel=FINER)
-]
-Method = Annotated[
-    str | None,
-    typer.Option(help="Where the noise is: objective (where it is proved) or output.", rich_help_panel=FINER),
-]
+Size = Annotated[int | None, finer(help="Number of features.")]
+Constant = Annotated[float | None, finer(help="The kernel is K + constant^2: an intercept.")]
+Method = Annotated[str | None, finer(help="Where the noise is: objective (where it is proved) or output.")]
 
 
 @dataclass(frozen=True)
@@ -102,9 +90,7 @@ def classify_command(
     epsilon: Epsilon,
     delta: Delta,
     output: Output,
-    loss: Annotated[
-        str, typer.Option(help="hinge, or logistic: gives probabilities.", rich_help_panel=FINER)
-    ] = "hinge",
+    loss: Annotated[str, finer(help="hinge, or logistic: gives probabilities.")] = "hinge",
     learning: Learning,
     terms: CommandTerms,
 ) -> None:
@@ -117,7 +103,7 @@ def classify_command(
     are clipped, unless --outside drop; rows that lack a number or have another class count and add
     nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.machine.call import classifier
+    from mercer.api.machine import classifier
 
     files = places(output, terms)
     if not classes:
@@ -157,24 +143,14 @@ def regress_command(
     output: Output,
     loss: Annotated[
         str,
-        typer.Option(
-            help="huber (a robust mean), squared (the mean), pinball (quantiles) or epsilon-insensitive.",
-            rich_help_panel=FINER,
-        ),
+        finer(help="huber (a robust mean), squared (the mean), pinball (quantiles) or epsilon-insensitive."),
     ] = "huber",
     quantiles: Annotated[
-        list[float] | None,
-        typer.Option(metavar="Q…", help="With --loss pinball: levels in (0, 1).", rich_help_panel=FINER),
+        list[float] | None, finer(metavar="Q…", help="With --loss pinball: levels in (0, 1).")
     ],
-    threshold: Annotated[
-        float | None,
-        typer.Option(help="With --loss huber: from where a residual is large.", rich_help_panel=FINER),
-    ],
+    threshold: Annotated[float | None, finer(help="With --loss huber: from where a residual is large.")],
     tube: Annotated[
-        float | None,
-        typer.Option(
-            help="With --loss epsilon-insensitive: residuals that do not count.", rich_help_panel=FINER
-        ),
+        float | None, finer(help="With --loss epsilon-insensitive: residuals that do not count.")
     ],
     learning: Learning,
     terms: CommandTerms,
@@ -188,7 +164,7 @@ def regress_command(
     unless --outside drop; rows that lack a number count and add nothing. Nothing is spent if an
     argument is wrong; --dry-run says what would be.
     """
-    from mercer.api.machine.call import regression
+    from mercer.api.machine import regression
 
     _release(
         regression,

@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -18,7 +19,6 @@ import typer
 from mercer.cli.typed import formats_of, na_of, one_epsilon
 
 __all__ = [
-    "FINER",
     "Bounds",
     "Column",
     "Columns",
@@ -30,13 +30,9 @@ __all__ = [
     "Epsilon",
     "Epsilons",
     "File",
-    "Formats",
-    "Insist",
     "Json",
-    "LedgerName",
     "Level",
     "MechanismName",
-    "Missing",
     "NaValues",
     "Options",
     "Output",
@@ -44,13 +40,13 @@ __all__ = [
     "Outside",
     "Overwrite",
     "Picture",
-    "Seed",
     "Unit",
     "command",
+    "finer",
 ]
 
-FINER = "Finer choices, all public"
-_READING = "How cells are read"
+finer = partial(typer.Option, rich_help_panel="Finer choices, all public")
+_reading_option = partial(typer.Option, rich_help_panel="How cells are read")
 
 File = Annotated[Path, typer.Argument(help="CSV or Parquet file, or a folder of them.")]
 Column = Annotated[list[str] | None, typer.Option("--column", "-c", help="Column; repeat for two or three.")]
@@ -84,36 +80,30 @@ Picture = Annotated[Path | None, typer.Option(help="Also a picture: .png, .svg o
 Unit = Annotated[str | None, typer.Option(help="Column that names the person: protects persons, not rows.")]
 Missing = Annotated[
     str,
-    typer.Option(
-        help="zero: rows without values still count in n. drop: the number of the others is public.",
-        rich_help_panel=_READING,
+    _reading_option(
+        help="zero: rows without values still count in n. drop: the number of the others is public."
     ),
 ]
 NaValues = Annotated[
     list[str] | None,
-    typer.Option(
+    _reading_option(
         "--na",
         "--na-values",
         metavar="VALUE…",
         help="Values that stand for a missing cell, such as 999; of one column: age=999.",
-        rich_help_panel=_READING,
     ),
 ]
 Outside = Annotated[
     str,
-    typer.Option(
-        help="Values beyond the bounds: clip (moved to the nearest bound) or drop (missing).",
-        rich_help_panel=_READING,
-    ),
+    _reading_option(help="Values beyond the bounds: clip (moved to the nearest bound) or drop (missing)."),
 ]
 Formats = Annotated[
     list[str] | None,
-    typer.Option(
+    _reading_option(
         "--format",
         metavar="COLUMN=EXAMPLE…",
         help="How numbers or dates are written, by an example: 'income=$1,234.50' 'share=12 %' "
         "weight=1.234,5 day=31/12/2023.",
-        rich_help_panel=_READING,
     ),
 ]
 Insist = Annotated[

@@ -13,7 +13,7 @@ from mercer.cli.typed import bandwidth_of, columns_of, number_or_word, one_of, p
 from mercer.show import terminal
 
 if TYPE_CHECKING:
-    from mercer.api.counts.recipe import HistogramPlan
+    from mercer.api.recipes.counts import HistogramPlan
 
 __all__ = ["audit_command", "plan_app"]
 
@@ -40,7 +40,7 @@ def plan_density(
 
     [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
     """
-    from mercer.api.density.recipe import density_plan
+    from mercer.api.recipes.density import density_plan
 
     plans = _plans(
         density_plan,
@@ -94,7 +94,7 @@ def plan_curve(
 
     [bold]Example:[/bold] mercer plan curve --n 142 --bound 1 --epsilon 0.5 1 2 --delta 1e-5
     """
-    from mercer.api.curve.plan import curve_plan
+    from mercer.api.recipes.curve_plan import curve_plan
 
     plans = _plans(
         curve_plan,
@@ -159,7 +159,7 @@ def plan_histogram(
 
     A count alone has half the deviation: nobody leaves one cell for another.
     """
-    from mercer.api.counts.recipe import histogram_plan
+    from mercer.api.recipes.counts import histogram_plan
 
     many = required("cells", cells)
     plans: list[HistogramPlan] = _plans(

@@ -40,6 +40,7 @@ __all__ = [
     "places",
     "rehearsed",
     "rescue",
+    "say",
     "target",
     "tell",
     "worded",
@@ -117,9 +118,7 @@ def noted(as_json: bool) -> Iterator[None]:
     def tell(message: Warning | str, category: type[Warning], *_where: Any) -> None:
         if category is not PrivacyWarning:
             return  # a kind of it is told with the release
-        words = worded(str(message))
-        line = json.dumps({"note": words}) if as_json else f"Note: {words}"
-        print(line, file=sys.stderr)
+        say("note", worded(str(message)), as_json)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -235,7 +234,8 @@ def write(
         except Exception as error:  # it is made of the release alone, which is kept
             there = written.files.get("file")
             safe = f"the release is in {there}" if there else "the release is what is printed here"
-            _say(
+            say(
+                "error",
                 f"{name}: {path} could not be written ({_reason(error)}); {safe}, and what is made "
                 "of it costs nothing",
                 terms.as_json,
@@ -293,7 +293,8 @@ def rescue(release: Any, path: Path, ledger: str | None, reason: str, *, as_json
         found = _free(folder, path)
         with suppress(OSError):
             release.save(found)
-            _say(
+            say(
+                "error",
                 f"the release was made and paid for, but {path} could not be written ({reason}); "
                 f"it was kept as {found}",
                 as_json,
@@ -301,7 +302,8 @@ def rescue(release: Any, path: Path, ledger: str | None, reason: str, *, as_json
             return found
     from mercer.releases.base import text_of
 
-    _say(
+    say(
+        "error",
         f"the release was made and paid for, but {path} could not be written ({reason}), nor any "
         "other place; it follows on standard output: keep it as a .json file",
         as_json,
@@ -333,5 +335,6 @@ def _reason(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _say(words: str, as_json: bool) -> None:
-    print(json.dumps({"error": words}) if as_json else f"Error: {words}", file=sys.stderr)
+def say(kind: str, words: str, as_json: bool) -> None:
+    """Print a note or an error on stderr, in words or as JSON."""
+    print(json.dumps({kind: words}) if as_json else f"{kind.capitalize()}: {words}", file=sys.stderr)

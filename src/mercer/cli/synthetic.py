@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from mercer.cli.options import FINER, CommandTerms, Delta, Epsilon, Output, Unit, command
+from mercer.cli.options import CommandTerms, Delta, Epsilon, Output, Unit, command, finer
 from mercer.cli.releasing import csv_note, noted, places, rehearsed, tell, write
 from mercer.cli.typed import number_or_word, one_epsilon, required
 from mercer.common.checks import is_number
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["synthesize_command"]
 
-_FILES = "More files"
+_file_option = partial(typer.Option, rich_help_panel="More files")
 _EXAMPLE = """\
 # The public domain of a table: a line for each column that is released.
 # Bounds and levels come from public knowledge, never from the records.
@@ -61,64 +62,34 @@ def synthesize_command(
         bool, typer.Option("--example-domain", help="Print a domain file to fill in, and stop.")
     ] = False,
     terms: CommandTerms,
-    csv: Annotated[
-        Path | None, typer.Option(help="Also the records with weights, as .csv.", rich_help_panel=_FILES)
-    ],
-    parquet: Annotated[
-        Path | None, typer.Option(help="Also the records with weights, as .parquet.", rich_help_panel=_FILES)
-    ],
+    csv: Annotated[Path | None, _file_option(help="Also the records with weights, as .csv.")],
+    parquet: Annotated[Path | None, _file_option(help="Also the records with weights, as .parquet.")],
     sample: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="Write N ordinary rows without weights to those files instead.",
-            rich_help_panel=_FILES,
-        ),
+        _file_option(metavar="N", help="Write N ordinary rows without weights to those files instead."),
     ],
-    plot: Annotated[
-        Path | None, typer.Option(help="Also a picture: .png, .svg or .pdf.", rich_help_panel=_FILES)
-    ],
+    plot: Annotated[Path | None, _file_option(help="Also a picture: .png, .svg or .pdf.")],
     method: Annotated[
-        str,
-        typer.Option(
-            help="landmarks; features: records are searched for; exponential: tiny domains.",
-            rich_help_panel=FINER,
-        ),
+        str, finer(help="landmarks; features: records are searched for; exponential: tiny domains.")
     ] = "landmarks",
-    public: Annotated[
-        Path | None,
-        typer.Option(
-            help="Public rows like those of the table: a CSV or Parquet file.", rich_help_panel=FINER
-        ),
-    ],
-    size: Annotated[int | None, typer.Option(help="Number of synthetic records.", rich_help_panel=FINER)],
-    weights: Annotated[
-        str, typer.Option(help="positive, l1, free or uniform.", rich_help_panel=FINER)
-    ] = "positive",
-    bound: Annotated[
-        float, typer.Option(help="Of the sum of absolute weights: l1.", rich_help_panel=FINER)
-    ] = 1.0,
-    kernel: Annotated[
-        str, typer.Option(help="gaussian, matern52, matern32 or exponential.", rich_help_panel=FINER)
-    ] = "gaussian",
+    public: Annotated[Path | None, finer(help="Public rows like those of the table: a CSV or Parquet file.")],
+    size: Annotated[int | None, finer(help="Number of synthetic records.")],
+    weights: Annotated[str, finer(help="positive, l1, free or uniform.")] = "positive",
+    bound: Annotated[float, finer(help="Of the sum of absolute weights: l1.")] = 1.0,
+    kernel: Annotated[str, finer(help="gaussian, matern52, matern32 or exponential.")] = "gaussian",
     scale: Annotated[
         list[str] | None,
-        typer.Option(
+        finer(
             metavar="S",
             help="Of the kernel: private (the laws of the columns, for a part of the budget), "
             "public (a rule), auto (public with public rows, else private), a number, a share of "
             "every numeric column's width; or NAME=NUMBER for every column, in its units.",
-            rich_help_panel=FINER,
         ),
     ],
-    choice_share: Annotated[
-        float, typer.Option(help="Share of epsilon for laws of columns.", rich_help_panel=FINER)
-    ] = 0.2,
-    features: Annotated[int | None, typer.Option(help="Number of random features.", rich_help_panel=FINER)],
-    restarts: Annotated[int, typer.Option(help="How often the search starts.", rich_help_panel=FINER)] = 1,
-    device: Annotated[
-        str, typer.Option(help="Of the search: numpy, torch or cuda.", rich_help_panel=FINER)
-    ] = "numpy",
+    choice_share: Annotated[float, finer(help="Share of epsilon for laws of columns.")] = 0.2,
+    features: Annotated[int | None, finer(help="Number of random features.")],
+    restarts: Annotated[int, finer(help="How often the search starts.")] = 1,
+    device: Annotated[str, finer(help="Of the search: numpy, torch or cuda.")] = "numpy",
 ) -> None:
     """Release a weighted synthetic table: rows that anyone may analyse in place of the data.
 
@@ -133,10 +104,10 @@ def synthesize_command(
     if example_domain:
         print(_example_domain(file), end="")
         return
-    from mercer.api.synthetic.call import synthetic
-    from mercer.api.synthetic.recipe import plan_table
+    from mercer.api.recipes.synthetic import plan_table
+    from mercer.api.synthetic import synthetic
     from mercer.noise.mechanisms.base import no_delta
-    from mercer.releases.synthetic.export import write_csv, write_parquet
+    from mercer.releases.synthetic.release import write_csv, write_parquet
     from mercer.releases.words import words_of
     from mercer.sensitive.data import open_records
 

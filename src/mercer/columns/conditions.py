@@ -260,7 +260,7 @@ def _told(column: Column | None, text: str) -> Any:
     ordered = not isinstance(column, (Boolean, Categorical))
     for mark in ("..", ":"):
         low, found, high = text.partition(mark)
-        if found and ordered and (column is not None or _ends(low, high)):
+        if found and ordered and (column is not None or all(map(_is_end, filter(None, (low, high))))):
             if not low and not high:
                 raise ValueError(f"{_FORM}; got a range without ends")
             return tuple(_said(column, end) if end else None for end in (low, high))
@@ -280,10 +280,6 @@ def _end(column: Column | None, name: str, text: str) -> Any:
             f"{text!r} for {name!r}"
         )
     return _said(column, text)
-
-
-def _ends(low: str, high: str) -> bool:
-    return all(not end or _is_end(end) for end in (low, high))
 
 
 def _is_end(text: str) -> bool:

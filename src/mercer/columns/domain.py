@@ -26,7 +26,6 @@ __all__ = [
     "Box",
     "InWords",
     "NamedColumns",
-    "bounds_by_name",
     "day_of",
     "dimension_of",
 ]

@@ -119,9 +119,14 @@ def grid_in_names(names: Sequence[str]) -> tuple[list[str], Floats]:
 
 def alike(names: Sequence[str]) -> bool:
     """Whether columns are named alike but for a number at the end: age_1, age_1.25."""
-    found = [_LAST.search(name) for name in names]
-    stems = {name[: number.start()] for name, number in zip(names, found, strict=True) if number}
+    found, stems = _at_the_end(names)
     return all(found) and len(stems) == 1 and "" not in stems
+
+
+def _at_the_end(names: Sequence[str]) -> tuple[list[re.Match[str] | None], set[str]]:
+    """The number at the end of each name, if there is one, and what stands before these numbers."""
+    found = [_LAST.search(name) for name in names]
+    return found, {name[: number.start()] for name, number in zip(names, found, strict=True) if number}
 
 
 def check_names(names: Sequence[str], ticks: Floats) -> None:
@@ -131,8 +136,7 @@ def check_names(names: Sequence[str], ticks: Floats) -> None:
     age_1.25.  Whole numbers from 0 or 1 on, without a sign of equality before them, only count the
     columns, and go with any grid if they stand in their order.
     """
-    found = [_LAST.search(name) for name in names]
-    stems = {name[: number.start()] for name, number in zip(names, found, strict=True) if number}
+    found, stems = _at_the_end(names)
     if not all(found) or len(stems) > 1:
         return
     written = [number.group() for number in found if number]

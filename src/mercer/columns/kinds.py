@@ -57,6 +57,7 @@ class Column(ABC):
     kind: ClassVar[str]
     continuous: ClassVar[bool] = False  # any number between its ends
     numeric: ClassVar[bool] = True  # has a position on a line
+    _stored: ClassVar[type] = np.float64  # of its cells in an Arrow table
 
     @property
     @abstractmethod
@@ -67,17 +68,19 @@ class Column(ABC):
     def describe(self) -> str:
         """The column with its bounds or levels, such as `age in [0, 100]`."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The column's name, type and parameters, as a JSON object."""
+        return {"name": self.name, "type": self.kind}
 
-    @abstractmethod
     def _value(self, code: float) -> Any:
         """A valid code as a Python value."""
+        return code
 
-    @abstractmethod
     def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
         """Valid codes as an Arrow array, null where one is missing."""
+        import pyarrow as pa
+
+        return pa.array(codes.astype(self._stored), mask=missing)
 
     @property
     def levels_count(self) -> int | None:
@@ -165,15 +168,7 @@ class Numeric(Column):
         return f"{self.name} in [{self.lower:g}, {self.upper:g}]"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "type": self.kind, "bounds": [self.lower, self.upper]}
-
-    def _value(self, code: float) -> float:
-        return code
-
-    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(codes, mask=missing)
+        return super().to_dict() | {"bounds": [self.lower, self.upper]}
 
 
 @dataclass(frozen=True)
@@ -190,17 +185,6 @@ class Unbounded(Column):
     def describe(self) -> str:
         return f"{self.name} in numbers"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "type": self.kind}
-
-    def _value(self, code: float) -> float:
-        return code
-
-    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(codes, mask=missing)
-
 
 @dataclass(frozen=True)
 class Integer(Column):
@@ -210,6 +194,7 @@ class Integer(Column):
     upper: int
 
     kind = "integer"
+    _stored = np.int64
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -225,15 +210,10 @@ class Integer(Column):
         return f"{self.name} in {{{self.lower}..{self.upper}}}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "type": self.kind, "bounds": [self.lower, self.upper]}
+        return super().to_dict() | {"bounds": [self.lower, self.upper]}
 
     def _value(self, code: float) -> int:
         return int(code)
-
-    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(codes.astype(np.int64), mask=missing)
 
 
 @dataclass(frozen=True)
@@ -259,8 +239,7 @@ class Date(Column):
         return f"{self.name} in [{self.lower}, {self.upper}]"
 
     def to_dict(self) -> dict[str, Any]:
-        bounds = [self.lower.isoformat(), self.upper.isoformat()]
-        return {"name": self.name, "type": self.kind, "bounds": bounds}
+        return super().to_dict() | {"bounds": [self.lower.isoformat(), self.upper.isoformat()]}
 
     def _value(self, code: float) -> date:
         return day_of(code)
@@ -291,7 +270,7 @@ class Ordered(Column):
         return f"{self.name} in {{{show_levels(self.levels, ' < ')}}}"
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "type": self.kind, "levels": list(self.levels)}
+        return super().to_dict() | {"levels": list(self.levels)}
 
     def _value(self, code: float) -> Level:
         return self.levels[int(code)]
@@ -335,8 +314,8 @@ class Categorical(Column):
         return f"{self.name} in {{{show_levels(self.labels, ', ')}}}"
 
     def to_dict(self) -> dict[str, Any]:
-        fields = {"name": self.name, "type": self.kind, "levels": list(self.levels)}
-        return fields if self.other is None else {**fields, "other": self.other}
+        fields = super().to_dict() | {"levels": list(self.levels)}
+        return fields if self.other is None else fields | {"other": self.other}
 
     def _value(self, code: float) -> Level:
         return self.labels[int(code)]
@@ -351,6 +330,7 @@ class Boolean(Column):
 
     kind = "boolean"
     numeric = False
+    _stored = bool
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -362,16 +342,8 @@ class Boolean(Column):
     def describe(self) -> str:
         return f"{self.name} in {{false, true}}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "type": self.kind}
-
     def _value(self, code: float) -> bool:
         return bool(code)
-
-    def _arrow(self, codes: Floats, missing: Bools) -> pa.Array:
-        import pyarrow as pa
-
-        return pa.array(codes.astype(bool), mask=missing)
 
 
 def day_of(code: float) -> date:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FAR",
     "MARKS",
-    "MOST_LEVELS",
     "Level",
     "arrow_levels",
     "check_bound",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
@@ -215,18 +215,18 @@ def _columns(written: object) -> Sequence[Column]:
 class _TwiceError(Exception):
     """A name of a column that a file declares more than once."""
 
-    def __init__(self, name: object) -> None:
-        super().__init__(f"{name!r} stands more than once; leave one of them")
+
+def _check_once(names: Sequence[object]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise _TwiceError(f"{name!r} stands more than once; leave one of them")
 
 
 def _parsed_json(text: str) -> Any:
     import json
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        for name in names:
-            if names.count(name) > 1:
-                raise _TwiceError(name)
+        _check_once([name for name, _ in pairs])
         return dict(pairs)
 
     return json.loads(text, object_pairs_hook=once)
@@ -237,10 +237,7 @@ def _parsed_yaml(text: str) -> Any:
 
     try:
         tree = yaml.compose(text, Loader=yaml.SafeLoader)
-        names = [key.value for key, _ in tree.value] if isinstance(tree, yaml.MappingNode) else []
-        for name in names:
-            if names.count(name) > 1:
-                raise _TwiceError(name)
+        _check_once([key.value for key, _ in tree.value] if isinstance(tree, yaml.MappingNode) else [])
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(" ".join(str(error).split())) from None
@@ -334,41 +331,36 @@ class Domain(NamedColumns):
 
     def embed(self, codes: Floats) -> Floats:
         """Records as points, shape (n, width); NaN in the coordinates of a cell that does not fit."""
-        parts = zip(self.columns, self._apart(codes), strict=True)
-        return np.concatenate([column.embed(part) for column, part in parts], axis=1)
+        return np.concatenate([column.embed(part) for column, part in self._apart(codes)], axis=1)
 
     def from_unit(self, u: Floats) -> Floats:
         """Records from points of the unit cube, shape (n, columns); uniform points give uniform cells."""
-        parts = zip(self.columns, self._apart(u), strict=True)
-        return np.stack([column.from_unit(part) for column, part in parts], axis=1)
+        return np.stack([column.from_unit(part) for column, part in self._apart(u)], axis=1)
 
     def snap(self, codes: Floats) -> Floats:
         """The nearest valid codes, shape (n, columns); NaN stays NaN."""
-        parts = zip(self.columns, self._apart(codes), strict=True)
-        return np.stack([column.snap(part) for column, part in parts], axis=1)
+        return np.stack([column.snap(part) for column, part in self._apart(codes)], axis=1)
 
     def table(self, codes: Floats) -> pa.Table:
         """Records as an Arrow table, with null where a cell does not fit."""
         import pyarrow as pa
 
-        parts = zip(self.columns, self._apart(codes), strict=True)
-        return pa.table({column.name: column.arrow(part) for column, part in parts})
+        return pa.table({column.name: column.arrow(part) for column, part in self._apart(codes)})
 
     def rows(self, codes: Floats) -> list[dict[str, Any]]:
         """Records as dictionaries of Python values; None where a cell does not fit."""
-        parts = zip(self.columns, self._apart(codes), strict=True)
-        lists = [column.values(part) for column, part in parts]
+        lists = [column.values(part) for column, part in self._apart(codes)]
         return [dict(zip(self.names, row, strict=True)) for row in zip(*lists, strict=True)]
 
     def __repr__(self) -> str:
         return f"Domain({self.describe()})"
 
-    def _apart(self, codes: Floats) -> Floats:
-        """Codes of records by column, shape (columns, n)."""
+    def _apart(self, codes: Floats) -> Iterator[tuple[Column, Floats]]:
+        """Each column with the codes of all records in it."""
         codes = np.asarray(codes, dtype=np.float64)
         if codes.ndim != 2 or codes.shape[1] != self.dimension:
             raise ValueError(f"codes must have shape (records, {self.dimension}), got {codes.shape}")
-        return codes.T
+        return zip(self.columns, codes.T, strict=True)
 
 
 def domain_given(domain: object) -> Domain:

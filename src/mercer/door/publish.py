@@ -2,7 +2,8 @@
 
 Every draw passes through `publish`: it checks, charges durably, shows to a replay what it is about
 to use, draws, and builds the release.  Whoever pays is a `Purse`, or a `Paid` for a choice and a
-release that were paid for together.
+release that were paid for together, or `Weaker`: nobody, since no ledger counts the weaker promise
+(M14).  A `Tap` gives noise to numbers that come one at a time, all of it paid for at once (M7).
 """
 
 from __future__ import annotations
@@ -10,24 +11,50 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeAlias, TypedDict, TypeVar, Unpack
+
+import numpy as np
 
 from mercer.common import __version__
 from mercer.common.checks import check_worthwhile
-from mercer.ledger.ledger import Ledger, account
-from mercer.noise.entropy import Entropy, resolve
+from mercer.ledger.ledger import Ledger, LedgerError, account
+from mercer.ledger.store import claim_on
+from mercer.noise.entropy import Entropy, Secure, resolve
+from mercer.noise.laws import Normal
+from mercer.noise.mechanisms.additive import Gaussian, GaussianNoise
 from mercer.noise.mechanisms.base import AnyMechanism, Promise
-from mercer.promise.composition import delta_of
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import (
+    Event,
+    GaussianEvent,
+    PureEvent,
+    RandomEvent,
+    Sensitivity,
+    event_from_dict,
+    event_to_dict,
+    replace_one,
+)
+from mercer.promise.filter import Allowance
 from mercer.promise.statement import Statement
+from mercer.promise.weaker import RandomStatement
 from mercer.sensitive.base import Summary
 from mercer.sensitive.persons import Lots
 
-__all__ = ["LedgerLike", "Paid", "Payer", "Purse", "Rehearsed", "public_seed", "publish"]
+__all__ = [
+    "LedgerLike",
+    "Paid",
+    "Payer",
+    "Purse",
+    "Rehearsed",
+    "Tap",
+    "Weaker",
+    "open_tap",
+    "public_seed",
+    "publish",
+]
 
 R = TypeVar("R")
 X = TypeVar("X")
@@ -72,6 +99,17 @@ def publish(
     return build(randomiser.randomise(exact, paid.entropy), randomiser.law, paid.statement)
 
 
+class DrawTerms(TypedDict):
+    """What is about to be drawn, for whoever pays and for the statement: all of it public."""
+
+    promise: Promise
+    n: int
+    unit: str
+    words: str
+    calibration: str
+    what: str
+
+
 class Payer(ABC):
     """Whoever pays for draws, and where their noise comes from."""
 
@@ -80,17 +118,7 @@ class Payer(ABC):
     among: int = 1  # draws that share one event, this one included
 
     @abstractmethod
-    def pay(
-        self,
-        events: Sequence[Event],
-        *,
-        promise: Promise,
-        n: int,
-        unit: str,
-        words: str,
-        calibration: str,
-        what: str,
-    ) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """Charge what is about to be drawn, durably; or draw on what was charged already."""
 
     def check_stretch(self, stretch: float, event: Event) -> None:
@@ -123,11 +151,11 @@ class Paid(Payer):
         self.statement, self.entropy, self.among = statement, entropy, among
         self.shows = shows  # type: ignore[misc]
         self._rows = statement.n if rows is None else rows  # records that may be drawn from
-        self._events, self._left = events, [_Left(event) for event in events]
+        self._events, self._left = events, [Allowance(event) for event in events]
 
-    def pay(self, events: Sequence[Event], *, n: int, unit: str, **_terms: object) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """Draw on what was paid, of these records or a part; ValueError if it does not reach."""
-        fits = n <= self._rows and unit == self.statement.unit
+        fits = terms["n"] <= self._rows and terms["unit"] == self.statement.unit
         if not fits or not all(any(left.take(event) for left in self._left) for event in events):
             raise ValueError("what was paid does not cover this noise; nothing was drawn")
         return self
@@ -152,41 +180,6 @@ class Paid(Payer):
             Paid(statement, self._events, self.entropy, shows=self.shows, rows=n, among=among)
             for statement, n in zip(made, sizes, strict=True)
         ]
-
-
-@dataclass
-class _Left:
-    """An event that was paid for, and what was drawn on it so far."""
-
-    event: Event
-    taken: Fraction = Fraction(0)  # of its epsilon, by pure draws: exact
-    whole: bool = False  # by a draw that is not pure
-
-    @property
-    def used(self) -> bool:
-        """Whether anything was drawn on it."""
-        return self.whole or self.taken > 0
-
-    def take(self, event: Event) -> bool:
-        """Whether it covers one more draw, which is noted."""
-        if self.whole:
-            return False
-        match event, self.event:
-            case PureEvent(), PureEvent() | ApproximateEvent() as most:
-                taken = self.taken + Fraction(event.epsilon)
-                if taken > Fraction(most.epsilon):
-                    return False
-                self.taken = taken
-                return True
-            case ApproximateEvent(), ApproximateEvent() as most:
-                self.whole = event.epsilon <= most.epsilon and event.delta <= most.delta
-            case GaussianEvent(), GaussianEvent() as most:
-                self.whole = event.mu <= most.mu and event.distance <= most.distance
-            case GaussianEvent(), ApproximateEvent() as most:
-                self.whole = delta_of((event,), epsilon=most.epsilon) <= most.delta
-        if self.taken:
-            self.whole = False
-        return self.whole
 
 
 @dataclass(frozen=True)
@@ -229,31 +222,22 @@ class Purse(Payer):
         """The same check for one more source of the records: it may be a file with a note."""
         account(self.ledger, self.dataset, data=data, unit=unit, secure=self.entropy.secure)
 
-    def pay(
-        self,
-        events: Sequence[Event],
-        *,
-        promise: Promise,
-        n: int,
-        unit: str,
-        words: str,
-        calibration: str,
-        what: str,
-    ) -> Paid:
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
         """Charge what is about to be drawn, durably, and make the statement of it.
 
         A crash may cost a charge, but never leaves a release unpaid.
         """
         if any(isinstance(event, RandomEvent) for event in events):
             raise ValueError("the weaker promise is no differential privacy; nothing was drawn")
+        promise, n, unit, what = terms["promise"], terms["n"], terms["unit"], terms["what"]
         check_worthwhile(promise["epsilon"], promise["delta"], n, insist=self.insist)
         statement = Statement(
             **promise,
             neighbours="replace-one",
             unit=unit,
             n=n,
-            mechanism=words,
-            calibration=calibration,
+            mechanism=terms["words"],
+            calibration=terms["calibration"],
             secure=self.entropy.secure,
             version=__version__,
             events=tuple(events),
@@ -287,3 +271,102 @@ class Rehearsed(Exception):  # noqa: N818
 def public_seed(rng: object) -> int:
     """A seed for draws on public values, from the caller's `rng`."""
     return int.from_bytes(resolve(rng).octets(16), "big")
+
+
+class Tap:
+    """Gives noise to one coordinate after another: together they move no further than was said."""
+
+    def __init__(self, noise: GaussianNoise, entropy: Entropy) -> None:
+        self.noise, self._entropy = noise, entropy
+        self._bound = replace_one(noise.law.scale * noise.event.mu)
+
+    @property
+    def law(self) -> Normal:
+        """Of the noise: public."""
+        return self.noise.law
+
+    def draw(self, value: float) -> float:
+        """The coordinate with noise."""
+        exact = np.array([value])
+        self._entropy.witness("coordinates", lambda: exact, self._bound)
+        return float(self.noise.add(exact, self._entropy)[0])
+
+    def to_fields(self) -> dict[str, Any]:
+        """For the store: what was paid for."""
+        return {
+            "noise": {"law": self.noise.law.to_dict(), "scale": self.noise.scale},
+            "event": event_to_dict(self.noise.event),
+        }
+
+    @classmethod
+    def resume(cls, fields: Mapping[str, Any]) -> Tap:
+        """What `to_fields` wrote, with secure noise; ValueError if it is no such event."""
+        event, noise = event_from_dict(fields["event"]), fields["noise"]
+        if not isinstance(event, GaussianEvent):
+            raise ValueError("the event of a live release must be a Gaussian one")
+        law = Normal(noise["law"]["scale"], noise["law"]["step"])
+        return cls(GaussianNoise(law, noise["scale"], event), Secure())
+
+
+def open_tap(
+    sensitivity: Sensitivity, size: int, payer: Payer, *, promise: Promise, n: int, unit: str, what: str
+) -> tuple[Tap, Statement]:
+    """Calibrate and charge for `size` coordinates that will come one at a time."""
+    mechanism = Gaussian()
+    noise = mechanism.calibrate(sensitivity, size, **promise)
+    paid = payer.pay(
+        (noise.event,),
+        promise=promise,
+        n=n,
+        unit=unit,
+        words=mechanism.words,
+        calibration=mechanism.calibration,
+        what=what,
+    )
+    return Tap(noise, paid.entropy), paid.statement
+
+
+@dataclass(frozen=True)
+class Weaker(Payer):
+    """What is promised, and where noise comes from."""
+
+    entropy: Entropy
+    gamma: Fraction
+    insist: bool = False
+    dry: bool = False  # say what would be released, and stop there
+    unprotected: str = ""  # whom the promise leaves out, in words
+    asymptotic: bool = False
+
+    shows: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, rng: object, gamma: Fraction, *, data: object, insist: bool, dry_run: bool) -> Weaker:
+        """LedgerError for a file whose releases a ledger counts: it cannot count this one."""
+        entropy, found = resolve(rng), claim_on(data)
+        if found is not None and entropy.secure:
+            raise LedgerError(
+                f"releases of these data are counted in the ledger {found[1].where!r}; random "
+                "differential privacy fails for a share gamma of data sets, so the ledger cannot count "
+                "it and its total would no longer hold; nothing was released; use mercer.histogram, "
+                "mercer.proportion or mercer.density with ledger="
+            )
+        return cls(entropy, gamma, insist, dry_run)
+
+    def pay(self, events: Sequence[Event], **terms: Unpack[DrawTerms]) -> Paid:
+        """The statement; a promise that protects next to nobody is refused before anything is drawn."""
+        promise, n = terms["promise"], terms["n"]
+        check_worthwhile(promise["epsilon"], promise["delta"], n, insist=self.insist)
+        made: Any = RandomStatement(
+            **promise,
+            gamma=float(self.gamma),
+            asymptotic=self.asymptotic,
+            unit=terms["unit"],
+            n=n,
+            mechanism=terms["words"],
+            unprotected=self.unprotected,
+            secure=self.entropy.secure,
+            version=__version__,
+        )
+        if self.dry:
+            raise Rehearsed(made, terms["what"], "no ledger can count a weaker promise")
+        return Paid(made, events, self.entropy, shows=self.shows)

@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.api.machine.call import classifier, regression
+from mercer.api.machine import classifier, regression
 from mercer.columns.reading import PLAIN
 from mercer.common.checks import Floats
 from mercer.estimators.base import PrivateEstimator, pairs_for

@@ -11,9 +11,9 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.api.calls import made
-from mercer.api.curve.call import mean_curve
-from mercer.api.density.call import density
-from mercer.api.synthetic.call import synthetic
+from mercer.api.curve import mean_curve
+from mercer.api.density import density
+from mercer.api.synthetic import synthetic
 from mercer.columns.domain import Box
 from mercer.columns.kinds import Numeric
 from mercer.columns.table import MOST_TABLE_COLUMNS, Domain

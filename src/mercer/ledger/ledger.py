@@ -14,7 +14,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mercer.common.checks import check_epsilon, check_positive, epsilon_required
-from mercer.ledger.claims import Claim, check_claim, check_same, claim_on, note_of, write_claim
 from mercer.ledger.rows import (
     BudgetExceeded,
     Charge,
@@ -28,7 +27,16 @@ from mercer.ledger.rows import (
     find,
     identity_of,
 )
-from mercer.ledger.store import LedgerError, store_of
+from mercer.ledger.store import (
+    Claim,
+    LedgerError,
+    check_claim,
+    check_same,
+    claim_on,
+    note_of,
+    store_of,
+    write_claim,
+)
 from mercer.promise.composition import power_of
 from mercer.promise.events import Event, event_to_dict
 from mercer.promise.filter import Cost, PrivacyFilter

@@ -1,27 +1,48 @@
-"""Where a ledger's rows are kept: a SQLite file or a PostgreSQL database.
+"""Where a ledger is kept, and the note beside a data file that says which ledger counts its releases.
 
-Rows are only ever added, which triggers enforce in both.  One transaction writes at a time:
-SQLite's begins with BEGIN IMMEDIATE, PostgreSQL's locks the row of its dataset.  It is on the
-disk when it returns: write-ahead log with synchronous=FULL; synchronous_commit and fsync.
-Connections are opened for one transaction, so that processes may fork and threads may share.
+A ledger's rows are in a SQLite file or a PostgreSQL database.  They are only ever added, which
+triggers enforce in both.  One transaction writes at a time: SQLite's begins with BEGIN IMMEDIATE,
+PostgreSQL's locks the row of its dataset.  It is on the disk when it returns: write-ahead log with
+synchronous=FULL; synchronous_commit and fsync.  Connections are opened for one transaction, so that
+processes may fork and threads may share.
+
+Two ledgers that both count the releases of the same records would each allow a whole total.
+Names cannot show it, and no ledger knows of another; so the data carry a note.  The file
+`<data>.mercer-ledger` is made once, by `Ledger.register(..., data=...)`, and never replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from mercer.common.files import sync
+from mercer.sources.folders import paths_of
 
-__all__ = ["VERSION", "LedgerError", "LedgerPostgreSQL", "LedgerSQLite", "LedgerStore", "store_of"]
+__all__ = [
+    "VERSION",
+    "Claim",
+    "LedgerError",
+    "LedgerPostgreSQL",
+    "LedgerSQLite",
+    "LedgerStore",
+    "check_claim",
+    "check_same",
+    "claim_on",
+    "note_of",
+    "store_of",
+    "write_claim",
+]
 
 VERSION = 1
 Run: TypeAlias = Callable[..., list[tuple[Any, ...]]]  # (statement, *values) -> rows
@@ -125,7 +146,7 @@ class LedgerSQLite(LedgerStore):
         with self.transaction() as run:
             answer = run("PRAGMA quick_check(1)")
         if answer != [("ok",)]:
-            raise LedgerError(_DAMAGED.format(self.where))
+            raise LedgerError(f"ledger {self.where!r} is damaged: {_DAMAGED}")
 
     def _connect(self, write: bool) -> sqlite3.Connection:
         if not self._path.exists():
@@ -243,16 +264,15 @@ def store_of(place: str | os.PathLike[str]) -> LedgerStore:
 
 
 _DAMAGED = (
-    "ledger {!r} is damaged: its pages do not fit together; restore it from a copy, and compare "
-    "the receipts of what was released since"
+    "its pages do not fit together; restore it from a copy, and compare the receipts of what was "
+    "released since"
 )
 _SQLITE_WORDS = {
     5: f"another process held it for more than {_WAIT} seconds; try again",
     6: "another process holds it; try again",
     8: "it is read-only, so no charge can be written; make the file and its folder writable",
     10: "it could not be written or read: the disk failed or a limit on file sizes was met",
-    11: "it is damaged: its pages do not fit together; restore it from a copy, and compare the "
-    "receipts of what was released since",
+    11: f"it is damaged: {_DAMAGED}",
     13: "the disk is full; make room and try again",
     14: "it cannot be opened; check that the file and its folder may be read and written",
     26: "it is not a ledger: not a SQLite database, or a damaged one",
@@ -285,3 +305,94 @@ def _postgres_triggers() -> Iterator[str]:
             f"CREATE TRIGGER {name}_keep BEFORE UPDATE OR DELETE OR TRUNCATE ON {name} "
             "FOR EACH STATEMENT EXECUTE FUNCTION mercer_keep()"
         )
+
+
+_END = ".mercer-ledger"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The ledger and the name under which it counts these data."""
+
+    ledger: str  # the ledger's id
+    dataset: str
+    where: str  # path or URL, for messages
+
+
+def note_of(data: Path) -> Path:
+    """The path of the note of a data file or folder."""
+    return data.with_name(data.name + _END)
+
+
+def claim_on(data: object) -> tuple[Path, Claim] | None:
+    """The note on a path, on a folder that holds it, or on any path of a list; else None."""
+    found = [note for path in paths_of(data) or () if (note := _claim_on(path.resolve()))]
+    for _, claim in found[1:]:
+        if (claim.ledger, claim.dataset) != (found[0][1].ledger, found[0][1].dataset):
+            raise LedgerError(
+                f"the files are counted as {found[0][1].dataset!r} and as {claim.dataset!r}, each "
+                "with a total of its own: release them apart"
+            )
+    return found[0] if found else None
+
+
+def _claim_on(path: Path) -> tuple[Path, Claim] | None:
+    for place in (path, *path.parents):
+        note = note_of(place) if place.name else place
+        if os.path.isfile(note) and note != place:  # noqa: PTH113, it never raises
+            return note, _read(note)
+    return None
+
+
+def check_claim(data: Path, claim: Claim) -> None:
+    """LedgerError unless these data exist and no other ledger counts them."""
+    if not data.exists():
+        raise LedgerError(f"data: there is no file or folder {str(data)!r}")
+    note = note_of(data)
+    if note.exists():
+        check_same(note, _read(note), claim)
+
+
+def write_claim(data: Path, claim: Claim) -> None:
+    """Write the note, durably before this returns; LedgerError if another ledger's note exists."""
+    check_claim(data, claim)
+    note = note_of(data)
+    text = json.dumps(asdict(claim), indent=1) + "\n"
+    draft = note.with_name(f".{note.name}.{os.getpid()}")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            file.write(text)
+        sync(draft)
+        try:
+            os.link(draft, note)  # fails if there is one: never replaced
+        except FileExistsError:
+            check_same(note, _read(note), claim)
+        sync(note.parent)
+    except OSError as error:
+        raise LedgerError(f"data: cannot write {str(note)!r}: {error.strerror}") from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def check_same(note: Path, found: Claim, claim: Claim) -> None:
+    """LedgerError unless both name the same ledger and dataset."""
+    if (found.ledger, found.dataset) != (claim.ledger, claim.dataset):
+        raise LedgerError(
+            f"releases of these data are counted as {found.dataset!r} in the ledger "
+            f"{found.where!r} (id {found.ledger[:8]}, says {note.name}), not as "
+            f"{claim.dataset!r} in {claim.where!r} (id {claim.ledger[:8]}): two ledgers would "
+            "allow the total twice; use the first"
+        )
+
+
+def _read(note: Path) -> Claim:
+    try:
+        fields = json.loads(note.read_text(encoding="utf-8"))
+        claim = Claim(*(fields[key] for key in ("ledger", "dataset", "where")))
+        if not all(isinstance(value, str) for value in asdict(claim).values()):
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError):
+        raise LedgerError(
+            f"{str(note)!r} is damaged: it should say which ledger counts these data; restore it"
+        ) from None
+    return claim

@@ -74,9 +74,12 @@ class Law(ABC):
     def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
         """Draws of the law in double precision, for audits and studies: shape (runs, size)."""
 
-    @abstractmethod
-    def draws(self, size: int, kept: Ints) -> Floats:
-        """Public draws of the coordinates `kept` of `size`, from a fixed stream: (runs, kept)."""
+    def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
+        """Public draws of the coordinates `kept` of `size`, from a fixed stream: (runs, kept).
+
+        They are those of as many coordinates as are kept: the same where coordinates are independent.
+        """
+        return self.simulate(kept.size, RUNS, streams.simulation(1))
 
     def radii(self, size: int) -> Floats:
         """Equally likely factors r: normal noise of these deviations times r has nearly this law.
@@ -104,9 +107,6 @@ class Normal(Law):
     def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
         return rng.standard_normal((runs, size)) * self.scale
 
-    def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
-        return self.simulate(kept.size, RUNS, streams.simulation(1))
-
 
 @dataclass(frozen=True)
 class LaplaceLaw(Law):
@@ -121,9 +121,6 @@ class LaplaceLaw(Law):
     def simulate(self, size: int, runs: int, rng: np.random.Generator) -> Floats:
         pair = rng.geometric(-math.expm1(-self.step / self.scale), (2, runs, size))
         return (pair[0] - pair[1]) * self.step
-
-    def draws(self, size: int, kept: Ints) -> Floats:  # noqa: ARG002
-        return self.simulate(kept.size, RUNS, streams.simulation(1))
 
 
 @dataclass(frozen=True)

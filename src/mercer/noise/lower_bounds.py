@@ -95,16 +95,11 @@ def margins_bound(n: int, attributes: int, epsilon: float) -> float:
 def _counting(n: int, epsilon: float) -> float:
     """The largest value, over step sizes t, of t times the Bayes risk at t epsilon."""
     wide = int(min(_STEP / epsilon, n))  # a range of _LATTICE _STEP/epsilon
-    steps = {max(1, wide), max(1, 2 * wide), max(1, -(-n // _LATTICE)), *_two_points(n, epsilon)}
+    best = int(min(1.2785 / epsilon, n))  # s for which s/(1 + e^(s epsilon)), the risk at 0 or s, is largest
+    steps = {*(max(1, step) for step in (wide, 2 * wide, -(-n // _LATTICE), best)), min(n, best + 1)}
     return _SAFE * max(
         step * _bayes_risk(min(n // step, _LATTICE), epsilon * step) for step in steps if step <= n
     )
-
-
-def _two_points(n: int, epsilon: float) -> tuple[int, ...]:
-    """Steps s for which 0 and s alone are hard to tell apart: s/(1 + e^(s epsilon)) is largest."""
-    best = min(1.2785 / epsilon, n)
-    return max(1, int(best)), min(n, int(best) + 1)
 
 
 def _bayes_risk(m: int, epsilon: float) -> float:

@@ -13,7 +13,9 @@ A released classifier or regression can be the base as well.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,16 +24,24 @@ from scipy.special import ndtri
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints, check_level
-from mercer.online.store import LiveError, LiveStore, Record
+from mercer.online.store import LiveError, LiveStore, Memory, Record
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band
-from mercer.releases.base import Release
-from mercer.releases.density.field import BasisAccuracy
+from mercer.releases.base import FORMAT, VERSION, Release, from_dict
 from mercer.releases.density.release import DensityRelease
-from mercer.releases.file import FORMAT, VERSION, from_dict
+from mercer.releases.density.smoothing import BasisAccuracy
+from mercer.releases.function import Band
 from mercer.releases.machine.release import MachineAccuracy, MachineRelease
 
-__all__ = ["ROUTES", "CoordinatesLive", "DensityLive", "LiveRelease", "LiveUnkept", "MachineLive", "reopened"]
+__all__ = [
+    "ROUTES",
+    "CoordinatesLive",
+    "DensityLive",
+    "LiveRelease",
+    "LiveUnkept",
+    "MachineLive",
+    "reopened",
+    "store_of",
+]
 
 
 class LiveUnkept(LiveError):  # noqa: N818
@@ -164,6 +174,32 @@ def reopened(store: LiveStore, name: str) -> LiveRelease:
     return ROUTES[record.route].resume(store, record)
 
 
+def store_of(place: str | os.PathLike[str] | LiveStore | None) -> LiveStore:
+    """The store for the path of a SQLite file or a PostgreSQL URL; None is memory."""
+    if place is None:
+        return Memory()
+    if isinstance(place, LiveStore):
+        return place
+    try:
+        from mercer.online.databases import LivePostgreSQL, LiveSQLite
+    except ImportError:
+        raise LiveError("a store for live releases needs SQLAlchemy: pip install 'mercer[serve]'") from None
+    text = os.fspath(place)
+    if text.startswith(("postgresql://", "postgres://")):
+        return LivePostgreSQL(text)
+    if "://" in text or not text:
+        raise LiveError(
+            "store must be the path of a file or a postgresql:// URL, got "
+            + (f"a {text.split('://')[0]}:// URL" if text else "''")
+        )
+    if Path(text).suffix in (".json", ".csv", ".parquet"):
+        raise LiveError(
+            f"store must be a live store, for example live.db, and {text!r} is none"
+            + ("; a release is evaluated with mercer eval" if text.endswith(".json") else "")
+        )
+    return LiveSQLite(Path(text))
+
+
 class Standing(LiveRelease):
     """A live release based on a release that is kept in the store: no records are needed."""
 
@@ -209,21 +245,26 @@ class DensityLive(Standing):
         return cls.resume(store, record)
 
 
-class CoordinatesLive(DensityLive):
-    """Answers from released coordinates: nothing is drawn and nothing is stored (M2)."""
-
-    route = "coordinates"
+class Computed(Standing):
+    """Answers that follow from the release alone: nothing is drawn, so none is stored or counted."""
 
     @property
     def count(self) -> int:
         return 0
 
     @property
-    def accuracy(self) -> BasisAccuracy:
-        return self.release.accuracy
+    def accuracy(self) -> BasisAccuracy | MachineAccuracy:
+        found: BasisAccuracy | MachineAccuracy = self.release.accuracy
+        return found
 
     def standard_error(self, points: object) -> Floats:
-        return self.release.standard_error(points)
+        return np.asarray(self.release.standard_error(points))
+
+
+class CoordinatesLive(Computed, DensityLive):
+    """Answers from released coordinates: nothing is drawn and nothing is stored (M2)."""
+
+    route = "coordinates"
 
     def band(self, points: object, level: float = 0.95) -> Band:
         return self.release.band(points, level, simultaneous=False, raw=True)
@@ -232,7 +273,7 @@ class CoordinatesLive(DensityLive):
         return self.release.raw(rows)
 
 
-class MachineLive(Standing):
+class MachineLive(Computed):
     """Predictions of a released machine from its weights: nothing is drawn or stored (M8, M2)."""
 
     route = "machine"
@@ -249,17 +290,6 @@ class MachineLive(Standing):
     @property
     def kind(self) -> str:
         return self.release.kind
-
-    @property
-    def count(self) -> int:
-        return 0
-
-    @property
-    def accuracy(self) -> MachineAccuracy:
-        return self.release.accuracy
-
-    def standard_error(self, points: object) -> Floats:
-        return self.release.standard_error(points)
 
     def band(self, points: object, level: float = 0.95) -> Band:
         return self.release.band(points, level, simultaneous=False)

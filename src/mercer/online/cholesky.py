@@ -18,15 +18,14 @@ from scipy.linalg.blas import dtpsv
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats
-from mercer.door.tap import Tap
+from mercer.door.publish import Tap
 from mercer.online.base import LiveRelease
 from mercer.online.store import Factor, LiveError, LiveFull, LiveStore, Pen, Record
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Sensitivity
+from mercer.promise.events import Sensitivity, replace_one
 from mercer.promise.statement import Statement
-from mercer.releases.density.field import BasisAccuracy
-from mercer.releases.file import statement_from
-from mercer.sensitive.summaries import PointValues
+from mercer.releases.base import statement_from
+from mercer.releases.density.smoothing import BasisAccuracy
+from mercer.sensitive.summaries.density import PointValues
 from mercer.spaces.bases.base import kernel_from_dict, kernel_to_dict
 from mercer.spaces.kernels import Kernel, norms
 

@@ -18,9 +18,9 @@ from mercer.common import streams
 from mercer.common.checks import Bools, Floats
 from mercer.online.base import DensityLive
 from mercer.online.store import Knot, LiveError, LiveStore, Pen, Record
-from mercer.releases.bands import Band
-from mercer.releases.density.field import BasisAccuracy
 from mercer.releases.density.release import DensityRelease
+from mercer.releases.density.smoothing import BasisAccuracy
+from mercer.releases.function import Band
 from mercer.spaces.bases import Grid
 from mercer.spaces.bridges import DETERMINED, bridge_point, fill
 from mercer.spaces.kernels import MaternKernel

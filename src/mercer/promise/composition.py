@@ -26,8 +26,17 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from mercer.common.checks import check_delta, check_epsilon
-from mercer.promise.accountants import gaussian_log_delta, gaussian_multiplier, power
-from mercer.promise.events import RANDOM_ALONE, ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import (
+    RANDOM_ALONE,
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    RandomEvent,
+    gaussian_log_delta,
+    gaussian_multiplier,
+    power,
+)
 
 __all__ = ["decimal", "delta_of", "epsilon_of", "gaussian_above", "gaussian_beside", "power_of"]
 
@@ -74,7 +83,7 @@ def delta_of(events: Iterable[Event], *, epsilon: float) -> float:
 def power_of(events: Iterable[Event], alpha: float) -> float:
     """The largest power of a test of level `alpha` that sees all these releases.
 
-    As `accountants.power`, by the sharper composition of this module: the minimum over epsilon of
+    As `events.power`, by the sharper composition of this module: the minimum over epsilon of
     what (epsilon, delta)-DP allows.
     """
     listed = tuple(events)

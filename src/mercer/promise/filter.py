@@ -10,6 +10,8 @@ A pure release counts in the second as mu = 2 Phi^-1(e^epsilon / (1 + e^epsilon)
 only (epsilon, delta) is known does not.  D = D_basic + D_curve + D_distance is split beforehand:
 99, 0.99 and 0.01 per cent; or all for the basic rule, if the first release fits only so.  The
 proof is docs/proofs/ledger.md.  All sums are exact, or rounded up.
+
+An `Allowance` is what was charged for several draws together: each of them must be covered by it.
 """
 
 from __future__ import annotations
@@ -21,11 +23,17 @@ from fractions import Fraction
 
 from scipy.special import log_ndtr, ndtri
 
-from mercer.promise.accountants import gaussian_multiplier
 from mercer.promise.composition import decimal, delta_of, epsilon_of, gaussian_above
-from mercer.promise.events import ApproximateEvent, Event, GaussianEvent, PureEvent, RandomEvent
+from mercer.promise.events import (
+    ApproximateEvent,
+    Event,
+    GaussianEvent,
+    PureEvent,
+    RandomEvent,
+    gaussian_multiplier,
+)
 
-__all__ = ["Cost", "DeltaSplit", "PrivacyFilter", "Spent", "mu_of_pure"]
+__all__ = ["Allowance", "Cost", "DeltaSplit", "PrivacyFilter", "Spent", "mu_of_pure"]
 
 _LARGEST = 700.0  # E above which the gaussian rule is not used: e^E is no double
 
@@ -237,6 +245,41 @@ class PrivacyFilter:
         if not self.gaussian(spent, split):
             return 0.0
         return math.sqrt(max(0.0, self._most_mu(split) ** 2 - float(spent.square)))
+
+
+@dataclass
+class Allowance:
+    """An event that was paid for, and what was drawn on it so far."""
+
+    event: Event
+    taken: Fraction = Fraction(0)  # of its epsilon, by pure draws: exact
+    whole: bool = False  # by a draw that is not pure
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was drawn on it."""
+        return self.whole or self.taken > 0
+
+    def take(self, event: Event) -> bool:
+        """Whether it covers one more draw, which is noted."""
+        if self.whole:
+            return False
+        match event, self.event:
+            case PureEvent(), PureEvent() | ApproximateEvent() as most:
+                taken = self.taken + Fraction(event.epsilon)
+                if taken > Fraction(most.epsilon):
+                    return False
+                self.taken = taken
+                return True
+            case ApproximateEvent(), ApproximateEvent() as most:
+                self.whole = event.epsilon <= most.epsilon and event.delta <= most.delta
+            case GaussianEvent(), GaussianEvent() as most:
+                self.whole = event.mu <= most.mu and event.distance <= most.distance
+            case GaussianEvent(), ApproximateEvent() as most:
+                self.whole = delta_of((event,), epsilon=most.epsilon) <= most.delta
+        if self.taken:
+            self.whole = False
+        return self.whole
 
 
 def mu_of_pure(epsilon: float) -> float:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from mercer.common.files import Fields, finite
-from mercer.promise.accountants import power
-from mercer.promise.events import ApproximateEvent, Event, Neighbours, event_from_dict, event_to_dict
+from mercer.promise.events import ApproximateEvent, Event, Neighbours, event_from_dict, event_to_dict, power
 
 __all__ = ["Statement", "rows_words"]
 
@@ -57,7 +56,7 @@ class Statement:
     def power(self, alpha: float = 0.05) -> float:
         """The largest power of a test of level alpha that sees the release.
 
-        See `mercer.promise.accountants.power`.
+        See `mercer.promise.events.power`.
         """
         if not self.secure:
             return 1.0  # whoever knows the seed subtracts the noise

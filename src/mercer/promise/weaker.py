@@ -18,9 +18,8 @@ import numpy as np
 
 from mercer.common.checks import Ints
 from mercer.common.files import Fields, finite
-from mercer.promise.accountants import power
 from mercer.promise.composition import decimal
-from mercer.promise.events import ApproximateEvent, Neighbours, RandomEvent
+from mercer.promise.events import ApproximateEvent, Neighbours, RandomEvent, power
 from mercer.promise.statement import Statement
 
 __all__ = [

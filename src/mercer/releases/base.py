@@ -1,9 +1,13 @@
-"""A release: the public, immutable artifact.  Right of the door: never sees a record.
+"""A release, the public, immutable artifact, and its file.  Right of the door: never sees a record.
 
 What every kind of release has: a domain, a promise, a file, a picture, and what it tells by itself.
 A new kind is a subclass of `Release` and a line of `KINDS`.  Everything that treats all kinds alike
 finds them there, by strings that are followed when a kind is needed: nothing that handles releases
 names a kind, and loading one kind imports no other.
+
+The file is JSON that anyone can read.  Loading checks it field by field and executes nothing: bases and
+kernels are rebuilt from a table of names.  Numbers are written with as many digits as give the same
+double back.
 """
 
 from __future__ import annotations
@@ -14,7 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, Self, cast
+
+import numpy as np
 
 from mercer.columns.domain import AnyDomain
 from mercer.common.files import Fields, replace_text
@@ -29,17 +35,23 @@ __all__ = [
     "FORMAT",
     "KINDS",
     "VERSION",
+    "Interval",
     "Kind",
     "Release",
     "class_of",
     "found",
+    "freeze",
+    "from_dict",
+    "load",
     "released",
+    "statement_from",
     "text_of",
     "write",
 ]
 
 FORMAT = "mercer-release"  # what a file calls itself
 VERSION = 2
+_LARGEST = 1 << 28  # bytes
 
 
 class Kind(NamedTuple):
@@ -53,69 +65,38 @@ class Kind(NamedTuple):
     served: bool = False  # by the service
 
 
+def _kind(release: str, draw: str, words: str, findings: str, **marks: bool) -> Kind:
+    """The parts of a kind: its picture and what is said of it are in the folder of its release."""
+    folder = release.partition(".")[0]
+    return Kind(
+        release, f"{folder}.figure:{draw}", f"{folder}.words:{words}", f"{folder}.{findings}", **marks
+    )
+
+
 KINDS = {  # the word that a file says
-    "density": Kind(
-        "density.release:DensityRelease",
-        "density.figure:draw",
-        "density.words:DensityWords",
-        "density.findings:density_findings",
-        served=True,
+    "density": _kind(
+        "density.release:DensityRelease", "draw", "DensityWords", "words:density_findings", served=True
     ),
-    "classifier": Kind(
-        "machine.kinds:ClassifierRelease",
-        "machine.figure:draw",
-        "machine.words:ClassifierWords",
-        "machine.findings:machine_findings",
-        predicts=True,
+    "classifier": _kind(
+        "machine.kinds:ClassifierRelease", "draw", "ClassifierWords", "words:machine_findings", predicts=True
     ),
-    "regression": Kind(
-        "machine.kinds:RegressionRelease",
-        "machine.figure:draw",
-        "machine.words:RegressionWords",
-        "machine.findings:machine_findings",
-        predicts=True,
+    "regression": _kind(
+        "machine.kinds:RegressionRelease", "draw", "RegressionWords", "words:machine_findings", predicts=True
     ),
-    "mean-curve": Kind(
-        "curve.release:CurveRelease",
-        "curve.figure:draw",
-        "curve.words:CurveWords",
-        "curve.findings:curve_findings",
+    "mean-curve": _kind("curve.release:CurveRelease", "draw", "CurveWords", "words:curve_findings"),
+    "synthetic-table": _kind("synthetic.release:TableRelease", "draw", "TableWords", "words:table_findings"),
+    "synthetic-records": _kind(
+        "synthetic.records:RecordsRelease", "no_picture", "RecordsWords", "words:record_findings"
     ),
-    "synthetic-table": Kind(
-        "synthetic.release:TableRelease",
-        "synthetic.figure:draw",
-        "synthetic.words:TableWords",
-        "synthetic.findings:table_findings",
+    "histogram": _kind(
+        "counts.histogram:HistogramRelease", "draw_cells", "HistogramWords", "findings:cell_findings"
     ),
-    "synthetic-records": Kind(
-        "synthetic.records:RecordsRelease",
-        "synthetic.figure:no_picture",
-        "synthetic.words:RecordsWords",
-        "synthetic.findings:record_findings",
+    "count": _kind("counts.number:CountRelease", "draw_number", "CountWords", "findings:count_findings"),
+    "margins": _kind(
+        "counts.margins:MarginsRelease", "draw_cells", "MarginsWords", "findings:margin_findings"
     ),
-    "histogram": Kind(
-        "counts.histogram:HistogramRelease",
-        "counts.figure:draw_cells",
-        "counts.words:HistogramWords",
-        "counts.findings:cell_findings",
-    ),
-    "count": Kind(
-        "counts.number:CountRelease",
-        "counts.figure:draw_number",
-        "counts.words:CountWords",
-        "counts.findings:count_findings",
-    ),
-    "margins": Kind(
-        "counts.margins:MarginsRelease",
-        "counts.figure:draw_cells",
-        "counts.words:MarginsWords",
-        "counts.findings:margin_findings",
-    ),
-    "statistic": Kind(
-        "counts.number:StatisticRelease",
-        "counts.figure:draw_number",
-        "counts.words:StatisticWords",
-        "findings:nothing_to_tell",
+    "statistic": _kind(
+        "counts.number:StatisticRelease", "draw_number", "StatisticWords", "findings:statistic_findings"
     ),
 }
 
@@ -156,6 +137,30 @@ class Release(ABC):
         return f"<{type(self).__name__} of {self.domain.describe()}: {self.privacy.short}>"
 
 
+class Interval(NamedTuple):
+    """An estimate with the ends of an interval for the noise of privacy."""
+
+    estimate: float
+    lower: float
+    upper: float
+    level: float
+
+    @property
+    def value(self) -> float:
+        """The estimate: of a functional of a curve, its value at the released curve."""
+        return self.estimate
+
+
+def freeze(release: object, *names: str, dtype: type = float) -> None:
+    """Replace arrays by copies of this type that nobody can change; a field that is None stays."""
+    for name in names:
+        value = getattr(release, name)
+        if value is not None:
+            fixed: np.ndarray = np.array(value, dtype=dtype)
+            fixed.setflags(write=False)
+            object.__setattr__(release, name, fixed)
+
+
 def found(place: str) -> Callable[..., Any]:
     """The class or function at a place of the table; its module is imported now."""
     module, _, name = place.partition(":")
@@ -193,3 +198,56 @@ def write(fields: dict[str, Any], path: Path) -> Path:
 def text_of(fields: dict[str, Any]) -> str:
     """All that the file of a release says."""
     return json.dumps({"format": FORMAT, "version": VERSION, **fields}, allow_nan=False, indent=1)
+
+
+def load(path: str | Path) -> Release:
+    """Read a release file; any damage is a ValueError that says what is wrong."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no release file {str(path)!r}")
+    if path.suffix == ".db":
+        raise ValueError(f"{path.name} is a live store; ask it: mercer ask {path} --at X")
+    if path.stat().st_size > _LARGEST:
+        raise ValueError(f"{path.name}: larger than any release ({_LARGEST >> 20} MiB)")
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path.name} is not a release file: it is truncated, damaged or not JSON") from None
+    try:
+        return from_dict(fields)
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{path.name} is not a valid release: {_reason(error)}") from None
+
+
+def from_dict(fields: object) -> Release:
+    """Rebuild a release from the fields of its file."""
+    top = Fields(fields, "the file")
+    if top.get("format", str) != FORMAT:
+        raise ValueError(f"it does not call itself {FORMAT!r}")
+    version = top.get("version", int)
+    if version > VERSION:
+        raise ValueError(
+            f"it was written by a newer version (format {version}, this library reads "
+            f"{VERSION}); upgrade mercer"
+        )
+    if version < 1:
+        raise ValueError(f"its format version {version} does not exist")
+    kind = top.get("kind", str)
+    if kind == "quantiles":
+        raise ValueError("it holds quantiles, which are numbers to read as they stand in the file")
+    if kind not in KINDS:
+        raise ValueError(f"unknown kind {kind!r}; this version knows {', '.join(KINDS)}")
+    return class_of(kind).from_fields(top)
+
+
+def statement_from(fields: object) -> Statement:
+    """A statement from what its `to_dict` wrote."""
+    return Statement.from_fields(Fields(fields, "the statement"))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number of a release")
+
+
+def _reason(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else "a field has the wrong type"

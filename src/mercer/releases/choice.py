@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -54,23 +54,43 @@ class EndCounts:
         return tuple(found)
 
     def words(self, n: int) -> str:
-        """In one line."""
+        """How many records hold a number, and what it cost to know, in one line."""
         amount = about(self.fits / n, 2 * self.deviation / n)
         return f"{amount} hold a number, for {percent(self.share)} of epsilon"
 
     def to_dict(self) -> dict[str, float]:
-        """For a file."""
-        return {
-            "fits": self.fits,
-            "lower": self.lower,
-            "upper": self.upper,
-            "deviation": self.deviation,
-            "share": self.share,
-        }
+        """The counts and their noise, for a file."""
+        return asdict(self)
+
+
+class _OfColumn:
+    """A choice from the values of one column, of which some may be counted at the ends besides."""
+
+    column: str
+    bounds: tuple[float, float]
+    privacy: Statement
+    ends: EndCounts | None
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the release itself tells; a part of epsilon was spent on that."""
+        if self.ends is None:
+            return ()
+        return self.ends.findings(self.column, self.bounds, self.privacy.n)
+
+    def _paid(self) -> dict[str, Any]:
+        """The promise and what was counted, for a file."""
+        fields: dict[str, Any] = {"privacy": self.privacy.to_dict()}
+        if self.ends is not None:
+            fields |= {"ends": self.ends.to_dict(), "findings": [one.to_dict() for one in self.findings()]}
+        return fields
+
+    def _said(self) -> str:
+        """The promise and what was counted, in a line."""
+        return f"{self.ends.words(self.privacy.n)}; {self.privacy.short}" if self.ends else self.privacy.short
 
 
 @dataclass(frozen=True)
-class QuantileRelease:
+class QuantileRelease(_OfColumn):
     """Quantiles of one column: public values that do not fall as the level grows."""
 
     column: str
@@ -81,12 +101,6 @@ class QuantileRelease:
     ends: EndCounts | None = None
     dates: bool = False  # of a column of dates, values are days since 1970-01-01
 
-    def findings(self) -> tuple[Finding, ...]:
-        """What the release itself tells; a part of epsilon was spent on that."""
-        if self.ends is None:
-            return ()
-        return self.ends.findings(self.column, self.bounds, self.privacy.n)
-
     @property
     def shown(self) -> tuple[float | date, ...]:
         """The values as people write them: dates of a column of dates."""
@@ -95,7 +109,7 @@ class QuantileRelease:
     def __str__(self) -> str:
         words = [str(v) if self.dates else f"{v:g}" for v in self.shown]
         listed = ", ".join(f"{q:g}: {word}" for q, word in zip(self.levels, words, strict=True))
-        return f"Quantiles of {self.column}: {listed} ({_said(self.ends, self.privacy)})"
+        return f"Quantiles of {self.column}: {listed} ({self._said()})"
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words for a file."""
@@ -106,8 +120,7 @@ class QuantileRelease:
             "levels": list(self.levels),
             "values": list(self.values),
             **({"dates": list(map(str, self.shown))} if self.dates else {}),
-            "privacy": self.privacy.to_dict(),
-            **_ends(self),
+            **self._paid(),
         }
 
     def save(self, path: str | Path) -> Path:
@@ -116,7 +129,7 @@ class QuantileRelease:
 
 
 @dataclass(frozen=True)
-class SpreadRelease:
+class SpreadRelease(_OfColumn):
     """An interquartile range, or the open word that none could be released."""
 
     column: str
@@ -126,12 +139,6 @@ class SpreadRelease:
     privacy: Statement
     ends: EndCounts | None = None
 
-    def findings(self) -> tuple[Finding, ...]:
-        """What the release itself tells; a part of epsilon was spent on that."""
-        if self.ends is None:
-            return ()
-        return self.ends.findings(self.column, self.bounds, self.privacy.n)
-
     @property
     def declined(self) -> bool:
         """Whether the test failed, so that nothing but this was released; the budget is spent."""
@@ -139,7 +146,7 @@ class SpreadRelease:
 
     def __str__(self) -> str:
         told = "declined, the test failed" if self.value is None else f"{self.value:g}"
-        return f"Interquartile range of {self.column}: {told} ({_said(self.ends, self.privacy)})"
+        return f"Interquartile range of {self.column}: {told} ({self._said()})"
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers and words for a file."""
@@ -150,8 +157,7 @@ class SpreadRelease:
             "value": self.value,
             "declined": self.declined,
             "method": self.method,
-            "privacy": self.privacy.to_dict(),
-            **_ends(self),
+            **self._paid(),
         }
 
 
@@ -200,13 +206,3 @@ class SelectionRelease:
             "count": self.count,
             "privacy": self.privacy.to_dict(),
         }
-
-
-def _ends(release: QuantileRelease | SpreadRelease) -> dict[str, Any]:
-    if release.ends is None:
-        return {}
-    return {"ends": release.ends.to_dict(), "findings": [found.to_dict() for found in release.findings()]}
-
-
-def _said(ends: EndCounts | None, privacy: Statement) -> str:
-    return privacy.short if ends is None else f"{ends.words(privacy.n)}; {privacy.short}"

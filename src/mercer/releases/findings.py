@@ -30,7 +30,6 @@ __all__ = [
     "about",
     "fit_finding",
     "hidden",
-    "nothing_to_tell",
     "reach",
     "share",
     "tell",
@@ -51,7 +50,7 @@ class Finding:
     words: str
 
     def to_dict(self) -> dict[str, str]:
-        """Both, for JSON."""
+        """The word and the sentence, for JSON."""
         return {"kind": self.kind, "words": self.words}
 
 
@@ -133,11 +132,6 @@ def fit_finding(
         return ()
     doubt = ask if value < 0.8 else otherwise
     return (Finding("fit", f"{about(value, width)} {what}{doubt and ': '}{doubt}"),)
-
-
-def nothing_to_tell(_release: object) -> tuple[Finding, ...]:
-    """For a kind whose noisy numbers say nothing of the records beside themselves."""
-    return ()
 
 
 def _caller() -> tuple[str, int, int]:

@@ -1,30 +1,130 @@
-"""Released functions: noisy coordinates in a public span, with a known law of noise.  M2, M15.
+"""Released functions, and how far the noise of privacy may have moved their values.  M2, M15.
 
-Densities, mean curves, classifiers and regressions are this.  Points, orders of derivatives, standard
-errors and bands are treated here for all of them; a kind adds what its function is (a density: what
-makes it one; a curve: its functionals; a classifier: its classes).  Right of the door: never sees a
-record.
+A released function is noisy coordinates in a public span, with a known law of noise: a density, a mean
+curve, a classifier, a regression.  Points, orders of derivatives, standard errors and bands are treated
+here for all of them; a kind adds what its function is (a density: what makes it one; a curve: its
+functionals; a classifier: its classes).  Right of the door: never sees a record.
+
+The release is linear in noisy coordinates, so what privacy adds to it at a point is the noise of the
+coordinates, weighed by the values of public functions there: a field on the domain whose law is public.
+Every error bar and every band is a quantile of |noise| over its standard deviation: at a point, or of
+the supremum over the domain.  A kind of function hands in its field; how the width of a band follows is
+written here.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_level
 from mercer.noise.laws import Law
-from mercer.releases.bands import Band, Field
-from mercer.releases.base import Release
+from mercer.releases.base import Release, freeze
 
-__all__ = ["NOTHING_LEFT", "Function", "FunctionRelease", "NoisyFunction", "Orders"]
+__all__ = [
+    "NOTHING_LEFT",
+    "Band",
+    "Field",
+    "Function",
+    "FunctionRelease",
+    "NoisyFunction",
+    "Orders",
+    "order_statistic",
+    "suprema_of",
+]
 
 NOTHING_LEFT = 1e-3  # of all coordinates together: smoothing left nothing but what is public
 Orders = tuple[int, ...]  # of a derivative, one for each argument
+
+
+class Band(NamedTuple):
+    """Lower and upper ends of an error band, and its level."""
+
+    lower: Floats
+    upper: Floats
+    level: float
+
+
+class Field(ABC):
+    """The noise of a function, or of several, at points of the unit cube."""
+
+    @property
+    @abstractmethod
+    def normal(self) -> bool:
+        """Whether the noise at a point has a normal law."""
+
+    @abstractmethod
+    def deviation(self, unit: Floats) -> Floats:
+        """Standard deviation at points, in the units of the function; several functions last."""
+
+    @abstractmethod
+    def suprema(self) -> Floats:
+        """Public draws of sup |noise| / deviation over the domain."""
+
+    @abstractmethod
+    def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
+        """Quantile of |noise| at each point, for a law that is not normal."""
+
+    @abstractmethod
+    def everywhere(self, level: float) -> float:
+        """Quantile of sup |noise| / deviation over the domain."""
+
+    def stretch(self, level: float, unit: Floats | None) -> Floats:
+        """How much wider a band must be than for a smoothing fixed beforehand.
+
+        Everywhere at once (None) or at points; one where the smoothing was fixed beforehand.
+        """
+        del level, unit
+        return np.ones(())
+
+    def half_width(self, unit: Floats, level: float, *, simultaneous: bool) -> Floats:
+        """What a band of this level reaches to each side, at points or everywhere at once."""
+        sd = self.deviation(unit)
+        if simultaneous:
+            return self.everywhere(level) * self.stretch(level, None) * sd
+        width = float(ndtri((1 + level) / 2)) * sd if self.normal else self.width_at(unit, level, sd)
+        return width * self.stretch(level, unit)
+
+    @cached_property
+    def sorted_suprema(self) -> Floats:
+        """The same draws in their order: drawn once."""
+        return np.sort(self.suprema())
+
+    def simulated(self, level: float) -> float:
+        """Quantile of the simulated suprema; beyond their number the largest."""
+        count = self.sorted_suprema.size
+        return float(self.sorted_suprema[min(math.ceil((count + 1) * level), count) - 1])
+
+
+def suprema_of(parts: Iterable[Floats], runs: int) -> Floats:
+    """The largest |value| of every draw: parts are (points, runs)."""
+    found = np.zeros(runs)
+    for part in parts:
+        np.maximum(found, np.abs(part).max(axis=0), out=found)
+    return found
+
+
+def order_statistic(values: Floats, level: float) -> Floats:
+    """What a further value stays below with this probability, along the first axis.
+
+    The rank (runs + 1) level, rounded up; beyond the largest there is nothing to read off.
+    """
+    runs = len(values)
+    rank = math.ceil((runs + 1) * level * (1 - 1e-12))
+    if rank > runs:
+        raise ValueError(
+            f"level must be at most {runs / (runs + 1):.5g} here, got {level!r}: the width is "
+            f"read off {runs} public draws of the noise"
+        )
+    return np.asarray(np.partition(values, rank - 1, axis=0)[rank - 1])
 
 
 class Function(ABC):
@@ -101,9 +201,8 @@ class FunctionRelease(Release, NoisyFunction):
         """How many coordinates the span has."""
 
     def __post_init__(self) -> None:
-        values = np.array(self.coordinates, dtype=float)
-        values.setflags(write=False)
-        object.__setattr__(self, "coordinates", values)
+        freeze(self, "coordinates")
+        values = self.coordinates
         if values.shape != (self.size,) or not np.all(np.isfinite(values)):
             raise ValueError(f"coordinates must be {self.size} finite numbers, got shape {values.shape}")
 

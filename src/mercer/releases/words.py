@@ -79,7 +79,7 @@ class Words(ABC, Generic[R]):
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """What `--json` says of it."""
+        """The fields that commands print with `--json`: domain, promise, findings, accuracy."""
 
     @abstractmethod
     def show(self, heading: str) -> None:

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mercer.common.checks import Ints
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.rows import Chunked
-from mercer.sources.names import identities
+from mercer.sensitive.rows import Chunked, Foldable, fold
+from mercer.sources.values import identities
 
-__all__ = ["DrawnRows", "Lots", "Persons", "check_drop", "n_of", "person_weights", "public_n"]
+__all__ = ["DrawnRows", "Lots", "Persons", "check_drop", "fold_persons", "n_of", "person_weights", "public_n"]
+
+T = TypeVar("T", bound=Foldable)
 
 _CELLS = 1 << 20  # of rows that wait to be sorted
 
@@ -52,7 +54,6 @@ class _Countable(Protocol):
     @property
     def complete(self) -> int:
         """How many rows hold all values."""
-        ...
 
 
 def n_of(tally: _Countable, unit: str | None, missing: str, *, of: str = "rows", least: int = 2) -> int:
@@ -102,6 +103,22 @@ def person_weights(rows: Chunked[Any], scale: int) -> tuple[int, Callable[[], It
             yield np.append(share, 0)[place.to_numpy(zero_copy_only=False)].astype(np.int64)
 
     return total.num_rows, weights
+
+
+def fold_persons(rows: Chunked[Any], zero: Callable[[], T], scale: int) -> T:
+    """The tally of all records, in two passes where a person may have several of them (M16).
+
+    With a unit a tally is given the weights of its chunk, which add up to at most `scale` a person.
+    """
+    if rows.unit is None:
+        return fold(rows.parts(), zero, workers=rows.workers)
+    persons, weights = person_weights(rows, scale)
+    made = zero()
+    tally: Any = made
+    for chunk, weight in zip(rows.chunks(), weights(), strict=True):
+        tally.add(chunk, weight)
+    tally.persons = persons
+    return made
 
 
 class Persons(Sensitive):

@@ -26,7 +26,7 @@ from mercer.sensitive.base import Sensitive
 from mercer.sources.cells import Reader
 from mercer.sources.files import Task, file_batches, keeps_places
 from mercer.sources.frames import check_unit, in_rows, nothing_of, read_already, table_read
-from mercer.sources.names import person_name
+from mercer.sources.values import person_name
 
 __all__ = [
     "CHUNK",
@@ -38,7 +38,6 @@ __all__ = [
     "Records",
     "Rows",
     "StreamedRows",
-    "Tasks",
     "Way",
     "check_no_unit",
     "check_once",
@@ -80,9 +79,12 @@ class Chunked(Sensitive, ABC, Generic[C]):
     def persons(self) -> Iterator[Any]:
         """The unit column in the same chunks, as Arrow arrays."""
 
-    @abstractmethod
     def progress(self, tick: Callable[[int], None]) -> None:
         """Have `tick` called with the records of each chunk; never with a unit: they are secret."""
+        if self.unit is None:
+            self._tick = tick
+
+    _tick: Callable[[int], None] = staticmethod(lambda _records: None)
 
 
 class Rows(Chunked[Floats]):
@@ -91,12 +93,6 @@ class Rows(Chunked[Floats]):
     def __init__(self, names: Sequence[str], unit: str | None) -> None:
         self.names = tuple(names)
         self.unit = unit
-
-    def progress(self, tick: Callable[[int], None]) -> None:
-        if self.unit is None:
-            self._tick = tick
-
-    _tick: Callable[[int], None] = staticmethod(lambda _rows: None)
 
     def columnwise(self) -> bool:
         """Ask for chunks as lists of columns; returns whether they will come so."""
@@ -301,11 +297,9 @@ class Foldable(Protocol):
 
     def add(self, chunk: Any) -> Self:
         """Add a chunk of rows."""
-        ...
 
     def merge(self, other: Self) -> Self:
         """Add the sums of other rows."""
-        ...
 
 
 Part: TypeAlias = Callable[[], Iterator[Any]]

@@ -23,11 +23,11 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.online.store import LiveUnavailable
-from mercer.releases.bands import Band
 from mercer.releases.density.release import DensityRelease
+from mercer.releases.function import Band
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, StoredEntry
-from mercer.server.guard import Refusal, busy, mercer_errors
+from mercer.server.guard import busy, mercer_errors, wrong
 from mercer.server.settings import Settings
 from mercer.spaces.bases import SpectralBasis
 
@@ -157,11 +157,10 @@ class Answers:
 
     async def _live(self, entry: LiveEntry, question: ValuesRequest) -> Values:
         if question.bandwidth is not None or question.raw:
-            raise Refusal(
-                422,
-                "live",
+            raise wrong(
                 "'bandwidth' and 'raw' cannot be given for a live release: its "
                 "answers are drawn one by one and cannot be smoothed; leave them out",
+                "live",
             )
         with mercer_errors():
             values = await self._queue(entry).ask(question.rows)
@@ -315,7 +314,7 @@ class LiveQueue:
         while self._waiting:
             group = self._next_group()
             try:
-                values = await self._in_thread(_union([one.rows for one in group]))
+                values = await self._in_thread([one.rows for one in group])
             except Exception as error:
                 await self._apart(group, error)
                 continue
@@ -329,7 +328,7 @@ class LiveQueue:
                 _settle(one.answer, error)
                 continue
             try:
-                (value,) = await self._in_thread(_union([one.rows]))
+                (value,) = await self._in_thread([one.rows])
             except Exception as own:
                 _settle(one.answer, own)
             else:
@@ -346,24 +345,12 @@ class LiveQueue:
         group, self._waiting = self._waiting[:size], self._waiting[size:]
         return group
 
-    async def _in_thread(self, union: _Union) -> list[Floats]:
-        loop = asyncio.get_running_loop()
-        values = await loop.run_in_executor(self._pool, self._ask, union.points)
-        return np.split(np.asarray(values, dtype=float)[union.places], union.cuts)
-
-
-@dataclass(frozen=True)
-class _Union:
-    points: Floats  # each once
-    places: Any  # of every asked row among them
-    cuts: Any  # where one question ends and the next begins
-
-
-def _union(parts: list[Floats]) -> _Union:
-    rows = np.concatenate(parts)
-    points, places = np.unique(rows, axis=0, return_inverse=True)
-    cuts = np.cumsum([len(part) for part in parts])[:-1]
-    return _Union(points, places.reshape(-1), cuts)
+    async def _in_thread(self, questions: list[Floats]) -> list[Floats]:
+        """The values of several questions, whose points are asked each once."""
+        points, places = np.unique(np.concatenate(questions), axis=0, return_inverse=True)
+        ends = np.cumsum([len(rows) for rows in questions])[:-1]
+        values = await asyncio.get_running_loop().run_in_executor(self._pool, self._ask, points)
+        return np.split(np.asarray(values, dtype=float)[places.reshape(-1)], ends)
 
 
 def _settle(answer: asyncio.Future[Floats], value: Floats | Exception) -> None:

@@ -18,11 +18,10 @@ from typing import Any, cast, final
 
 from mercer.api.live import open_live
 from mercer.common.files import replace_text, sync
-from mercer.online.memory import store_of
+from mercer.online.base import store_of
 from mercer.online.store import LiveError, LiveStore, LiveUnavailable, is_name
-from mercer.releases.base import KINDS
+from mercer.releases.base import KINDS, load
 from mercer.releases.density.release import DensityRelease
-from mercer.releases.file import load
 from mercer.server.entries import Entry, LiveEntry, Signature, StoredEntry, stored_entry
 from mercer.server.guard import Refusal
 from mercer.server.settings import Settings

@@ -21,12 +21,14 @@ from mercer.releases.density.release import DensityRelease
 from mercer.spaces.bases import SpectralBasis
 
 __all__ = [
+    "ChargeView",
     "Curve",
     "DatasetView",
     "Details",
     "Entry",
     "ErrorBody",
     "Health",
+    "Left",
     "LiveEntry",
     "MapView",
     "Out",
@@ -37,6 +39,7 @@ __all__ = [
     "StoredEntry",
     "accuracy_of",
     "errors",
+    "fields_of",
     "stored_entry",
     "summary_of",
 ]
@@ -137,17 +140,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _statement(privacy: Statement) -> dict[str, Any]:
-    return {
-        "words": privacy.sentence,
-        "epsilon": privacy.epsilon,
-        "delta": privacy.delta,
-        "unit": privacy.unit,
-        "n": privacy.n,
-        "mechanism": privacy.mechanism,
-        "neighbours": privacy.neighbours,
-        "version": privacy.version,
-        "attack": privacy.attack,
-    }
+    return fields_of(StatementView, privacy, words=privacy.sentence)
 
 
 def accuracy_of(accuracy: Any) -> dict[str, Any]:
@@ -177,6 +170,11 @@ class Out(BaseModel):
     """What goes out has these fields and no others."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def fields_of(view: type[Out], source: object, **own: object) -> dict[str, Any]:
+    """The fields of a view: its own, and the attributes of the same names that a source has."""
+    return {name: own[name] if name in own else getattr(source, name) for name in view.model_fields}
 
 
 class ErrorFields(Out):

@@ -33,7 +33,18 @@ from mercer.ledger.ledger import BudgetExceeded, LedgerError
 from mercer.online.store import LiveError, LiveFull, LiveUnavailable
 from mercer.server.settings import Settings
 
-__all__ = ["First", "Guard", "PlainRoute", "Refusal", "busy", "error_body", "handle_errors", "mercer_errors"]
+__all__ = [
+    "First",
+    "Guard",
+    "PlainRoute",
+    "Refusal",
+    "busy",
+    "error_body",
+    "handle_errors",
+    "later",
+    "mercer_errors",
+    "wrong",
+]
 
 _LOG = logging.getLogger("mercer.server")
 _WORDS = {
@@ -235,9 +246,19 @@ class Refusal(HTTPException):
         self.code = code
 
 
+def wrong(message: str, code: str = "invalid") -> Refusal:
+    """422: an argument is wrong, and the message says which."""
+    return Refusal(422, code, message)
+
+
+def later(code: str, message: str, seconds: int) -> Refusal:
+    """503: nothing is wrong with the request, and it may be sent again after so many seconds."""
+    return Refusal(503, code, message, {"Retry-After": str(seconds)})
+
+
 def busy(message: str) -> Refusal:
-    """503: nothing is wrong with the request, and it may be sent again."""
-    return Refusal(503, "busy", message, {"Retry-After": "1"})
+    """503: too much is under way."""
+    return later("busy", message, 1)
 
 
 def error_body(code: str, message: str) -> bytes:
@@ -266,29 +287,29 @@ def mercer_errors(code: str = "invalid", *, public: bool = True) -> Iterator[Non
     except LedgerError as error:
         _LOG.warning("ledger: %s", error)
         words = "the ledger cannot be used now; try again later" if public else str(error)
-        raise Refusal(503, "ledger", words, {"Retry-After": "5"}) from None
+        raise later("ledger", words, 5) from None
     except LiveUnavailable as error:
         _LOG.warning("live store: %s", error)
         words = "the store of live releases cannot be used now; nothing was answered"
-        raise Refusal(503, "store", words + "; try again", {"Retry-After": "5"}) from None
+        raise later("store", words + "; try again", 5) from None
     except LiveFull as error:
         raise Refusal(409, "full", str(error)) from None
     except LiveError as error:
         if not public:
-            raise Refusal(422, code, str(error)) from None
+            raise wrong(str(error), code) from None
         _LOG.warning("live store: %s", error)
         raise Refusal(503, "store", "this live release cannot be used now") from None
     except FileNotFoundError as error:
         if public or error.filename:
             raise _storage(error) from None
-        raise Refusal(422, code, str(error)) from None
+        raise wrong(str(error), code) from None
     except OSError as error:
         raise _storage(error) from None
     except (ValueError, TypeError) as error:
-        raise Refusal(422, code, str(error)) from None
+        raise wrong(str(error), code) from None
     except ArithmeticError:
         words = "a number is too large or too small to compute with; nothing was done"
-        raise Refusal(422, code, words) from None
+        raise wrong(words, code) from None
 
 
 def _log_unexpected(error: BaseException) -> None:
@@ -302,7 +323,7 @@ def _storage(error: OSError) -> Refusal:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     _LOG.warning("storage: %s", error.strerror or type(error).__name__)
     words = "the disk of the service is full" if full else "the service cannot use its disk now"
-    return Refusal(503, "storage", f"{words}; try again later", {"Retry-After": "30"})
+    return later("storage", f"{words}; try again later", 30)
 
 
 async def _http(_request: Request, error: Exception) -> Response:

@@ -22,19 +22,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from mercer.api.calls import made
-from mercer.api.density.call import density
+from mercer.api.density import density
 from mercer.api.live import live
 from mercer.common.files import sync
 from mercer.ledger.ledger import Ledger
-from mercer.online.base import LiveUnkept
-from mercer.online.memory import store_of
+from mercer.online.base import LiveUnkept, store_of
 from mercer.online.store import NAME, LiveError, is_name
 from mercer.releases.density.release import DensityRelease
 from mercer.server import entries
 from mercer.server.answering import Answers, Work
 from mercer.server.catalogue import Catalogue
 from mercer.server.entries import Entry, LiveEntry, errors
-from mercer.server.guard import Refusal, mercer_errors
+from mercer.server.guard import Refusal, later, mercer_errors, wrong
 from mercer.server.public import details_of, json_response
 from mercer.server.records import DATA_NAME, Budgets, DataFolder
 from mercer.server.settings import Settings
@@ -276,13 +275,12 @@ class Maker:
             release.save(self._folder / f"{name}.json")
             sync(self._folder)
         except OSError:
-            raise Refusal(
-                503,
+            raise later(
                 "unsaved",
                 f"release {name!r} was made and charged but cannot be written; "
                 "make room on the disk and send the same request again before the service stops: "
                 "it will be written without another charge",
-                {"Retry-After": "30"},
+                30,
             ) from None
         del self._unsaved[name]
 
@@ -298,11 +296,9 @@ class Maker:
     def _reserve(self, name: str) -> Path:
         """Reserve a name by an empty file; a refusal if the name was ever used."""
         if not is_name(name):
-            raise Refusal(
-                422,
-                "invalid",
+            raise wrong(
                 "'name' must be letters, digits, '.', '_' and '-', at most 64, "
-                "without '..', beginning with a letter or digit",
+                "without '..', beginning with a letter or digit"
             )
         with self._catalogue.lock:
             self._catalogue.look()

@@ -15,7 +15,7 @@ from mercer.common import __version__
 from mercer.server import entries
 from mercer.server.answering import Answers, Values, ValuesRequest
 from mercer.server.entries import Entry, LiveEntry, StoredEntry, accuracy_of, errors, summary_of
-from mercer.server.guard import Refusal, mercer_errors
+from mercer.server.guard import Refusal, later, mercer_errors, wrong
 from mercer.server.records import Budgets
 from mercer.server.values import widths_of
 
@@ -36,12 +36,7 @@ def public_routes(answers: Answers) -> APIRouter:
     async def health() -> Response:
         """Whether the service and its stores answer."""
         if not await answers.look() or answers.catalogue.lost:
-            raise Refusal(
-                503,
-                "store",
-                "a store of live releases does not answer; stored releases do",
-                {"Retry-After": "5"},
-            )
+            raise later("store", "a store of live releases does not answer; stored releases do", 5)
         count = len(answers.catalogue.entries())
         return json_response({"status": "ok", "version": __version__, "releases": count})
 
@@ -109,10 +104,8 @@ def public_routes(answers: Answers) -> APIRouter:
         _check_columns(entry, 1, "curve")
         x = _ticks(entry, 0, (start, end), count, ("from", "to"))
         if isinstance(entry, LiveEntry) and count > _LIVE_POINTS:
-            raise Refusal(
-                422,
-                "live",
-                f"'count' must be at most {_LIVE_POINTS} for a live release, whose answers are stored",
+            raise wrong(
+                f"'count' must be at most {_LIVE_POINTS} for a live release, whose answers are stored", "live"
             )
         widths = widths_of(bandwidth, 1)
         question = ValuesRequest(x[:, None], bandwidth=widths, band=level)
@@ -182,10 +175,9 @@ async def details_of(answers: Answers, entry: Entry) -> dict[str, Any]:
 
 async def _accuracy_at(answers: Answers, entry: Entry, widths: tuple[float, ...]) -> dict[str, Any]:
     if isinstance(entry, LiveEntry):
-        raise Refusal(
-            422,
-            "live",
+        raise wrong(
             "'bandwidth' cannot be given for a live release: its answers cannot be smoothed; leave it out",
+            "live",
         )
     stored = entry
 
@@ -215,9 +207,7 @@ def _check_columns(entry: Entry, wanted: int, what: str) -> None:
     if d != wanted:
         other = {1: "its curve", 2: "its map", 3: "POST values, for curve and map show one or two columns"}[d]
         words = {1: "one column", 2: "two columns"}[wanted]
-        raise Refusal(
-            422, "columns", f"a {what} shows {words}, release {entry.name!r} has {d}; ask for {other}"
-        )
+        raise wrong(f"a {what} shows {words}, release {entry.name!r} has {d}; ask for {other}", "columns")
 
 
 def _ticks(
@@ -226,17 +216,15 @@ def _ticks(
     low, high = entry.domain.bounds[axis]
     start, end = (low if ends[0] is None else ends[0]), (high if ends[1] is None else ends[1])
     if isinstance(entry, LiveEntry) and (start, end) != (low, high):
-        raise Refusal(
-            422,
-            "live",
+        raise wrong(
             f"{words[0]!r} and {words[1]!r} cannot be given for a live release: its "
             "curve is asked once for the whole domain; leave them out, or ask for values",
+            "live",
         )
     if not low <= start < end <= high:
-        raise Refusal(
-            422,
-            "out_of_domain",
+        raise wrong(
             f"{words[0]!r} must be below {words[1]!r}, both in the domain {entry.domain.describe()}",
+            "out_of_domain",
         )
     return np.clip(np.linspace(start, end, count), start, end)
 
@@ -253,7 +241,7 @@ def _open(entry: StoredEntry) -> Iterator[bytes]:
     about = os.fstat(file.fileno())
     if (about.st_ino, about.st_size, about.st_mtime_ns) != entry.signature:
         file.close()
-        raise Refusal(503, "changed", "the file is being replaced; try again", {"Retry-After": "1"})
+        raise later("changed", "the file is being replaced; try again", 1)
 
     def chunks() -> Iterator[bytes]:
         with file:

@@ -19,9 +19,10 @@ from typing import Any, BinaryIO, final
 from starlette.concurrency import run_in_threadpool
 
 from mercer.common.files import sync
-from mercer.ledger.claims import claim_on
 from mercer.ledger.ledger import Ledger
-from mercer.server.guard import Refusal
+from mercer.ledger.store import claim_on
+from mercer.server.entries import ChargeView, DatasetView, Left, fields_of
+from mercer.server.guard import Refusal, wrong
 
 __all__ = ["DATA_NAME", "Budgets", "DataFolder"]
 
@@ -76,7 +77,7 @@ class DataFolder:
         try:
             size = await self._copy(pieces, file)
             if size == 0:
-                raise Refusal(422, "empty", "the body must be the file; it has no bytes")
+                raise wrong("the body must be the file; it has no bytes", "empty")
             await run_in_threadpool(_name_draft, file, draft, target, name)
         finally:
             file.close()
@@ -113,11 +114,9 @@ def _name_draft(file: BinaryIO, draft: Path, target: Path, name: str) -> None:
 
 def _check_file_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise Refusal(
-            422,
-            "invalid",
+        raise wrong(
             "'data' must be a plain file name of letters, digits, '.', '_' and '-' "
-            "that ends in .csv, .csv.gz, .tsv, .parquet or .pq",
+            "that ends in .csv, .csv.gz, .tsv, .parquet or .pq"
         )
 
 
@@ -141,33 +140,14 @@ class Budgets:
         if ledger is None or name not in ledger.datasets:
             raise _unknown(name)
         dataset, left = ledger.dataset(name), ledger.remaining(name)
-        return {
-            "name": name,
-            "epsilon": dataset.epsilon,
-            "delta": dataset.delta,
-            "unit": dataset.unit,
-            "charges": [
-                {
-                    "number": charge.number,
-                    "time": charge.time,
-                    "what": charge.what,
-                    "epsilon": charge.epsilon,
-                    "delta": charge.delta,
-                }
-                for charge in ledger.history(name)
-            ],
-            "left": {
-                "epsilon": left.epsilon,
-                "delta": left.delta,
-                "share_used": left.share,
-                "spent_epsilon": left.spent_epsilon,
-                "spent_delta": left.spent_delta,
-                "pure": left.epsilon,
-                "gaussian": left.gaussian,
-                "at_delta": left.at_delta,
-            },
-            "words": str(left),
-        }
+        return fields_of(
+            DatasetView,
+            dataset,
+            name=name,
+            charges=[fields_of(ChargeView, charge) for charge in ledger.history(name)],
+            left=fields_of(Left, left, share_used=left.share, pure=left.epsilon),
+            words=str(left),
+        )
 
     def register(self, name: str, *, epsilon: float, delta: float, unit: str, data: Path | None) -> None:
         """Register a new dataset; the ledger is made if it does not exist."""
@@ -188,11 +168,10 @@ class Budgets:
             raise _unknown(dataset)
         own = known[dataset].unit
         if own != (unit or "row"):
-            raise Refusal(
-                422,
-                "unit",
+            raise wrong(
                 f"'unit' must be {own!r}, as dataset {dataset!r} was registered: "
                 "promises about different things do not add up",
+                "unit",
             )
         _check_claim(data, ledger, dataset)
         return ledger

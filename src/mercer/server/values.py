@@ -22,7 +22,7 @@ from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.server.answering import Answers, Values, ValuesRequest
 from mercer.server.entries import Entry
-from mercer.server.guard import PlainRoute, Refusal
+from mercer.server.guard import PlainRoute, Refusal, wrong
 
 __all__ = ["PATH", "values_route", "widths_of"]
 
@@ -121,7 +121,7 @@ def _wants_csv(request: Request, options: dict[str, str]) -> bool:
     if wanted is None:
         return request.headers.get("accept", "").strip().lower().startswith("text/csv")
     if wanted not in ("json", "csv"):
-        raise Refusal(422, "invalid", "'format' must be json or csv")
+        raise wrong("'format' must be json or csv")
     return wanted == "csv"
 
 
@@ -133,11 +133,9 @@ def _options(request: Request, *unknown: str) -> dict[str, str]:
         if key == "at" and key not in unknown:
             continue
         if key not in _OPTIONS:
-            raise Refusal(
-                422, "invalid", f"{key[:40]!r} is not known here; known are at, {', '.join(_OPTIONS)}"
-            )
+            raise wrong(f"{key[:40]!r} is not known here; known are at, {', '.join(_OPTIONS)}")
         if key in out:
-            raise Refusal(422, "invalid", f"{key!r} must be given once")
+            raise wrong(f"{key!r} must be given once")
         out[key] = value
     return out
 
@@ -246,7 +244,7 @@ def _inside(rows: Floats, domain: Box) -> Floats:
     try:
         return domain.points(rows)
     except ValueError as error:
-        raise Refusal(422, "out_of_domain", "points: " + str(error)) from None
+        raise wrong("points: " + str(error), "out_of_domain") from None
 
 
 def _check_count(count: int, most: int) -> None:
@@ -299,4 +297,4 @@ def _number(name: str, text: str) -> float:
 
 
 def _wrong(name: str, words: str) -> Refusal:
-    return Refusal(422, "invalid", f"{name!r} {words}")
+    return wrong(f"{name!r} {words}")

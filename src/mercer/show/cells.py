@@ -184,15 +184,8 @@ def bins(axes: Any, axis: Axis, cells: Cells, *, small: bool = False) -> None:
     if len(heights) <= MOST_STEPS:
         axes.bar(edges[:-1], heights, widths, align="edge", color=BAND, edgecolor=INK, linewidth=0.7)
         if reach is not None:
-            axes.errorbar(
-                middle,
-                heights,
-                reach,
-                fmt="none",
-                ecolor=INK,
-                elinewidth=1.1,
-                capsize=0 if len(heights) > 30 else 2,
-            )
+            cap = 0 if len(heights) > 30 else 2
+            axes.errorbar(middle, heights, reach, fmt="none", ecolor=INK, elinewidth=1.1, capsize=cap)
     elif cells.held is not None:  # few of many
         some = np.flatnonzero(cells.held)
         axes.vlines(middle[some], 0, heights[some], color=BAND, linewidth=1.2)
@@ -250,34 +243,20 @@ def heat(axes: Any, figure: Any, cells: Axes, counts: Floats, held: Bools | None
     counts = counts.T
     shown = counts if held is None else np.ma.masked_where(~held.T, counts)
     axes.set_facecolor("#ececec")  # cells that were left out
-    image = axes.pcolormesh(
-        np.arange(across.size + 1),
-        np.arange(up.size + 1),
-        shown,
-        cmap=MAP,
-        vmin=0,
-        vmax=max(float(counts.max()), 1.0),
-        edgecolors="white",
-        linewidth=0.6 if counts.size <= MOST_WRITTEN * 4 else 0,
-    )
+    corners = np.arange(across.size + 1), np.arange(up.size + 1)
+    lines = {"edgecolors": "white", "linewidth": 0.6 if counts.size <= MOST_WRITTEN * 4 else 0}
+    most = max(float(counts.max()), 1.0)
+    image = axes.pcolormesh(*corners, shown, cmap=MAP, vmin=0, vmax=most, **lines)
     _cell_ticks(axes.xaxis, across)
     _cell_ticks(axes.yaxis, up)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=2, labelsize=8)
     if counts.size <= MOST_WRITTEN:
-        size = 9 if counts.size <= 60 else 7
+        style = {"ha": "center", "va": "center", "fontsize": 9 if counts.size <= 60 else 7}
         for (row, place), count in np.ndenumerate(counts):
             if held is None or held[place, row]:
-                dark = count < 0.55 * counts.max()
-                axes.text(
-                    place + 0.5,
-                    row + 0.5,
-                    f"{count:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=size,
-                    color="white" if dark else "black",
-                )
+                colour = "white" if count < 0.55 * counts.max() else "black"
+                axes.text(place + 0.5, row + 0.5, f"{count:.0f}", color=colour, **style)
     bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
     bar.set_label("count", size=9)
     bar.outline.set_visible(False)

@@ -41,7 +41,7 @@ class Quoted(Protocol):
 
     @property
     def short(self) -> str:
-        """In one line."""
+        """The promise in one line: epsilon, delta, and whom it protects."""
 
     @property
     def n(self) -> int:

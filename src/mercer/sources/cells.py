@@ -22,7 +22,15 @@ import numpy as np
 from mercer.columns.kinds import Boolean, Categorical, Column, Date, Integer, Numeric, Ordered, Unbounded
 from mercer.columns.reading import DateFormat, NumberFormat, OfColumn
 from mercer.common.checks import Floats
-from mercer.sources.sorts import by_sort, days_of, numbers_of, sort_of, trimmed, written_days, written_numbers
+from mercer.sources.values import (
+    by_sort,
+    days_of,
+    numbers_of,
+    sort_of,
+    trimmed,
+    written_days,
+    written_numbers,
+)
 
 __all__ = ["AS_IS", "Days", "Levels", "Numbers", "Reader", "reader_of"]
 
@@ -66,17 +74,17 @@ class Reader(ABC):
     def __init__(self, column: Column, how: OfColumn = AS_IS) -> None:
         self._column, self._how = column, how
 
-    @abstractmethod
     def _numbers(self, numbers: Floats) -> Floats:
-        """Codes of numbers; NaN is a missing number."""
+        """Codes of numbers; NaN is a missing number.  Of a sort that cannot fit, all cells are missing."""
+        return np.full(len(numbers), np.nan)
 
-    @abstractmethod
     def _truths(self, truths: Floats) -> Floats:
         """Codes of booleans, given as 0, 1 and NaN."""
+        return np.full(len(truths), np.nan)
 
-    @abstractmethod
     def _days(self, days: Floats) -> Floats:
         """Codes of days since 1970-01-01, or NaN."""
+        return np.full(len(days), np.nan)
 
     @abstractmethod
     def _texts(self, texts: Any) -> Floats:
@@ -200,9 +208,6 @@ class Numbers(Reader):
     def _truths(self, truths: Floats) -> Floats:
         return self._numbers(truths)
 
-    def _days(self, days: Floats) -> Floats:
-        return np.full(len(days), np.nan)
-
     def _written(self, cells: Any) -> Floats:
         if self._how.plain:  # blanks around a number are read with it
             return self._numbers(self._present(numbers_of(cells, self._column.name)))
@@ -219,12 +224,6 @@ class Days(Reader):
 
     def __init__(self, column: Date, how: OfColumn = AS_IS) -> None:
         super().__init__(column, how)
-
-    def _numbers(self, numbers: Floats) -> Floats:
-        return np.full(len(numbers), np.nan)
-
-    def _truths(self, truths: Floats) -> Floats:
-        return np.full(len(truths), np.nan)
 
     def _days(self, days: Floats) -> Floats:
         codes = self._column.snap(days)
@@ -271,9 +270,6 @@ class Levels(Reader):
         codes = self._truth.of(truths, self._other)
         codes[np.isnan(truths)] = np.nan
         return codes
-
-    def _days(self, days: Floats) -> Floats:
-        return np.full(len(days), np.nan)
 
     def _texts(self, texts: Any) -> Floats:
         import pyarrow as pa

@@ -52,7 +52,7 @@ def file_batches(source: object, *, whole: bool = False) -> tuple[Any, Callable[
                 "data: all files that are read together must have the same columns and types; "
                 f"{part.path.name} differs from {parts[0].path.name}"
             )
-    own = schemas[0]
+    own = whole_schema = schemas[0]
     keys = _keys(parts)
     for key in keys:
         if key.name in own.names:
@@ -60,6 +60,7 @@ def file_batches(source: object, *, whole: bool = False) -> tuple[Any, Callable[
                 f"data: the column {key.name!r} stands in the files and in the names of their "
                 f"folders ({key.name}=…), so which of them counts is open; rename the folders"
             )
+        whole_schema = whole_schema.append(key)
 
     any_name = next((name for name in own.names if own.names.count(name) == 1), own.names[0])
 
@@ -74,7 +75,7 @@ def file_batches(source: object, *, whole: bool = False) -> tuple[Any, Callable[
             finally:
                 read.close()
 
-    return _with(own, keys), tasks
+    return whole_schema, tasks
 
 
 def keeps_places(source: object) -> bool:
@@ -99,12 +100,6 @@ def _keys(parts: tuple[Part, ...]) -> list[Any]:
 
 def _whole(text: str | None) -> bool:
     return text is None or _WHOLE.fullmatch(text) is not None
-
-
-def _with(schema: Any, keys: list[Any]) -> Any:
-    for key in keys:
-        schema = schema.append(key)
-    return schema
 
 
 def _beside(task: Task, part: Part, names: list[str], keys: list[Any]) -> Iterator[Any]:

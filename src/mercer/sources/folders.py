@@ -184,7 +184,7 @@ class _Walk:
 def _refuse_table(folder: Path, names: list[str]) -> None:
     """Refuse the folder of a table format, whose files hold rows that were replaced or deleted."""
     found = next((words for mark, words in _TABLES.items() if mark in names), None)
-    if found is None and "data" in names and _is_iceberg(folder):
+    if found is None and "data" in names and any((folder / "metadata").glob("*.metadata.json")):
         found = _ICEBERG
     if found is not None:
         raise ValueError(
@@ -192,10 +192,6 @@ def _refuse_table(folder: Path, names: list[str]) -> None:
             f"replaced, so that a person would count more than once: {found[1]}; hand in the "
             "Arrow table or the data frame, or write it out as plain Parquet files"
         )
-
-
-def _is_iceberg(folder: Path) -> bool:
-    return any((folder / "metadata").glob("*.metadata.json"))
 
 
 def _refuse_tables(files: list[Path]) -> None:
@@ -279,14 +275,10 @@ def _keys(file: Path, root: Path) -> tuple[tuple[str, str | None], ...]:
     """Pairs of the folders under the root that are named `key=value`."""
     parts = _absolute(file).parent.relative_to(root).parts
     pairs = [part.partition("=") for part in parts if not part.startswith("=") and "=" in part]
-    keys = tuple((unquote(key), _value(text)) for key, _, text in pairs)
+    keys = tuple((unquote(key), None if text in (_NULL, "") else unquote(text)) for key, _, text in pairs)
     if len(dict(keys)) < len(keys):
         raise ValueError(f"data: the folders of {str(file)!r} give one column twice; rename one")
     return keys
-
-
-def _value(text: str) -> str | None:
-    return None if text in (_NULL, "") else unquote(text)
 
 
 def _refuse_other_keys(parts: tuple[Part, ...]) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mercer.columns.kinds import Unbounded
 from mercer.common.checks import Floats
 from mercer.sources.cells import Numbers, Reader
-from mercer.sources.names import person_name
+from mercer.sources.values import person_name
 
 __all__ = [
     "ARROW",
@@ -116,7 +116,9 @@ def table_read(data: Any, readers: Readers, unit: str | None) -> tuple[Any, set[
             ready.add(name)
         columns[name] = found
     if unit is not None:
-        columns[unit] = _unit_of(data, unit)
+        if list(data.columns).count(unit) > 1:
+            raise ValueError(f"column {unit!r} stands more than once; rename it")
+        columns[unit] = _unit_column(data[unit])
     return pa.table(columns), ready
 
 
@@ -290,13 +292,6 @@ def _named(table: Any, names: list[str]) -> Any:
     """The named columns of an Arrow table; all of its columns where two have the same name."""
     present = table.schema.names
     return table if len(set(present)) < len(present) else table.select(names)
-
-
-def _unit_of(data: Any, unit: str) -> Any:
-    """The column of a data frame that names the persons, as an Arrow array."""
-    if list(data.columns).count(unit) > 1:
-        raise ValueError(f"column {unit!r} stands more than once; rename it")
-    return _unit_column(data[unit])
 
 
 def _unit_column(column: Any) -> Any:

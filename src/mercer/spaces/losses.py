@@ -145,7 +145,8 @@ class Huber(Loss):
 
     @property
     def at_zero(self) -> float:
-        return _huber_at(1.0, self.threshold)
+        k = self.threshold
+        return 0.5 if k >= 1 else k - k**2 / 2
 
     def jet(self, f: Floats, target: Floats) -> Jet:
         r = f - target
@@ -245,7 +246,3 @@ def _ramp(r: Floats, width: float) -> Jet:
     """max(0, r), smoothed at zero: value, slope and curvature."""
     s = expit(r / width)
     return Jet(width * np.logaddexp(0.0, r / width), s, s * (1 - s) / width)
-
-
-def _huber_at(r: float, k: float) -> float:
-    return r**2 / 2 if r <= k else k * r - k**2 / 2

@@ -28,16 +28,7 @@ from mercer.common.checks import Bools, Floats, Ints, check_positive
 from mercer.common.quiet import quiet
 from mercer.spaces.kernels import KERNELS, MaternKernel, gaussian_frequencies
 
-__all__ = [
-    "GRAIN",
-    "MOST_LANDMARKS",
-    "MOST_WAVES",
-    "LandmarkSpan",
-    "OwnKernel",
-    "RecordKernel",
-    "WaveSpan",
-    "floor_of",
-]
+__all__ = ["GRAIN", "MOST_LANDMARKS", "MOST_WAVES", "LandmarkSpan", "OwnKernel", "RecordKernel", "WaveSpan"]
 
 
 @dataclass(frozen=True)

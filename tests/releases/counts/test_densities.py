@@ -12,7 +12,7 @@ from scipy.stats import beta, binom
 
 import mercer
 from mercer.noise.laws import BinnedLaplace, Normal, law_from_dict
-from mercer.releases.counts.density import _of_bins
+from mercer.releases.counts.smoothing import _of_bins
 from mercer.releases.density.release import DensityRelease
 from mercer.server import Settings
 from tests.conftest import ALPHA

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import binom
 
 import mercer
+from mercer.api.recipes.curve_plan import REFERENCES, reference_errors
 from mercer.releases.curve.average import FAMILY, RUNS, Average
 from mercer.releases.curve.functionals import Plain, Sketch
-from mercer.releases.curve.reference import REFERENCES, reference_errors
-from mercer.rules.curves import frame_of
+from mercer.rules.public import frame_of
 from mercer.spaces.polynomials import Polynomials
 from tests.conftest import ALPHA
 

@@ -15,13 +15,12 @@ from mercer.columns.domain import Box
 from mercer.common.checks import PrivacyWarning
 from mercer.noise.frozen import Frozen
 from mercer.noise.laws import Euclidean
-from mercer.releases.bands import order_statistic
 from mercer.releases.curve import noisy as noisy_curves
 from mercer.releases.curve import release as curves_module
 from mercer.releases.curve.functionals import Plain
-from mercer.releases.curve.redraw import Mesh, choose_again, suprema
 from mercer.releases.curve.release import CurveRelease
-from mercer.releases.curve.smoothing import Candidates, choose_filter
+from mercer.releases.curve.smoothing import Candidates, Mesh, choose_again, choose_filter, suprema
+from mercer.releases.function import order_statistic
 from mercer.spaces.kernels import Matern52
 from mercer.spaces.modes import SpectralFilter
 from mercer.spaces.polynomials import Polynomials

@@ -7,7 +7,7 @@ from scipy.stats import beta
 from mercer.columns.domain import Box
 from mercer.kernels import Gaussian
 from mercer.releases.density.smoothing import choose_bandwidth, density_level, released_mass, unit_covariance
-from mercer.rules.density import expected_error, noise_bandwidth, rule_bandwidth
+from mercer.rules.public import expected_error, noise_bandwidth, rule_bandwidth
 from mercer.spaces.bases import Cosine, Fourier
 
 

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 import mercer
-from mercer.api.machine.recipe import MachineRecipe
+from mercer.api.recipes.machine import MachineRecipe
 from mercer.columns.domain import Box
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
-from mercer.rules.machines import bandwidth_rule, feature_rule, penalty_rule
+from mercer.rules.public import bandwidth_rule, feature_rule, machine_penalty
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels
-from mercer.sensitive.summaries import Examples, machine
+from mercer.sensitive.summaries import machine
 from mercer.sensitive.summaries import risk as solver
+from mercer.sensitive.summaries.risk import Examples
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import LOSSES, Hinge, Huber, Insensitive, Logistic, Pinball, Squared, loss_from_dict
 from mercer.spaces.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
@@ -403,7 +404,7 @@ def test_rules_are_public_and_move_as_they_should():
     widths = [bandwidth_rule(n=n, epsilon=1, dimension=2, pure=False) for n in (10, 10**3, 10**5)]
     assert widths == sorted(widths, reverse=True)
     rule = {"multiplier": 4.0, "kappa": 1.0, "epsilon": 1.0, "pure": False, "inside": True}
-    penalties = [penalty_rule(Hinge(), n=n, **rule) for n in (100, 1000, 10_000)]
+    penalties = [machine_penalty(Hinge(), n=n, **rule) for n in (100, 1000, 10_000)]
     assert np.allclose(penalties, [0.04, 0.004, 0.0002])
 
 

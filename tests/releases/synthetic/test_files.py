@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mercer
-from mercer.api.synthetic.recipe import TableRecipe
+from mercer.api.recipes.synthetic import TableRecipe
 from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.release import MOST_POINTS, TableRelease
 from tests.helpers.children import in_a_child

@@ -24,6 +24,7 @@ __all__ = [
     "check_pure",
     "lattice_below",
     "no_delta",
+    "scale_above",
     "secure_draws",
 ]
 
@@ -113,7 +114,7 @@ class PureMechanism(Mechanism, by_name=False):
 
     pure = True
 
-    def event(self, *, epsilon: float, delta: float) -> PureEvent:  # noqa: ARG002
+    def event(self, *, epsilon: float, delta: float) -> PureEvent:
         return PureEvent(epsilon)
 
 
@@ -159,6 +160,11 @@ def no_delta(delta: object) -> bool:
     if isinstance(delta, bool):
         return False
     return delta is None or (isinstance(delta, (int, float)) and delta == 0)
+
+
+def scale_above(sensitivity: float, epsilon: float) -> float:
+    """The scale sensitivity / epsilon of the noise, rounded up."""
+    return math.nextafter(sensitivity / epsilon * (1 + 1e-12), math.inf)
 
 
 def lattice_below(scale: float) -> float:

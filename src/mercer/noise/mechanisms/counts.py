@@ -19,10 +19,23 @@ from mercer.common.checks import Bools, Ints, check_delta, check_epsilon
 from mercer.noise.count_laws import MOST_SCALE, CountLaw, GeometricLaw, RoundedNormalLaw
 from mercer.noise.entropy import Entropy
 from mercer.noise.exact import above_geometric, above_normal, geometric, passing, rounded_normal
-from mercer.noise.mechanisms.base import AnyMechanism, Randomiser, check_norm, check_pure, no_delta
+from mercer.noise.mechanisms.base import (
+    AnyMechanism,
+    Randomiser,
+    check_norm,
+    check_pure,
+    no_delta,
+    scale_above,
+)
 from mercer.noise.optimal import OptimalCount
-from mercer.promise.accountants import gaussian_multiplier
-from mercer.promise.events import GaussianEvent, Norm, PureEvent, RandomEvent, Sensitivity
+from mercer.promise.events import (
+    GaussianEvent,
+    Norm,
+    PureEvent,
+    RandomEvent,
+    Sensitivity,
+    gaussian_multiplier,
+)
 
 __all__ = [
     "CountMechanism",
@@ -91,22 +104,16 @@ class GeometricCounts(AnyMechanism[Ints, Ints]):
 
     norm = "l1"
     words = "two-sided geometric on whole numbers, exact sampler"
-    calibration = "exact"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int = 1,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float = 0.0,
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
     ) -> CountNoise:
         """The number of counts does not matter: the sensitivity is that of all counts together."""
         number = check_pure(epsilon, delta)
         check_norm(self, sensitivity)
         if sensitivity.value != round(sensitivity.value):
             raise ValueError("the l1 sensitivity of counts must be a whole number")
-        scale = _checked(math.nextafter(sensitivity.value / number * (1 + 1e-12), math.inf))
+        scale = _checked(scale_above(sensitivity.value, number))
         return CountNoise(GeometricLaw(scale), PureEvent(number))
 
 
@@ -116,15 +123,9 @@ class RoundedGaussian(AnyMechanism[Ints, Ints]):
 
     norm = "l2"
     words = "Gaussian rounded to whole numbers, exact sampler"
-    calibration = "exact"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int = 1,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float,
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float
     ) -> CountNoise:
         """The number of counts does not matter: the sensitivity is that of all counts together."""
         number, small = check_epsilon(epsilon), check_delta(delta)
@@ -186,8 +187,6 @@ class SparseCounts(AnyMechanism[tuple[Ints, Ints, int], tuple[Ints, Ints]]):
     inner: CountMechanism
     threshold: int
 
-    calibration = "exact"
-
     @property
     def norm(self) -> Norm:  # type: ignore[override]
         """The norm of the noise that is thresholded."""
@@ -228,7 +227,6 @@ class OptimalMatrix(AnyMechanism[Ints, Ints]):
     chosen: OptimalCount
 
     norm = "l1"
-    calibration = "exact"
 
     @property
     def words(self) -> str:
@@ -276,7 +274,6 @@ class RareCounts(AnyMechanism[Ints, tuple[Ints, Bools]]):
     gamma: float  # the share of data sets for which nothing is promised
 
     norm = "l1"
-    calibration = "exact"
 
     @property
     def words(self) -> str:

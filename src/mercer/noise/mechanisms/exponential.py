@@ -117,12 +117,7 @@ class Exponential(AnyMechanism[Scores, int]):
     calibration = "pure"
 
     def calibrate(
-        self,
-        sensitivity: Sensitivity,
-        size: int = 1,  # noqa: ARG002
-        *,
-        epsilon: float,
-        delta: float = 0.0,  # noqa: ARG002
+        self, sensitivity: Sensitivity, size: int = 1, *, epsilon: float, delta: float = 0.0
     ) -> Choice:
         """The choice that is epsilon-DP when one record moves no score by more than this.
 

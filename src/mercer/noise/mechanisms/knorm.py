@@ -24,7 +24,14 @@ from mercer.common.streams import simulation
 from mercer.noise.entropy import Entropy, Uniforms
 from mercer.noise.exact import balls, gamma, phases, powered, settle
 from mercer.noise.laws import RUNS, Euclidean, Law, OrbitopeLaw, powers
-from mercer.noise.mechanisms.base import Noise, PureMechanism, check_norm, check_promise, lattice_below
+from mercer.noise.mechanisms.base import (
+    Noise,
+    PureMechanism,
+    check_norm,
+    check_promise,
+    lattice_below,
+    scale_above,
+)
 from mercer.promise.events import Norm, PureEvent, Sensitivity
 
 __all__ = [
@@ -117,12 +124,9 @@ class KNorm(PureMechanism, by_name=False):
 
     name = "k-norm"
     norm = "body"
+    words = "K-norm noise, rounded to a lattice with certainty"
 
-    @property
-    def words(self) -> str:
-        return "K-norm noise, rounded to a lattice with certainty"
-
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         law = BodyLaw(1.0, 1.0, self.body)
         return float(np.sqrt(np.mean(law.deviations(size) ** 2))) / epsilon
 
@@ -133,7 +137,7 @@ class KNorm(PureMechanism, by_name=False):
         check_norm(self, sensitivity)
         if size != self.body.dimension:
             raise ValueError(f"size must be the body's dimension {self.body.dimension}, got {size}")
-        scale = _scale(sensitivity, epsilon)
+        scale = scale_above(sensitivity.value, epsilon)
         law = BodyLaw(scale, lattice_below(scale), self.body)
         return KNormNoise(law, self.body, PureEvent(epsilon))
 
@@ -147,12 +151,9 @@ class L2(PureMechanism):
 
     name = "l2"
     norm = "l2"
+    words = "l2 (uniform direction, Gamma length), rounded to a lattice with certainty"
 
-    @property
-    def words(self) -> str:
-        return "l2 (uniform direction, Gamma length), rounded to a lattice with certainty"
-
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         return math.sqrt(size + 1) / epsilon
 
     def calibrate(
@@ -161,7 +162,7 @@ class L2(PureMechanism):
         epsilon = check_promise(self, epsilon, delta)["epsilon"]
         check_norm(self, sensitivity)
         size = check_count("size", size, least=1, most=1 << 16, hint="coordinates released")
-        scale = _scale(sensitivity, epsilon)
+        scale = scale_above(sensitivity.value, epsilon)
         law = Euclidean(scale, lattice_below(scale))
         return KNormNoise(law, euclidean_ball(size), PureEvent(epsilon))
 
@@ -202,16 +203,13 @@ class Orbitope(PureMechanism):
     real: bool = True
 
     name = "orbitope"
+    words = "two-sided Caratheodory (orbitope), rounded to a lattice with certainty"
 
     @property
     def norm(self) -> Norm:  # type: ignore[override]
         return "cosines" if self.real else "moments"
 
-    @property
-    def words(self) -> str:
-        return "two-sided Caratheodory (orbitope), rounded to a lattice with certainty"
-
-    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:  # noqa: ARG002
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
         law = OrbitopeLaw(2 / epsilon, 1.0, self.real)
         return float(np.sqrt(np.mean(law.deviations(size)[1:] ** 2)))
 
@@ -225,7 +223,7 @@ class Orbitope(PureMechanism):
         size = check_count("size", size, least=2, most=most, hint="moments released, c_0 too")
         if not self.real and size % 2 == 0:
             raise ValueError(f"size must be odd (c_0, and pairs), got {size}")
-        scale = math.nextafter(2 * sensitivity.value / epsilon * (1 + 1e-12), math.inf)
+        scale = scale_above(2 * sensitivity.value, epsilon)
         return OrbitopeNoise(OrbitopeLaw(scale, lattice_below(scale), self.real), PureEvent(epsilon))
 
 
@@ -273,11 +271,6 @@ def cube(dimension: int) -> Body:
         return [2 * value - 1 for value in u]
 
     return Body(dimension, dimension, lambda z: float(np.max(np.abs(z))), uniform)
-
-
-def _scale(sensitivity: Sensitivity, epsilon: float) -> float:
-    """The scale Delta / epsilon of the noise, rounded up."""
-    return math.nextafter(sensitivity.value / epsilon * (1 + 1e-12), math.inf)
 
 
 def _cone(mass: Uniforms, radii: Uniforms, turns: Uniforms, bits: int, *, real: bool) -> list[Any]:

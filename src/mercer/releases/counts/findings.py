@@ -7,6 +7,7 @@ or in none: the sum of all cells is the number that fits.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,10 +17,10 @@ from mercer.common.checks import Floats
 from mercer.noise.count_laws import CountLaw
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
-from mercer.releases.counts.number import CountRelease
+from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.releases.findings import ALPHA, Finding, about, fit_finding, share
 
-__all__ = ["cell_findings", "count_findings", "margin_findings"]
+__all__ = ["cell_findings", "count_findings", "margin_findings", "statistic_findings"]
 
 _LEVEL = 1 - ALPHA / 2  # of an interval for one sum: either end is passed with ALPHA / 4
 _END = 0.25  # share of the records in an end bin that is worth a word
@@ -45,10 +46,7 @@ def cell_findings(release: HistogramRelease) -> tuple[Finding, ...]:
         return (_FLAT,) if noisy.all() else ()
     found = list(() if release.complete else _fits(total, width, release.n, axes))
     if total > width:
-        for place, axis in enumerate(axes):
-            others = tuple(i for i in range(len(axes)) if i != place)
-            terms = float(noisy.sum(axis=others).max())
-            found += _column(axis, counts.sum(axis=others), release.noise, terms, total, width)
+        found += _columns(axes, counts, noisy, release.noise, total, width)
     return tuple(found)
 
 
@@ -60,22 +58,18 @@ def margin_findings(release: MarginsRelease) -> tuple[Finding, ...]:
         if alone:
             flat = False
             continue
-        axes = [release.domain.columns[place] for place in chosen]
+        axes = tuple(release.domain.columns[place] for place in chosen)
         values, noisy = counts.astype(float), np.ones(counts.shape)
         total, width = float(values.sum()), _half(release.noise, counts.size)
         if total <= width and _drowned(values, noisy, release.noise):
             if width <= 0.2 * release.n and not release.complete:
                 flat = False
-                for part in _fits(0.0, width, release.n, tuple(axes)):
+                for part in _fits(0.0, width, release.n, axes):
                     found.setdefault(part.kind, part)
             continue
         flat = False
-        parts = [] if release.complete else [*_fits(total, width, release.n, tuple(axes))]
-        for place, axis in enumerate(axes):
-            others = tuple(i for i in range(len(axes)) if i != place)
-            terms = float(noisy.sum(axis=others).max())
-            own = values.sum(axis=others)
-            parts += _column(axis, own, release.noise, terms, total, width)
+        parts = [] if release.complete else [*_fits(total, width, release.n, axes)]
+        parts += _columns(axes, values, noisy, release.noise, total, width)
         for part in parts:  # wider margins say the same less clearly
             where = part.kind if part.kind == "fit" else part.words.partition(":")[0]
             found.setdefault(where, part)
@@ -103,6 +97,14 @@ def count_findings(release: CountRelease) -> tuple[Finding, ...]:
     return ()
 
 
+def statistic_findings(release: StatisticRelease) -> tuple[Finding, ...]:
+    """Whether a statistic can be told from zero."""
+    scale = release.scale
+    if scale is None or scale == 0 or abs(release.value) >= -scale * math.log(0.01):
+        return ()
+    return (Finding("flat", f"{release.domain.words} cannot be told from zero: the noise explains it"),)
+
+
 def _fits(total: float, width: float, n: int, axes: tuple[Axis, ...]) -> tuple[Finding, ...]:
     levels = any(axis.edges is None and not axis.column.numeric for axis in axes)
     ask = (
@@ -112,6 +114,16 @@ def _fits(total: float, width: float, n: int, axes: tuple[Axis, ...]) -> tuple[F
     )
     what = "are in a cell" if total > 0 else "are in any cell"
     return fit_finding(total / n, width / n, what, ask, otherwise="the others fit no cell")
+
+
+def _columns(
+    axes: tuple[Axis, ...], counts: Floats, noisy: Floats, law: CountLaw, total: float, width: float
+) -> Iterator[Finding]:
+    """What each column tells, all others added up."""
+    for place, axis in enumerate(axes):
+        others = tuple(i for i in range(len(axes)) if i != place)
+        terms = float(noisy.sum(axis=others).max())
+        yield from _column(axis, counts.sum(axis=others), law, terms, total, width)
 
 
 def _column(

@@ -16,12 +16,24 @@ import numpy as np
 from mercer.columns.cells import MOST_LISTED, Axes, Axis
 from mercer.common.checks import Bools, Floats, Ints, check_level
 from mercer.common.files import Fields
-from mercer.noise.count_laws import CountLaw, count_law_from_dict
+from mercer.noise.count_laws import CountLaw, GeometricLaw, count_law_from_dict
+from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.promise.weaker import RandomStatement, promise_from
-from mercer.releases.bands import Interval
-from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_cells, accuracy_of_sparse
-from mercer.releases.counts.cells import MOST_COUNT, CellsRelease, Margin, rows_each, whole_numbers
-from mercer.releases.counts.questions import clipped, noise_width, product, sparse_answer, vectors
+from mercer.releases.base import Interval, freeze
+from mercer.releases.counts.cells import (
+    MOST_COUNT,
+    CellsRelease,
+    CountAccuracy,
+    Margin,
+    clipped,
+    noise_width,
+    product,
+    rows_each,
+    sparse_answer,
+    sparse_error,
+    vectors,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -44,12 +56,8 @@ class HistogramRelease(CellsRelease):
     kind = "histogram"
 
     def __post_init__(self) -> None:
-        for name in ("keys", "values", "exact"):
-            value = getattr(self, name)
-            if value is not None:
-                fixed = np.array(value, dtype=bool if name == "exact" else np.int64)
-                fixed.setflags(write=False)
-                object.__setattr__(self, name, fixed)
+        freeze(self, "keys", "values", dtype=np.int64)
+        freeze(self, "exact", dtype=bool)
         cells = self.domain.cells
         if (self.keys is None) != (self.threshold is None):
             raise ValueError("a sparse release has keys and a threshold, a dense one neither")
@@ -214,7 +222,7 @@ class HistogramRelease(CellsRelease):
     def best(self) -> Floats:
         """Counts of one column in order, smoothed for sums over ranges: free, not whole.
 
-        Far nearer than the noisy counts where data are sparse or smooth (`count_smoothing`); what
+        Far nearer than the noisy counts where data are sparse or smooth (`counts.smoothing`); what
         they are off by is not known, so they have no interval.
         """
         from mercer.releases.counts.smoothing import best_counts
@@ -234,7 +242,7 @@ class HistogramRelease(CellsRelease):
 
         `degree` is the number of its cosines, by default from a public rule.
         """
-        from mercer.releases.counts.density import histogram_density
+        from mercer.releases.counts.smoothing import histogram_density
 
         if self.sparse or self.exact is not None:
             raise ValueError(
@@ -247,10 +255,21 @@ class HistogramRelease(CellsRelease):
     @property
     def accuracy(self) -> CountAccuracy:
         """Expected error due to privacy, beside the least that is possible."""
-        cells, noisy = self.domain.cells, None if self.exact is None else int((~self.exact).sum())
-        if self.threshold is not None and noisy is None:
-            return accuracy_of_sparse(self.noise, cells, len(self.values), self.threshold, self.privacy)
-        return accuracy_of_cells(self.noise, cells, self.privacy, rows_each=self.rows_each, noisy=noisy)
+        law, cells, held = self.noise, self.domain.cells, max(len(self.values), 1)
+        n, epsilon, pure = self.n, self.privacy.epsilon, self.privacy.delta == 0
+        if self.exact is not None:
+            noisy = int((~self.exact).sum())
+            what = f"{noisy} of {cells} cells with noise"
+            return CountAccuracy(what, noisy * law.mean_error, law.deviation, None, False)
+        every = "The one cell" if cells == 1 else f"All {cells} cells together"
+        if self.threshold is not None:
+            least = sparse_bound(n, cells, held, epsilon) if held < cells else None
+            words = f" if the {held} cells that are held are all that are occupied"
+            error = sparse_error(law, cells, held, self.threshold)
+            return CountAccuracy(every, error, law.deviation, least, pure, words)
+        best = histogram_bound(n, cells, epsilon) or None
+        plain = None if pure else cells * GeometricLaw(2 * self.rows_each / epsilon).mean_error
+        return CountAccuracy(every, cells * law.mean_error, law.deviation, best, pure, "", plain)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -146,7 +146,7 @@ def apart(margins: Floats) -> Floats:
 
 
 def together(components: Floats) -> Floats:
-    """The inverse of `apart`."""
+    """From components along every axis but the first back to cells: what `apart` took apart."""
     for axis in range(1, components.ndim):
         front = np.moveaxis(components, axis, 0)
         mean, rest = front[0] / len(front), front[1:]
@@ -159,7 +159,7 @@ def together(components: Floats) -> Floats:
 
 
 def _turned(weights: Floats) -> Floats:
-    """`apart`, transposed."""
+    """The transpose of the linear map `apart`: from weights of components to weights of cells."""
     for axis in range(1, weights.ndim):
         front = np.moveaxis(weights, axis, 0)
         total, rest = front[0], front[1:]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,18 +20,58 @@ from mercer.columns.cells import Axes
 from mercer.common.checks import Floats, Ints, check_level
 from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_dict
+from mercer.noise.lower_bounds import margins_bound
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Interval
-from mercer.releases.counts.accuracy import MarginsAccuracy, accuracy_of_margins
-from mercer.releases.counts.cells import CellsRelease, Margin, rows_each, whole_numbers
+from mercer.releases.base import Interval
+from mercer.releases.counts.cells import (
+    CellsRelease,
+    Margin,
+    best_in_words,
+    rows_each,
+    vectors,
+    whole_numbers,
+)
 from mercer.releases.counts.margin_fit import MarginFit
 from mercer.releases.counts.margin_parts import MOST_CELLS
-from mercer.releases.counts.questions import vectors
 
-__all__ = ["MarginsRelease"]
+__all__ = ["MarginsAccuracy", "MarginsRelease"]
 
 _LEAST = 1e-12  # variance of noise that is all but none
 _LISTED = 20  # margins that an error names
+
+
+@dataclass(frozen=True)
+class MarginsAccuracy:
+    """Expected sum over cells of the absolute error of each margin."""
+
+    margins: tuple[tuple[str, ...], ...]
+    raw: tuple[float, ...]  # of the noisy counts
+    unbiased: tuple[float, ...]  # of the best unbiased estimate from all of them together
+    best: float | None  # of one-way margins: no pure release has less in all, on its worst data
+    pure: bool
+
+    @property
+    def error(self) -> float:
+        """Of all margins together, after they are used together."""
+        return sum(self.unbiased)
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times the best possible this is, at most."""
+        return None if not self.best else self.error / self.best
+
+    def __str__(self) -> str:
+        many = len(self.margins)
+        best = None if self.best is None else self.best / many
+        return (
+            f"{many} margins: the absolute errors of one margin's counts add up to "
+            f"{self.error / many:.4g} expected, {sum(self.raw) / many:.4g} before the margins are "
+            f"used together.{best_in_words(best, self.ratio, pure=self.pure)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields, their sum and the ratio, for JSON."""
+        return asdict(self) | {"error": self.error, "ratio": self.ratio}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,7 +172,18 @@ class MarginsRelease(CellsRelease):
     @cached_property
     def accuracy(self) -> MarginsAccuracy:
         """Expected error due to privacy of every margin."""
-        return accuracy_of_margins(self.noise, self.fit, self.terms, self.margins, self.privacy)
+        fit, law, normal = self.fit, self.noise, math.sqrt(2 / math.pi)
+        alone = law.mean_error / law.deviation if law.deviation else 0.0
+        raw, unbiased = [], []
+        for chosen in fit.sets:
+            cells = math.prod(fit.sizes[place] for place in chosen)
+            corner = [np.eye(1, fit.sizes[place])[0] for place in chosen]
+            # E|.| over the deviation lies between that of one noise and a normal's
+            ratio = normal + (alone - normal) / self.terms(chosen, corner)
+            raw.append(law.mean_error * cells)
+            unbiased.append(ratio * cells * fit.cell_deviation(chosen))
+        pure, best = self.privacy.delta == 0, _best_margins(fit, self.privacy)
+        return MarginsAccuracy(self.margins, tuple(raw), tuple(unbiased), best, pure)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -223,3 +274,15 @@ def _places(chosen: Any, dimension: int) -> tuple[int, ...]:
     if any(not 0 <= place < dimension for place in places.tolist()):
         raise ValueError("sets must be lists of places of columns")
     return tuple(places.tolist())
+
+
+def _best_margins(fit: MarginFit, privacy: Statement) -> float | None:
+    """The least error of one-way margins, where records are in two cells of each column.
+
+    Half of the first count's error and of the second's is at least that of a count of ones, made
+    from both and n: so both together have twice the bound for counts of ones.
+    """
+    wide = sum(fit.sizes[chosen[0]] > 1 for chosen in fit.sets if chosen)
+    if any(len(chosen) != 1 for chosen in fit.sets) or not 1 <= wide <= 10_000:
+        return None
+    return 2 * margins_bound(privacy.n, wide, privacy.epsilon)

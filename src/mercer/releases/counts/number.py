@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from mercer.columns.domain import InWords
-from mercer.common.checks import check_level
+from mercer.common.checks import Floats, check_level
 from mercer.common.files import Fields, finite
-from mercer.noise.count_laws import CountLaw, count_law_from_dict
+from mercer.noise.count_laws import CountLaw, GeometricLaw, count_law_from_dict
+from mercer.noise.lower_bounds import counting_bound
 from mercer.promise.weaker import RandomStatement, promise_from, random_statement_from
-from mercer.releases.bands import Interval
-from mercer.releases.base import Release
-from mercer.releases.counts.accuracy import CountAccuracy, accuracy_of_count
-from mercer.releases.counts.questions import clipped
-from mercer.releases.findings import Finding
+from mercer.releases.base import Interval, Release
+from mercer.releases.counts.cells import CountAccuracy, clipped
 
 if TYPE_CHECKING:
     from mercer.noise.optimal import OptimalCount
@@ -87,7 +87,17 @@ class CountRelease(Release):
     @property
     def accuracy(self) -> CountAccuracy:
         """Expected error due to privacy, beside the least that is possible."""
-        return accuracy_of_count(self.noise, self.privacy)
+        noise, epsilon, pure = self.noise, self.privacy.epsilon, self.privacy.delta == 0
+        if noise is None:
+            return CountAccuracy("One count", 0.0, 0.0, None, False, ", released as it is")
+        best = counting_bound(self.n, epsilon)
+        if isinstance(noise, CountLaw):
+            plain = None if pure else GeometricLaw(1 / epsilon).mean_error
+            return CountAccuracy("One count", noise.mean_error, noise.deviation, best, pure, "", plain)
+        error, each = _worst(noise.matrix)  # whatever its own loss and prior are
+        if noise.loss == "absolute" and noise.prior is None:
+            best = max(best, noise.best)
+        return CountAccuracy("One count, optimal mechanism", error, each, best, pure)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -162,11 +172,6 @@ class StatisticRelease(Release):
     def __float__(self) -> float:
         return self.value
 
-    def findings(self) -> tuple[Finding, ...]:
-        if self.scale is None or self.scale == 0 or abs(self.value) >= -self.scale * math.log(0.01):
-            return ()
-        return (Finding("flat", f"{self.domain.words} cannot be told from zero: the noise explains it"),)
-
     def to_dict(self) -> dict[str, Any]:
         return {
             "kind": self.kind,
@@ -194,3 +199,11 @@ def finite_far(value: object, what: str) -> float:
     if isinstance(value, float) and math.isfinite(value):
         return value
     return finite(value, what)
+
+
+def _worst(matrix: Floats) -> tuple[float, float]:
+    """Largest expected absolute error of a mechanism, and root of the largest squared one."""
+    place = np.arange(len(matrix))
+    away = np.abs(np.subtract.outer(place, place))
+    errors, squares = (float(np.max(np.sum(matrix * away**k, axis=1))) for k in (1, 2))
+    return errors, math.sqrt(squares)

@@ -11,8 +11,7 @@ import numpy as np
 
 from mercer.columns.cells import MOST_LISTED
 from mercer.columns.conditions import conditions
-from mercer.releases.bands import Interval
-from mercer.releases.base import Release
+from mercer.releases.base import Interval, Release
 from mercer.releases.counts.cells import Margin
 from mercer.releases.counts.histogram import HistogramRelease
 from mercer.releases.counts.margins import MarginsRelease
@@ -70,7 +69,7 @@ class NumberWords(CountsWords[N]):
     @property
     @abstractmethod
     def name(self) -> str:
-        """What the number is."""
+        """The word for the number: count, proportion or value."""
 
     def show(self, heading: str) -> None:
         rows = [(self.name, self.value(LEVEL)), *self.promise(), *self.accuracy()]
@@ -93,7 +92,7 @@ class NumberWords(CountsWords[N]):
         return words
 
     def ends(self, level: float) -> dict[str, Any]:
-        """The number and its interval."""
+        """The number and the ends of its interval, for JSON."""
         found = self.release.interval(level)
         return {"value": self.release.value, "level": level, "lower": found.lower, "upper": found.upper}
 
@@ -133,7 +132,7 @@ class CountWords(NumberWords[CountRelease]):
 
     @property
     def of(self) -> str:
-        """Of how many records."""
+        """Of how many records the count is, in words."""
         release = self.release
         return f"{release.count} of {release.n}" if release.share else f"of {release.n} in all"
 
@@ -164,7 +163,7 @@ class StatisticWords(NumberWords[StatisticRelease]):
 
 
 class CellsWords(CountsWords[T]):
-    """Counts of cells."""
+    """What is said of counts of cells: of histograms, tables and margins."""
 
     @abstractmethod
     def what(self) -> str:
@@ -373,7 +372,7 @@ def _cells_of(release: HistogramRelease, level: float, most: int) -> tuple[list[
 
 
 def _lines_of(margin: Margin, most: int) -> tuple[list[Line], int]:
-    """The same of a margin."""
+    """The largest cells of a margin with their intervals, and how many more there are."""
     counts = margin.counts.reshape(-1)
     order = largest(margin.axes, counts, most)
     ends = (end.reshape(-1)[order] for end in (margin.counts, margin.lower, margin.upper))

@@ -125,7 +125,7 @@ def _band_words(curves: list[NoisyCurve], level: float) -> str:
 
 
 def _heading(curve: NoisyCurve, order: Order) -> str:
-    """A title."""
+    """The title of a picture: of a mean, a difference of means or a derivative."""
     parts = _parts(curve)
     what = "" if parts[0].value == "value" else f" of {parts[0].value}"
     kind = "curve" if curve.domain.dimension == 1 else "surface"
@@ -172,22 +172,12 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
     signed = np.any(order) or isinstance(curve, Difference)  # zero means something
     if level is not None:
         band = curve.band(x, level, order=order)
-        axes.fill_between(
-            x, band.lower, band.upper, color=BAND, linewidth=0, label=_band_words([curve], level)
-        )
+        words = _band_words([curve], level)
+        axes.fill_between(x, band.lower, band.upper, color=BAND, linewidth=0, label=words)
         sure = (band.lower > 0) | (band.upper < 0)
         if signed and np.any(sure):
-            axes.fill_between(
-                x,
-                0.0,
-                0.018,
-                where=sure,
-                color=INK,
-                linewidth=0,
-                zorder=4,
-                transform=axes.get_xaxis_transform(),
-                label="zero is outside the band",
-            )
+            foot = {"color": INK, "linewidth": 0, "zorder": 4, "transform": axes.get_xaxis_transform()}
+            axes.fill_between(x, 0.0, 0.018, where=sure, label="zero is outside the band", **foot)
     what = "released difference" if isinstance(curve, Difference) else "released mean"
     if np.any(order):
         what = f"released {_ordinal(order)}derivative"

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_level
-from mercer.releases.bands import Band, Field, Interval, order_statistic
-from mercer.releases.base import KINDS, found
+from mercer.releases.base import KINDS, Interval, found
 from mercer.releases.curve.functionals import PolynomialCurve, Sketch
-from mercer.releases.curve.redraw import Mesh, suprema
-from mercer.releases.function import NoisyFunction, Orders
+from mercer.releases.curve.smoothing import Mesh, suprema
+from mercer.releases.function import Band, Field, NoisyFunction, Orders, order_statistic
 from mercer.show.figure import picture
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ is chosen from them, and can be chosen again by anybody.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -16,21 +17,25 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import order_statistic
+from mercer.releases.base import freeze
 from mercer.releases.curve.accuracy import CHOICES, CurveAccuracy
 from mercer.releases.curve.average import RUNS, Average, Averaged
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
-from mercer.releases.curve.redraw import Again, Mesh, choose_again, spread, suprema
 from mercer.releases.curve.smoothing import (
     ETAS,
     SCALES,
+    Again,
     Candidates,
+    Mesh,
     check_eta,
     check_penalty,
+    choose_again,
     choose_filter,
+    spread,
+    suprema,
     unit_scales,
 )
-from mercer.releases.function import FunctionRelease, Orders
+from mercer.releases.function import FunctionRelease, Orders, order_statistic
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
@@ -65,12 +70,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         check_choice("order", self.order, ORDERS)
         check_choice("choice", self.choice, tuple(CHOICES))
         check_choice("noise_kernel", self.noise_kernel, CURVE_KERNELS)
-        for name in ("coordinates", "center", "frame", "exact"):
-            value = getattr(self, name)
-            if value is not None:
-                fixed = np.array(value, dtype=float)
-                fixed.setflags(write=False)
-                object.__setattr__(self, name, fixed)
+        freeze(self, "coordinates", "center", "frame", "exact")
         size, given = self.polynomials.size, self.coordinates.shape
         framed = self.frame is not None and self.frame.shape != (*given, size)
         if framed or len(given) != 1 or not 1 <= given[0] <= size:  # before any work with them
@@ -200,22 +200,20 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         average = isinstance(self.smoothing, Average)
         return "credible: coverage measured, not a theorem" if average else super().grade
 
-    @property
+    @cached_property
     def accuracy(self) -> CurveAccuracy:
         """Expected error due to privacy."""
-        if "accuracy" not in self._memory:
-            factor, volume = self._noise().factor, self.domain.volume
-            mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
-            self._memory["accuracy"] = CurveAccuracy(
-                integrated=float(np.sum(factor**2)) * volume,
-                pointwise=float(spread(factor, mesh).max()),
-                coordinates=self.size,
-                freedom=self._freedom,
-                smoothing=self.smoothing,
-                choice=self.choice,
-                width=volume,
-            )
-        return self._memory["accuracy"]
+        factor, volume = self._noise().factor, self.domain.volume
+        mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
+        return CurveAccuracy(
+            integrated=float(np.sum(factor**2)) * volume,
+            pointwise=float(spread(factor, mesh).max()),
+            coordinates=self.size,
+            freedom=self._freedom,
+            smoothing=self.smoothing,
+            choice=self.choice,
+            width=volume,
+        )
 
     @property
     def _filter(self) -> SpectralFilter:
@@ -223,34 +221,28 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         assert isinstance(self.smoothing, SpectralFilter)
         return self.smoothing
 
-    @property
+    @cached_property
     def _decode(self) -> Floats:
         """From raw coordinates to coefficients: (coefficients, coordinates)."""
-        if "decode" not in self._memory:
-            if self.order == "paper":
-                encode, decode = cameron_martin(self._filter, self.noise_kernel, self.polynomials)
-                decode = decode * gain_of(encode)
-            else:
-                seen = self._filter.seen(self.polynomials, self.frame)
-                turned = seen.vectors * self._filter.factors(seen.values)
-                decode = turned @ seen.vectors.T
-                decode = decode if self.frame is None else self.frame.T @ decode
-            lengths = np.linalg.norm(decode, axis=1)
-            # rounding dust in high degrees would show in derivatives
-            decode = decode * (lengths > DUST * lengths.max())[:, None]
-            self._memory["decode"] = decode * self.bound
-        return self._memory["decode"]
+        if self.order == "paper":
+            encode, decode = cameron_martin(self._filter, self.noise_kernel, self.polynomials)
+            decode = decode * gain_of(encode)
+        else:
+            seen = self._filter.seen(self.polynomials, self.frame)
+            turned = seen.vectors * self._filter.factors(seen.values)
+            decode = turned @ seen.vectors.T
+            decode = decode if self.frame is None else self.frame.T @ decode
+        lengths = np.linalg.norm(decode, axis=1)
+        # rounding dust in high degrees would show in derivatives
+        decode = decode * (lengths > DUST * lengths.max())[:, None]
+        return decode * self.bound
 
-    @property
+    @cached_property
     def _averaged(self) -> Averaged:
         """The average of filters for these coordinates; of that smoothing only."""
-        if "averaged" not in self._memory:
-            assert isinstance(self.smoothing, Average)
-            variance = float(self.noise.deviations(self.size)[0] ** 2)
-            self._memory["averaged"] = self.smoothing.of(
-                self.coordinates, variance, self.polynomials, self.frame
-            )
-        return self._memory["averaged"]
+        assert isinstance(self.smoothing, Average)
+        variance = float(self.noise.deviations(self.size)[0] ** 2)
+        return self.smoothing.of(self.coordinates, variance, self.polynomials, self.frame)
 
     @property
     def _freedom(self) -> float:
@@ -259,15 +251,12 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         found = self._filter.seen(self.polynomials, self.frame)
         return float(np.sum(self._filter.factors(found.values)))
 
-    @property
+    @cached_property
     def _computed(self) -> Floats:
-        if "coefficients" not in self._memory:
-            if isinstance(self.smoothing, Average):
-                found = self._averaged.mean[0] * self.bound
-            else:
-                found = self._decode @ self.coordinates
-            self._memory["coefficients"] = found + self.center
-        return self._memory["coefficients"]
+        """Coefficients as this machine computes them, to the last bits."""
+        if isinstance(self.smoothing, Average):
+            return self._averaged.mean[0] * self.bound + self.center
+        return self._decode @ self.coordinates + self.center
 
     def _noise(self, orders: Orders = ()) -> CurveNoise:
         average = isinstance(self.smoothing, Average)

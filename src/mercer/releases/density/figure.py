@@ -35,14 +35,8 @@ def _curve(release: DensityRelease, axes: Any, level: float | None) -> None:
     x = np.linspace(low, high, 801)
     if level is not None:
         band = release.band(x, level)
-        axes.fill_between(
-            x,
-            band.lower,
-            band.upper,
-            color=BAND,
-            linewidth=0,
-            label=f"{level:.0%} band for the noise, whole curve",
-        )
+        words = f"{level:.0%} band for the noise, whole curve"
+        axes.fill_between(x, band.lower, band.upper, color=BAND, linewidth=0, label=words)
     axes.plot(x, release(x), color=INK, linewidth=1.8, label="released density")
     dated = name in release.domain.dates
     axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}", xlim=(low, high))

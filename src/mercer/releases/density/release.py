@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,16 +16,16 @@ from mercer.common.checks import Floats, check_choice, check_count
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band
-from mercer.releases.density.field import BasisAccuracy, BasisField
 from mercer.releases.density.smoothing import (
+    BasisAccuracy,
+    BasisField,
     choose_bandwidth,
     density_level,
     released_mass,
     unit_covariance,
     without_constant,
 )
-from mercer.releases.function import FunctionRelease, Orders
+from mercer.releases.function import Band, FunctionRelease, Orders
 from mercer.spaces.bases import Basis, Moments, SpectralBasis, basis_from_dict
 from mercer.spaces.bases.base import covariance_of
 
@@ -206,13 +207,10 @@ class DensityRelease(FunctionRelease):
     def size(self) -> int:
         return self.basis.size
 
-    @property
+    @cached_property
     def accuracy(self) -> BasisAccuracy:
         """Expected error due to privacy."""
-        if "accuracy" not in self._memory:
-            volume = self.domain.volume
-            self._memory["accuracy"] = self._field().accuracy(volume=volume, tail=self._tail)
-        return self._memory["accuracy"]
+        return self._field().accuracy(volume=self.domain.volume, tail=self._tail)
 
     @property
     def filter(self) -> Floats:
@@ -221,25 +219,14 @@ class DensityRelease(FunctionRelease):
             return np.ones(self.basis.size)
         return self.basis.filter(self.covariance, self.smoother)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """One over the volume of the domain and the mass of the released function (M18)."""
-        if "scale" not in self._memory:
-            self._memory["scale"] = 1 / (self.domain.volume * self._mass())
-        return self._memory["scale"]
+        return 1 / (self.domain.volume * released_mass(*self.constant))
 
-    def _mass(self) -> float:
-        """What the released function is divided by (M18)."""
-        return released_mass(*self.constant)
-
-    @property
+    @cached_property
     def constant(self) -> tuple[float, float]:
         """The noisy share of records that hold values, and the standard deviation of its noise."""
-        if "constant" not in self._memory:
-            self._memory["constant"] = self._constant()
-        return self._memory["constant"]
-
-    def _constant(self) -> tuple[float, float]:
         if isinstance(self.basis, SpectralBasis):
             norm = self.basis.amplitude[0]  # the constant function's coordinate is norm * mass
             plain = self.basis.unmix(self.coordinates)[0]
@@ -310,25 +297,21 @@ class DensityRelease(FunctionRelease):
             )
         return self._memory["field", orders]
 
-    @property
+    @cached_property
     def _filtered(self) -> Floats:
         """Plain coordinates after smoothing; the constant is one, and its noise is dropped."""
-        if "filtered" not in self._memory:
-            value = self.basis.unmix(self.coordinates) * self.filter
-            if isinstance(self.basis, SpectralBasis):
-                value[0] = self.basis.amplitude[0] * self._mass()
-            self._memory["filtered"] = value
-        return self._memory["filtered"]
+        value = self.basis.unmix(self.coordinates) * self.filter
+        if isinstance(self.basis, SpectralBasis):
+            value[0] = self.basis.amplitude[0] * released_mass(*self.constant)
+        return value
 
-    @property
+    @cached_property
     def _function(self) -> Callable[[Floats], Floats]:
-        if "function" not in self._memory:
-            self._memory["function"] = self.basis.function(self._filtered)
-        return self._memory["function"]
+        return self.basis.function(self._filtered)
 
     @property
     def _tail(self) -> float:
-        """What the basis leaves out."""
+        """Integrated squared error of leaving out the functions beyond the basis, at most."""
         if isinstance(self.basis, SpectralBasis):
             return self.basis.tail(self.covariance, self.smoother)
         return self.basis.deficit
@@ -345,20 +328,16 @@ class DensityRelease(FunctionRelease):
             for h in np.sqrt(np.diag(np.array(self.covariance)))
         )
 
-    @property
+    @cached_property
     def _cells(self) -> Floats:
         """Raw values per unit of the unit cube at the middles of equal cells."""
-        if "cells" not in self._memory:
-            ticks = [(np.arange(side) + 0.5) / side for side in self._sides]
-            scale = self.scale * self.domain.volume
-            self._memory["cells"] = self.basis.on_grid(ticks, self._filtered) * scale
-        return self._memory["cells"]
+        ticks = [(np.arange(side) + 0.5) / side for side in self._sides]
+        return self.basis.on_grid(ticks, self._filtered) * (self.scale * self.domain.volume)
 
-    @property
+    @cached_property
     def _unit_level(self) -> float:
-        if "level" not in self._memory:
-            self._memory["level"] = density_level(self._cells)
-        return self._memory["level"]
+        """What is subtracted from them before negative values become zero."""
+        return density_level(self._cells)
 
     @property
     def _level(self) -> float:

@@ -114,25 +114,15 @@ def _line(release: MachineRelease, axes: Any, axis: int, centre: Floats, level: 
     handles = [*axes.get_legend_handles_labels()[0]]
     if isinstance(release, ClassifierRelease):
         handles += _patches(release)
-    axes.legend(
-        handles=handles, frameon=False, fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.16)
-    )
+    _legend(axes, handles, 3, below=0.16)
 
 
 def _strip(release: ClassifierRelease, axes: Any, x: Floats, rows: Floats) -> None:
     """The predicted class along the lower edge."""
     place = [list(release.classes).index(c) for c in release.predict(rows).tolist()]
     low, high = axes.get_ylim()
-    cells = np.array(place)[None, :]
-    axes.imshow(
-        cells,
-        extent=(x[0], x[-1], low, low + 0.03 * (high - low)),
-        aspect="auto",
-        cmap=_colours(release),
-        vmin=0,
-        vmax=len(release.classes) - 1,
-        zorder=0,
-    )
+    extent = (x[0], x[-1], low, low + 0.03 * (high - low))
+    _shades(release, axes, np.array(place)[None, :], extent, zorder=0)
     axes.set_ylim(low, high)
 
 
@@ -171,52 +161,42 @@ def _decision(
     """M8; Hall 2013, Figure 3: the function's height, its zero line, and where noise may change it."""
     most = float(np.abs(value).max()) or 1.0
     image = axes.imshow(value, origin="lower", aspect="auto", cmap=MAP, extent=extent, vmin=-most, vmax=most)
-    figure.colorbar(
-        image,
-        ax=axes,
-        label=f"decision function: above 0 is {release.classes[1]}, below {release.classes[0]}",
-    )
+    sides = f"above 0 is {release.classes[1]}, below {release.classes[0]}"
+    figure.colorbar(image, ax=axes, label=f"decision function: {sides}")
     axes.contour(value, levels=[0.0], colors="white", linewidths=2.2, extent=extent)
     axes.contour(value, levels=[0.0], colors="black", linewidths=1.0, extent=extent)
     if level is not None:
         band = release.band(rows, level, simultaneous=False)
         unsure = ((band.lower < 0) & (band.upper > 0)).reshape(value.shape).astype(float)
         axes.contourf(unsure, levels=[0.5, 1.5], colors="none", hatches=["...."], extent=extent)
-        axes.set_title(
-            f"dotted: the noise may turn the sign ({level:.0%} at each point)", fontsize=8, loc="right"
-        )
+        words = f"dotted: the noise may turn the sign ({level:.0%} at each point)"
+        axes.set_title(words, fontsize=8, loc="right")
 
 
 def _regions(release: ClassifierRelease, axes: Any, rows: Floats, extent: Any) -> None:
     names = list(release.classes)
     place = np.array([names.index(c) for c in release.predict(rows).tolist()])
-    colours = _colours(release)
-    axes.imshow(
-        place.reshape(_SIDE, _SIDE),
-        origin="lower",
-        aspect="auto",
-        extent=extent,
-        cmap=colours,
-        vmin=0,
-        vmax=len(names) - 1,
-        interpolation="nearest",
-    )
+    shape = (_SIDE, _SIDE)
+    _shades(release, axes, place.reshape(shape), extent, origin="lower", interpolation="nearest")
     for k in range(len(names)):  # where one class meets another
-        axes.contour(
-            (place == k).reshape(_SIDE, _SIDE), levels=[0.5], colors="white", linewidths=1.2, extent=extent
-        )
-    axes.legend(
-        handles=_patches(release),
-        fontsize=8,
-        frameon=False,
-        ncols=4,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.12),
-    )
+        axes.contour((place == k).reshape(shape), [0.5], colors="white", linewidths=1.2, extent=extent)
+    _legend(axes, _patches(release), 4, below=0.12)
+
+
+def _shades(release: ClassifierRelease, axes: Any, place: Any, extent: Any, **how: Any) -> None:
+    """Draw classes, given by their places in the list of classes, as shades."""
+    most = len(release.classes) - 1
+    axes.imshow(place, extent=extent, aspect="auto", cmap=_colours(release), vmin=0, vmax=most, **how)
+
+
+def _legend(axes: Any, handles: list[Any], columns: int, *, below: float) -> None:
+    """A legend under the picture."""
+    place = {"loc": "upper center", "bbox_to_anchor": (0.5, -below)}
+    axes.legend(handles=handles, fontsize=8, frameon=False, ncols=columns, **place)
 
 
 def _patches(release: ClassifierRelease) -> list[Any]:
-    """The colour of each class."""
+    """Entries of a legend: the colour of each class."""
     from matplotlib.patches import Patch
 
     colours = _colours(release)

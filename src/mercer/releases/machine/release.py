@@ -9,6 +9,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -21,8 +22,7 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.bands import Band, Field, suprema_of
-from mercer.releases.function import FunctionRelease, Orders
+from mercer.releases.function import Band, Field, FunctionRelease, Orders, suprema_of
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
 
@@ -154,13 +154,10 @@ class MachineRelease(FunctionRelease):
     def scale(self) -> float:
         """Factor from the functions' own units to those of the caller."""
 
-    @property
+    @cached_property
     def weights(self) -> Floats:
         """Weights in use, one row a function: the noisy ones, shrunk if the release says so."""
-        if "weights" not in self._memory:
-            raw = self.coordinates.reshape(len(self.losses), -1)
-            self._memory["weights"] = raw * self._factors / self.penalty
-        return self._memory["weights"]
+        return self.coordinates.reshape(len(self.losses), -1) * self._factors / self.penalty
 
     def shrunk(self, on: bool = True) -> Self:
         """The same release with its weights shrunk by their known noise, or as they were: free.
@@ -213,25 +210,27 @@ class MachineRelease(FunctionRelease):
         """The unit of the functions' values, as words that follow a number."""
         return ""
 
-    @property
+    @cached_property
     def _factors(self) -> Floats:
-        if "factors" not in self._memory:
-            many, m = len(self.losses), self.features.size
-            factors = np.ones((many, m))
-            if self.shrink:
-                raw = self.coordinates.reshape(many, m)
-                blocks = _blocks(m) if self.features.ordered else (m,)
-                factors = np.stack([shrinkage(row, blocks, self._deviation) for row in raw])
-            self._memory["factors"] = factors
-        return self._memory["factors"]
+        """What is left of each weight by shrinking, one row a function."""
+        many, m = len(self.losses), self.features.size
+        if not self.shrink:
+            return np.ones((many, m))
+        blocks = _blocks(m) if self.features.ordered else (m,)
+        return np.stack(
+            [shrinkage(row, blocks, self._deviation) for row in self.coordinates.reshape(many, m)]
+        )
 
     def _field(self, orders: Orders = ()) -> MachineField:
         if any(orders):
             raise ValueError(f"order must be 0: {self.features.words} are not differentiated, got {orders}")
-        if "field" not in self._memory:
-            unit = self._deviation / self.penalty * self.scale
-            self._memory["field"] = MachineField(self.features, self.noise, self.size, self._factors, unit)
-        return self._memory["field"]
+        return self._noise_field
+
+    @cached_property
+    def _noise_field(self) -> MachineField:
+        """The noise of all functions, in the caller's units."""
+        unit = self._deviation / self.penalty * self.scale
+        return MachineField(self.features, self.noise, self.size, self._factors, unit)
 
     def _at(self, unit: Floats, orders: Orders) -> Floats:
         """All functions at the points, in the caller's units."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ import numpy as np
 from mercer.common.checks import Floats
 from mercer.common.files import Fields, finite, numbers
 from mercer.noise.laws import Law, law_from_dict
+from mercer.releases.base import freeze
 from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan
 
@@ -162,11 +163,10 @@ class NoisyEmbedding(ABC):
         return self.deviation * math.sqrt(self.size)
 
     def _check(self, size: int) -> None:
-        fixed = np.array(self.coordinates, dtype=float)
-        fixed.setflags(write=False)
-        object.__setattr__(self, "coordinates", fixed)
-        if fixed.shape != (size,) or not np.all(np.isfinite(fixed)):
-            raise ValueError(f"coordinates must be {size} finite numbers, got shape {fixed.shape}")
+        freeze(self, "coordinates")
+        shape = self.coordinates.shape
+        if shape != (size,) or not np.all(np.isfinite(self.coordinates)):
+            raise ValueError(f"coordinates must be {size} finite numbers, got shape {shape}")
         if self.noise.moments:
             raise ValueError("the noise does not fit an embedding")
 
@@ -184,7 +184,6 @@ class LandmarkEmbedding(NoisyEmbedding):
     floor: float
     shrink: Shrink
     even: Floats | None = None  # values at the landmarks of all public points, equally weighted
-    _memory: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if self.gram.ndim != 2 or len(self.gram) != self.gram.shape[1]:

@@ -86,7 +86,7 @@ class Panel:
 
     @property
     def inches(self) -> float:
-        """Height."""
+        """Height in inches: a row for each level, column of two levels or bar of a histogram."""
         if len(self.columns) > 1:
             return _HEAD + _ROW * len(self.columns)
         levels = len(labels_of(self.columns[0]))
@@ -95,7 +95,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Which columns stand where."""
+    """The layout of a picture: which columns are drawn in pairs, and which in panels of their own."""
 
     corner: tuple[Column, ...]  # the matrix of pairs
     stacks: tuple[tuple[Panel, ...], ...]  # beside it, from left to right
@@ -132,7 +132,7 @@ class Sheet:
 
     @property
     def size(self) -> tuple[float, float]:
-        """Inches of the figure."""
+        """Width and height of the figure in inches."""
         beside = _WIDE * len(self.stacks)
         across = (self.side * (1.5 if len(self.corner) == 1 else 1.12)) + beside
         return max(across, 6.4), self.height + _TOP + _BOTTOM
@@ -194,15 +194,8 @@ def _correlation(release: TableRelease, one: Column, two: Column, axes: Any, lev
 def _histogram(release: TableRelease, column: Column, axes: Any, level: float | None, *, small: bool) -> None:
     found = marginal(release, column.name, level=level or 0.95, bins=16 if small else 24)
     assert found.edges is not None
-    axes.bar(
-        found.edges[:-1],
-        found.shares,
-        np.diff(found.edges),
-        align="edge",
-        color=BAND,
-        edgecolor=INK,
-        linewidth=0.6,
-    )
+    style = {"color": BAND, "edgecolor": INK, "linewidth": 0.6}
+    axes.bar(found.edges[:-1], found.shares, np.diff(found.edges), align="edge", **style)
     if level is not None:
         middle = (found.edges[:-1] + found.edges[1:]) / 2
         axes.errorbar(middle, found.shares, found.bars, fmt="none", ecolor=INK, elinewidth=1.0)
@@ -226,16 +219,9 @@ def _circles(release: TableRelease, x: Column, y: Column, axes: Any, inches: flo
     area = 0.35 * (72 * inches) ** 2 / max(float(np.abs(weights).sum()), 1e-300)
     plus = weights >= 0
     for which, face in ((plus, INK), (~plus, "none")):
-        axes.scatter(
-            spots[which, 0],
-            spots[which, 1],
-            np.minimum(np.abs(weights[which]) * area, 900.0),
-            facecolor=face,
-            edgecolor="white" if face == INK else INK,
-            linewidth=0.3,
-            alpha=0.6,
-            clip_on=False,
-        )
+        sizes = np.minimum(np.abs(weights[which]) * area, 900.0)
+        style = {"facecolor": face, "edgecolor": "white" if face == INK else INK, "alpha": 0.6}
+        axes.scatter(*spots[which].T, sizes, linewidth=0.3, clip_on=False, **style)
     _clean(axes)
 
 
@@ -324,7 +310,7 @@ def _short(word: str) -> str:
 
 
 def _heading(release: TableRelease, inches: float) -> str:
-    """As many names as fit."""
+    """A title with as many names of columns as fit in the width."""
     names = [_short(name) for name in release.domain.names]
     shown = len(names) if len(names) <= 7 else 5
     while shown > 1 and len(", ".join(names[:shown])) > 8.2 * inches - 36:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.columns.kinds import Categorical, Column, Ordered, labels_of
 from mercer.common.checks import Floats, check_level
-from mercer.releases.bands import Interval
+from mercer.releases.base import Interval
 from mercer.releases.synthetic.release import TableRelease
 
 __all__ = ["Marginal", "correlation", "distribution", "estimate", "marginal", "share_of_true"]

@@ -20,11 +20,10 @@ from mercer.common.checks import Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law
 from mercer.promise.statement import Statement
-from mercer.releases.base import Release
-from mercer.releases.synthetic.distances import TwoSample, two_sample_test
+from mercer.releases.base import Release, freeze
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, floor_from, law_from
+from mercer.releases.synthetic.weighted import Pushed, TwoSample, Weighted, two_sample_test
 from mercer.releases.synthetic.weights import STYLES, refit, weigh, weights_from
-from mercer.releases.weighted import Pushed, Weighted
 from mercer.spaces.record_kernels import MOST_LANDMARKS, OwnKernel
 
 __all__ = ["InWords", "RecordsRelease"]
@@ -48,10 +47,7 @@ class RecordsRelease(Weighted, Release):
 
     def __post_init__(self) -> None:
         check_choice("weights", self.style, STYLES)
-        for name in ("weight", "coordinates"):
-            fixed = np.array(getattr(self, name), dtype=float)
-            fixed.setflags(write=False)
-            object.__setattr__(self, name, fixed)
+        freeze(self, "weight", "coordinates")
         shape = (len(self.points),)
         if self.weight.shape != shape or self.coordinates.shape != shape or not self.points:
             raise ValueError("points, weights and coordinates differ in number")

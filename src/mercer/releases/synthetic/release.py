@@ -19,8 +19,7 @@ from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Floats, check_choice, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
-from mercer.releases.base import Release
-from mercer.releases.synthetic.distances import TableAccuracy, TwoSample, two_sample_test
+from mercer.releases.base import Release, freeze
 from mercer.releases.synthetic.embedding import (
     LandmarkEmbedding,
     NoisyEmbedding,
@@ -28,7 +27,7 @@ from mercer.releases.synthetic.embedding import (
     WaveEmbedding,
     matrix_from,
 )
-from mercer.releases.synthetic.export import with_weights, write_csv, write_parquet
+from mercer.releases.synthetic.weighted import Pushed, TableAccuracy, TwoSample, Weighted, two_sample_test
 from mercer.releases.synthetic.weights import (
     ENOUGH,
     STYLES,
@@ -38,7 +37,6 @@ from mercer.releases.synthetic.weights import (
     refit,
     weights_from,
 )
-from mercer.releases.weighted import Pushed, Weighted
 from mercer.sources.arrays import own_codes
 from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-__all__ = ["METHODS", "MOST_POINTS", "TableRelease"]
+__all__ = ["METHODS", "MOST_POINTS", "TableRelease", "write_csv", "write_parquet"]
 
 MOST_POINTS = {"landmarks": MOST_LANDMARKS, "features": 5000, "exponential": 1000}  # by method
 METHODS = tuple(MOST_POINTS)
@@ -74,12 +72,7 @@ class TableRelease(Weighted, Release):
     def __post_init__(self) -> None:
         check_choice("method", self.method, METHODS)
         check_choice("weights", self.style, STYLES)
-        for name in ("codes", "weight", "landmarks"):
-            value = getattr(self, name)
-            if value is not None:
-                fixed = np.array(value, dtype=float)
-                fixed.setflags(write=False)
-                object.__setattr__(self, name, fixed)
+        freeze(self, "codes", "weight", "landmarks")
         shape = (len(self.weight), self.domain.dimension)
         if self.codes.shape != shape or not np.all(np.isfinite(self.weight)) or not len(self.weight):
             raise ValueError(f"points and weights must be finite, in shape {shape}")
@@ -282,7 +275,12 @@ class TableRelease(Weighted, Release):
 
     def with_weights(self) -> pyarrow.Table:
         """The synthetic records with a last column of weights, as an Arrow table."""
-        return with_weights(self.points, self.weights)
+        import pyarrow as pa
+
+        name = "weight"
+        while name in self.domain.names:
+            name += "_"
+        return self.points.append_column(name, pa.array(self.weights))
 
     def to_frame(self) -> pandas.DataFrame:
         """The synthetic records with a column `weight`, as a pandas data frame."""
@@ -378,3 +376,25 @@ def _records(top: Fields, name: str, domain: Domain, method: str) -> Floats:
     if not np.array_equal(domain.snap(codes), codes):
         raise ValueError(f"{name} must lie in the domain")
     return codes
+
+
+def write_csv(table: pyarrow.Table, path: Path) -> Path:
+    """Write an Arrow table as text."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    plain = [  # categories as text
+        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for column in table.columns
+    ]
+    csv.write_csv(pa.table(plain, names=table.schema.names), path)
+    return path
+
+
+def write_parquet(table: pyarrow.Table, path: Path, privacy: Statement) -> Path:
+    """Write an Arrow table, with the promise beside it."""
+    import pyarrow.parquet as pq
+
+    about = {b"mercer.privacy": str(privacy).encode()}
+    pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **about}), path)
+    return path

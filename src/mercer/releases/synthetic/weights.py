@@ -15,7 +15,7 @@ from mercer.common import streams
 from mercer.common.checks import Floats, Ints, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.releases.synthetic.embedding import LandmarkEmbedding
-from mercer.releases.weighted import resample
+from mercer.releases.synthetic.weighted import resample
 from mercer.spaces.record_kernels import RecordKernel
 
 __all__ = [
@@ -51,16 +51,20 @@ def weigh(embedding: LandmarkEmbedding, style: str, bound: float) -> Floats:
     bound = check_positive("bound", bound, "1 or more")
     if style == "l1" and bound < 1:
         raise ValueError(f"bound must be at least 1 (Balog et al., Theorem 11), got {bound:g}")
-    target = embedding.target
     if style == "free":
-        return embedding.span.weights(target)
+        return embedding.span.weights(embedding.target)
+    return _fitted(embedding, embedding.gram, embedding.values(embedding.target), style, bound)
+
+
+def _fitted(embedding: LandmarkEmbedding, gram: Floats, values: Floats, style: str, bound: float) -> Floats:
+    """Weights of points whose mean is near the target of an embedding, whose values there are given."""
     return fit_weights(
-        embedding.gram,
-        embedding.values(target),
+        gram,
+        values,
         style=style,
         bound=bound,
         enough=ENOUGH * embedding.risk,
-        length=float(np.dot(target, target)),
+        length=float(np.dot(embedding.target, embedding.target)),
     )
 
 
@@ -81,19 +85,11 @@ def placed(
     """
     if style == "free" or (style != "uniform" and points is landmarks):
         return landmarks, weigh(embedding, style, bound)
-    target = embedding.target
     gram = kernel(points, points)
-    values = kernel(points, landmarks) @ embedding.span.weights(target)
+    values = kernel(points, landmarks) @ embedding.span.weights(embedding.target)
     if style == "uniform":
         return points[herd(gram, values, size)], np.full(size, 1 / size)
-    return points, fit_weights(
-        gram,
-        values,
-        style=style,
-        bound=bound,
-        enough=ENOUGH * embedding.risk,
-        length=float(np.dot(target, target)),
-    )
+    return points, _fitted(embedding, gram, values, style, bound)
 
 
 def moved(
@@ -111,8 +107,7 @@ def moved(
     A cell moves to that of another of the `points` nearby, so that columns keep their laws.
     """
     domain, rng = kernel.domain, streams.simulation(43)
-    size, target = len(points), embedding.target
-    raw, length = embedding.span.weights(target), float(np.dot(target, target))
+    size, raw = len(points), embedding.span.weights(embedding.target)
     best = points, weight
     for _ in range(_MOVES):
         codes = best[0][resample(np.maximum(best[1], 0.0), size, rng)].copy()
@@ -122,15 +117,8 @@ def moved(
                 other = points[rng.integers(size, size=size), j]
                 moves = np.abs(other - codes[:, j]) <= reach if column.numeric else rng.random(size) < _CHANCE
                 codes[:, j] = np.where(moves, other, codes[:, j])
-        fitted = fit_weights(
-            kernel(codes, codes),
-            kernel(codes, landmarks) @ raw,
-            style=style,
-            bound=bound,
-            enough=ENOUGH * embedding.risk,
-            length=length,
-        )
-        best = codes, fitted
+        values = kernel(codes, landmarks) @ raw
+        best = codes, _fitted(embedding, kernel(codes, codes), values, style, bound)
     return best
 
 

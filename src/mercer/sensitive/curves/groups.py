@@ -12,11 +12,11 @@ import numpy as np
 
 from mercer.columns.rules import listed
 from mercer.common.checks import Ints
-from mercer.sensitive.curves.chunks import names_in, pairs_of
+from mercer.sensitive.curves.chunks import curves_of, names_in
 from mercer.sensitive.curves.source import is_file, matched, present_in
 from mercer.sensitive.data import open_rows
 from mercer.sources.frames import names_of, tabled
-from mercer.sources.names import identities
+from mercer.sources.values import identities
 
 __all__ = ["columns_of_points", "split_by"]
 
@@ -130,18 +130,8 @@ def _read(data: Any, numbers: list[str], texts: list[str]) -> Any:
 
 
 def _first_rows(ids: Any, people: Any) -> Ints:
-    """For each row of a long table, the first row of its curve; rows of no curve are their own.
-
-    A curve is an id, or an id of a person.
-    """
-    import pyarrow.compute as pc
-
-    coded = ids.dictionary_encode()
-    codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    count = len(coded.dictionary)
-    if people is not None:
-        codes, whose = pairs_of(codes, people)
-        count = len(whose)
-    first = np.zeros(count + 1, dtype=np.int64)
+    """For each row of a long table, the first row of its curve; rows of no curve are their own."""
+    codes, names = curves_of(ids, people)
+    first = np.zeros(len(names) + 1, dtype=np.int64)
     first[codes[::-1]] = np.arange(len(codes))[::-1]
     return np.where(codes >= 0, first[codes], np.arange(len(codes)))

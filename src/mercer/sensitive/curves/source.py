@@ -7,10 +7,12 @@ without importing it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import array
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mercer.columns.domain import Box
 from mercer.columns.grids import axes_of, check_names, is_twofold, on_grid, own_domain
@@ -20,14 +22,15 @@ from mercer.sensitive.curves.chunks import (
     Blank,
     Columns,
     Curves,
+    Ragged,
     Streamed,
     held_array,
     held_basis,
     held_ids,
     held_pairs,
     held_points,
+    numbers_in,
 )
-from mercer.sensitive.curves.points import Ragged, come_singly, missing_heights, stack_of
 from mercer.sensitive.data import open_rows
 from mercer.sources.files import file_batches
 from mercer.sources.folders import paths_of
@@ -218,6 +221,74 @@ def _long(
     other = unit is not None and unit != who
     people = open_rows(curves, columns=points, unit=unit, dimension=None) if other else None
     return held_ids(rows, people, domain, height, unit, missing)
+
+
+_NUMBERS = (str, bytes, bytearray, memoryview, range, array.array)  # no sequences of curves
+
+
+def stack_of(curves: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Curves as an array of numbers; in a list, one of another shape has no values (M18).
+
+    Each curve of a list is read on its own: none may decide how the others are.  The shape of an
+    array is public.
+    """
+    if come_singly(curves):
+        out = np.full((len(curves), *shape), np.nan)
+        for place, curve in enumerate(curves):
+            row = numbers_in(curve, len(shape))
+            out[place] = row if row.shape == shape else np.nan
+        return out
+    try:
+        found = curves if isinstance(curves, np.ndarray) else np.asarray(curves)
+    except Exception:  # no array at all
+        found = np.empty(())
+    if found.dtype.kind not in "iufbO" or found.ndim == 0:
+        raise TypeError(
+            "curves must be a file, a table, an array of numbers or a list of (t, x) pairs; got "
+            f"{type(curves).__name__}"
+        )
+    if found.dtype == object or isinstance(found, np.ma.MaskedArray):
+        return numbers_in(found)
+    return found
+
+
+def come_singly(curves: Any) -> bool:
+    """Whether curves come one by one, so that their shapes are records: not in an array."""
+    if isinstance(curves, np.ndarray):
+        return curves.dtype == object and curves.ndim == 1
+    return isinstance(curves, Sequence) and not isinstance(curves, _NUMBERS)
+
+
+def missing_heights(na_values: object) -> Floats:
+    """Numbers that stand for a missing height; as text they are numbers too.  Public.
+
+    Other text is no number, and so is missing without being named.
+    """
+    if na_values is None:
+        return np.empty(0)
+    single = isinstance(na_values, str) or not isinstance(na_values, (Iterable, np.ndarray))
+    given: list[Any] = [na_values] if single else list(na_values)  # type: ignore[call-overload]
+    numbers: list[float] = []
+    for value in given:
+        plain = value.item() if isinstance(value, np.generic) else value
+        if (
+            isinstance(plain, bool)
+            or not isinstance(plain, (str, int, float))
+            or isinstance(na_values, Mapping)
+        ):
+            raise TypeError(
+                "na_values must be a list of numbers or text that stand for a missing height, for "
+                f"example [-999, 'unknown']; got {type(na_values if single else plain).__name__}"
+            )
+        try:
+            numbers.append(float(plain))
+        except (ValueError, OverflowError):
+            continue
+    with np.errstate(all="ignore"):
+        exact = np.array(numbers, dtype=np.float64)
+        short = exact.astype(np.float32).astype(np.float64)  # as it stands in single precision
+    known = np.unique(np.concatenate([exact, short]))
+    return known[np.isfinite(known)]
 
 
 _EVEN = 513  # points at which curves given in a basis are read

@@ -185,10 +185,22 @@ def moved_counts(moves: int, most: int, norm: Norm) -> Sensitivity:
 X = TypeVar("X")
 
 
-class _TableCounts(Summary[X]):
+class _Counts(Summary[X]):
+    """Counts of records in cells; the statement says how many rows of a person count."""
+
+    _tally: CellTally | MarginTally
+
+    @property
+    def note(self) -> str:
+        words = rows_words(self.unit, self._tally.most)
+        return f"; {words}" if words else ""
+
+
+class _TableCounts(_Counts[X]):
     """Counts of the cells of one table."""
 
     name = "counts"
+    _tally: CellTally
 
     def __init__(self, tally: CellTally, *, n: int, unit: str) -> None:
         self._tally, self.n, self.unit = tally, n, unit
@@ -196,10 +208,6 @@ class _TableCounts(Summary[X]):
     @property
     def size(self) -> int:
         return self._tally.axes.cells
-
-    @property
-    def note(self) -> str:
-        return _rows_note(self.unit, self._tally.most)
 
     @property
     def parameters(self) -> tuple[int]:
@@ -228,7 +236,7 @@ class OccupiedCounts(_TableCounts[tuple[Ints, Ints, int]]):
         return (*self._tally.occupied(), self.size)
 
 
-class MarginCounts(Summary[Ints]):
+class MarginCounts(_Counts[Ints]):
     """Counts of all cells of several margins, one margin after the other.
 
     Of a margin marked single, which has two cells, the second alone is counted; the first is what
@@ -236,6 +244,7 @@ class MarginCounts(Summary[Ints]):
     """
 
     name = "margins"
+    _tally: MarginTally
 
     def __init__(self, tally: MarginTally, single: tuple[bool, ...], *, n: int, unit: str) -> None:
         self._tally, self._single, self.n, self.unit = tally, single, n, unit
@@ -244,10 +253,6 @@ class MarginCounts(Summary[Ints]):
     def size(self) -> int:
         sizes = [part.axes.cells for part in self._tally.parts]
         return sum(1 if alone else size for size, alone in zip(sizes, self._single, strict=True))
-
-    @property
-    def note(self) -> str:
-        return _rows_note(self.unit, self._tally.most)
 
     @property
     def parameters(self) -> tuple[tuple[bool, ...]]:
@@ -265,11 +270,6 @@ class MarginCounts(Summary[Ints]):
 def moves_of(single: tuple[bool, ...]) -> int:
     """Number of counts that one record changes when it is replaced; a single margin has one."""
     return sum(1 if alone else 2 for alone in single)
-
-
-def _rows_note(unit: str, most: int) -> str:
-    words = rows_words(unit, most)
-    return f"; {words}" if words else ""
 
 
 def count_cells(

@@ -23,11 +23,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.common.checks import Floats, Ints
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Norm, Sensitivity, replace_one
 from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
-from mercer.sensitive.persons import person_weights
+from mercer.sensitive.persons import fold_persons
 from mercer.sensitive.rows import fold
 from mercer.sensitive.summaries.curve_pieces import Gridded, Scattered, projection
 from mercer.spaces.modes import SpectralFilter, gain_of
@@ -60,8 +59,8 @@ class CurveTally(Sensitive):
         self._how, self.bound, self._missing, self._outside = how, bound, missing, outside
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
-    def add(self, chunk: Floats | Ragged | Columns, weights: Floats | None = None) -> Self:
-        """Add a chunk of curves, each with weight one or its own, at most one."""
+    def add(self, chunk: Floats | Ragged | Columns, weights: Ints | None = None) -> Self:
+        """Add a chunk of curves, each with weight one or its own share of a person's."""
         folds, begin = len(self._totals), 0
         for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
             count = len(piece.norms)
@@ -70,7 +69,7 @@ class CurveTally(Sensitive):
             share *= piece.complete if self._missing != "fill" else 1.0
             # the centre is in the ball too: what one curve can do is the same (M18)
             share *= piece.norms <= self.bound if self._outside == "drop" else 1.0
-            share *= 1.0 if weights is None else weights[begin : begin + count]
+            share *= 1.0 if weights is None else weights[begin : begin + count] / _PERSON
             sums = piece.sums(share, self.rows, folds)
             self._totals += sums.astype(np.int64)
             self.complete += int(piece.complete.sum())
@@ -112,16 +111,11 @@ def tally_curves(
     def zero() -> CurveTally:
         return CurveTally(how, bound, missing, outside, folds)
 
-    if curves.unit is None:
-        workers = curves.workers if folds == 1 else 1  # folds follow the places
-        with threadpool_limits(1, user_api="blas"):  # the workers are threads already
-            return fold(curves.parts(), zero, workers=workers)
-    persons, shares = person_weights(curves, _PERSON)
-    tally = zero()
-    for chunk, share in zip(curves.chunks(), shares(), strict=True):
-        tally.add(chunk, share / _PERSON)
-    tally.persons = persons
-    return tally
+    if curves.unit is not None:
+        return fold_persons(curves, zero, _PERSON)
+    workers = curves.workers if folds == 1 else 1  # folds follow the places
+    with threadpool_limits(1, user_api="blas"):  # the workers are threads already
+        return fold(curves.parts(), zero, workers=workers)
 
 
 def curve_norms(curves: Curves, polynomials: Polynomials, *, center: Floats) -> Floats:

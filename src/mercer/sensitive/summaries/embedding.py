@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
 from mercer.common.quiet import threads
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Norm, Sensitivity, replace_one
 from mercer.sensitive.base import Sensitive, Summary
-from mercer.sensitive.persons import person_weights
-from mercer.sensitive.rows import Records, fold
+from mercer.sensitive.persons import fold_persons
+from mercer.sensitive.rows import Records
 from mercer.sensitive.summaries.kernel_sums import BITS, kernel_error, kernel_sums, wave_norm, wave_sums
 from mercer.spaces.record_kernels import GRAIN, LandmarkSpan, OwnKernel, RecordKernel, WaveSpan
 
@@ -39,45 +39,43 @@ _PERSON = 1 << 15  # shares of a person's rows
 _STEP, _CELLS = 1 << 14, 1 << 21  # rows, and coordinates of rows, at once
 
 
-class RecordFeatures(Protocol):
+class RecordFeatures(ABC):
     """The public features by which records are seen."""
+
+    span: LandmarkSpan | WaveSpan
 
     @property
     def size(self) -> int:
         """Number of coordinates of the release."""
-        ...
+        return self.span.size
 
     @property
     def numbers(self) -> int:
         """Number of integers that a record adds."""
-        ...
+        return self.size
 
     @property
+    @abstractmethod
     def diameter(self) -> float:
         """The largest distance of two records in the coordinates, rounding included."""
-        ...
 
     def coordinates(self, total: Sequence[int], count: int) -> Floats:
         """Coordinates of the mean, from sums in steps of 2^-24 of one part in `count`."""
-        ...
+        return np.array([int(t) / (count << BITS) for t in total])
 
     @property
+    @abstractmethod
     def key(self) -> tuple[Any, ...]:
         """The public choices that the coordinates depend on, for a replay."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class LandmarkFeatures:
+class LandmarkFeatures(RecordFeatures):
     """Kernel functions at public records (Algorithm 1)."""
 
     kernel: RecordKernel
     points: Floats  # the landmarks as the kernel sees them
     span: LandmarkSpan
-
-    @property
-    def size(self) -> int:
-        return self.span.size
 
     @property
     def numbers(self) -> int:
@@ -109,19 +107,11 @@ class LandmarkFeatures:
 
 
 @dataclass(frozen=True, eq=False)
-class WaveFeatures:
+class WaveFeatures(RecordFeatures):
     """Random features (Algorithm 2)."""
 
     kernel: RecordKernel
     span: WaveSpan
-
-    @property
-    def size(self) -> int:
-        return self.span.size
-
-    @property
-    def numbers(self) -> int:
-        return self.span.size
 
     def sums(self, u: Floats, weights: Ints | None) -> Ints:
         """Sums over rows of cosines and sines, as whole numbers in steps of 2^-24."""
@@ -134,8 +124,7 @@ class WaveFeatures:
 
     def coordinates(self, total: Sequence[int], count: int) -> Floats:
         """Means of cosines and sines over the root of their number."""
-        values = np.array([int(t) / (count << BITS) for t in total])
-        return values / math.sqrt(len(self.span.frequencies))
+        return super().coordinates(total, count) / math.sqrt(len(self.span.frequencies))
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -143,20 +132,12 @@ class WaveFeatures:
 
 
 @dataclass(frozen=True, eq=False)
-class OwnFeatures:
+class OwnFeatures(RecordFeatures):
     """A kernel of the caller's: features of every record are computed alone and clipped (M3.2)."""
 
     kernel: OwnKernel
     points: Sequence[Any]
     span: LandmarkSpan
-
-    @property
-    def size(self) -> int:
-        return self.span.size
-
-    @property
-    def numbers(self) -> int:
-        return self.span.size
 
     def row(self, record: Any) -> Ints:
         """Features of one record in steps of 2^-24, of norm at most one."""
@@ -171,9 +152,6 @@ class OwnFeatures:
         """2: nothing but the norm is relied on."""
         return 2.0
 
-    def coordinates(self, total: Sequence[int], count: int) -> Floats:
-        return np.array([int(t) / (count << BITS) for t in total])
-
     @property
     def key(self) -> tuple[Any, ...]:
         return self.kernel.name, self.span.mixing.tobytes()
@@ -182,8 +160,8 @@ class OwnFeatures:
 class EmbeddingTally(Sensitive):
     """Sums, over records, of landmark or random features: exact integers."""
 
-    def __init__(self, how: LandmarkFeatures | WaveFeatures) -> None:
-        self.rows, self.persons, self.weight = 0, 0, 1
+    def __init__(self, how: LandmarkFeatures | WaveFeatures, weight: int = 1) -> None:
+        self.rows, self.persons, self.weight = 0, 0, weight
         self.how = how
         self.total = np.zeros(how.numbers, dtype=object)  # whole numbers of any size
 
@@ -229,14 +207,8 @@ class OwnTally(Sensitive):
 
 def tally_records(records: Records, how: LandmarkFeatures | WaveFeatures) -> EmbeddingTally:
     """Sum the features of all rows, in two passes where a person may have several rows (M16)."""
-    if records.unit is None:
-        return fold(records.parts(), lambda: EmbeddingTally(how), workers=records.workers)
-    persons, shares = person_weights(records, _PERSON)
-    tally = EmbeddingTally(how)
-    for chunk, share in zip(records.chunks(), shares(), strict=True):
-        tally.add(chunk, share)
-    tally.persons, tally.weight = persons, _PERSON
-    return tally
+    weight = 1 if records.unit is None else _PERSON
+    return fold_persons(records, lambda: EmbeddingTally(how, weight), weight)
 
 
 def tally_own(records: Sequence[Any], how: OwnFeatures, tick: Any = None) -> OwnTally:

@@ -171,30 +171,10 @@ def _loops() -> tuple[Any, Any, Any]:
                 quarter = np.floor(4 * t + 0.5)
                 x = (t - 0.25 * quarter) * 6.283185307179586
                 y = x * x
-                sine = x * (
-                    1
-                    + y
-                    * (
-                        -1 / 6
-                        + y
-                        * (
-                            1 / 120
-                            + y * (-1 / 5040 + y * (1 / 362880 + y * (-1 / 39916800 + y / 6227020800)))
-                        )
-                    )
-                )
-                cosine = 1 + y * (
-                    -1 / 2
-                    + y
-                    * (
-                        1 / 24
-                        + y
-                        * (
-                            -1 / 720
-                            + y * (1 / 40320 + y * (-1 / 3628800 + y * (1 / 479001600 - y / 87178291200)))
-                        )
-                    )
-                )
+                rest = 1 / 362880 + y * (-1 / 39916800 + y / 6227020800)
+                sine = x * (1 + y * (-1 / 6 + y * (1 / 120 + y * (-1 / 5040 + y * rest))))
+                rest = -1 / 3628800 + y * (1 / 479001600 - y / 87178291200)
+                cosine = 1 + y * (-1 / 2 + y * (1 / 24 + y * (-1 / 720 + y * (1 / 40320 + y * rest))))
                 odd = quarter == 1 or quarter == 3
                 a, b = (sine, cosine) if odd else (cosine, sine)
                 a = -a if quarter == 1 or quarter == 2 else a

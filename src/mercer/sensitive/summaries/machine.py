@@ -17,22 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mercer.common.checks import Floats
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity, Slopes, reach
+from mercer.promise.events import Norm, Sensitivity, Slopes, reach, replace_one
 from mercer.sensitive.base import Summary
 from mercer.sensitive.summaries.risk import PIECE, ExampleBatch, Examples, Machine, Risk, minimise
 from mercer.spaces.maps import FeatureMap
 
-__all__ = [
-    "COARSE",
-    "FINE",
-    "UNIT",
-    "Machine",
-    "MachineBounds",
-    "MachineObjective",
-    "MachineSummary",
-    "held_scores",
-]
+__all__ = ["FINE", "UNIT", "Machine", "MachineBounds", "MachineObjective", "MachineSummary", "held_scores"]
 
 COARSE, FINE = 0.0025, 2.5e-6  # of M kappa / n: the gradient that the solver may leave
 _MOST_PIECES = 1 << 22  # of persons' rows: 2^34 of them, public whatever their number is

@@ -31,7 +31,7 @@ from mercer.common.quiet import threads
 from mercer.sensitive.base import Sensitive
 from mercer.sensitive.persons import person_weights
 from mercer.sensitive.rows import Rows
-from mercer.sensitive.summaries.tally import PERSON
+from mercer.sensitive.summaries.density import PERSON
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap
 
@@ -255,7 +255,7 @@ def _newton(
         if np.all(here.norms <= aims):
             return w, hessian, True
         assert hessian is not None
-        step = _steps(hessian, here.gradient)
+        step = np.asarray(np.linalg.solve(hessian, here.gradient[..., None])[..., 0])
         trial = w - length[:, None] * step
         there = risk.sweep(trial, curve=borrowed, stride=stride)
         slope = np.sum(step * here.gradient, axis=1)
@@ -278,10 +278,6 @@ def _newton(
             here = risk.sweep(w, curve=True, stride=stride)
             hessian, fresh = here.hessian, True
     return w, hessian, bool(np.all(here.norms <= aims))
-
-
-def _steps(hessian: Floats, gradient: Floats) -> Floats:
-    return np.asarray(np.linalg.solve(hessian, gradient[..., None])[..., 0])
 
 
 def _hessians(phi: Floats, curves: Floats) -> Floats:

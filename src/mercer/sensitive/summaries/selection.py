@@ -1,36 +1,49 @@
-"""Scores of public bandwidths and of public functions, with their sensitivities.  Left of the door.
+"""Scores of public candidates and ranks of public points, with their sensitivities.  Left of the door.
 
-Least-squares cross-validation: J(h) = int f_h^2 - (2/n) sum_i f_(h,-i)(x_i) estimates the
-integrated squared error of f_h, less a constant (M12).  Rows stand at nodes of the fine grid,
+Ranks: scores of quantiles for the exponential mechanism (M12), and the distance to instability of the
+interquartile range (Dwork and Lei 2009).  Everything is a whole number: a record is a node of
+the tally's grid, and no float is computed from one.
+
+Bandwidths: least-squares cross-validation, J(h) = int f_h^2 - (2/n) sum_i f_(h,-i)(x_i), estimates
+the integrated squared error of f_h, less a constant (M12).  Rows stand at nodes of the fine grid,
 kernels are normal densities on a circle (with images, for a reflecting boundary), so J is a sum
 over pairs of rows:
 
     J(h) = (1/n^2) sum_(i,l) K_(sqrt2 h)(x_i, x_l) - 2/(n(n-1)) sum_(i != l) K_h(x_i, x_l),
 
 computed from the Fourier coefficients of the counts.
-
-The score of a candidate density f is mean_i f(x_i) - int f^2 / 2: its expectation is largest at
-the f nearest to the true density in L2.  Values of f at nodes are rounded to whole numbers, so that
-the sum over records is exact.  docs/proofs/selection.md has the bounds.
+docs/proofs/selection.md has the bounds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from fractions import Fraction
+from functools import cached_property, partial, reduce
+from itertools import count
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.fft import dctn, fftn, irfft
 
-from mercer.columns.domain import Box
 from mercer.common.checks import Floats, Ints
 from mercer.promise.events import Sensitivity
 from mercer.sensitive.base import Sensitive
-from mercer.sensitive.summaries.tally import Tally
+from mercer.sensitive.summaries.density import Tally
 
-__all__ = ["Criterion", "CrossValidation", "fit_points", "fit_scores", "gap_scores", "gap_sensitivity"]
+__all__ = [
+    "Criterion",
+    "CrossValidation",
+    "LogBins",
+    "Ranks",
+    "gap_scores",
+    "gap_sensitivity",
+    "rank_sensitivity",
+]
 
 _LENGTH = {"reflect": 2, "periodic": 1, "open": 2}  # of the circle, in widths of the bounds
 _CELLS = {1: 1 << 13, 2: 1 << 8, 3: 1 << 6}  # of the grid on which rows are compared
@@ -255,40 +268,115 @@ def _fold(power: Floats, kept: int, boundary: str, nodes: int) -> Floats:
     return out
 
 
-_NODES = {1: 4097, 2: 257, 3: 65}  # along each coordinate
-_STEPS = 1 << 16  # in the largest value
+_FAR = 1 << 20  # distances are counted up to this many records
+_LOG_STEPS = 1 << 10  # steps of the lattice in one bin of logarithms
 
 
-def fit_points(domain: Box) -> Floats:
-    """Nodes of the bounds at which candidates are evaluated, as rows: public."""
-    axes = [np.linspace(0.0, 1.0, _NODES[domain.dimension])] * domain.dimension
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    return domain.from_unit(grid.reshape(-1, domain.dimension))
+def rank_sensitivity(q: Fraction, weight: int) -> Sensitivity:
+    """One record (or person) of this weight moves a score of `Ranks.scores` by no more: exact."""
+    return Sensitivity(float(q.denominator * weight), norm="score")
 
 
-def fit_scores(tally: Tally, tables: Sequence[Floats], *, n: int) -> tuple[list[int], Sensitivity]:
-    """Scores of functions given by their values at `fit_points`, and what one record can do.
+class Ranks(Sensitive):
+    """Counts of one column at the nodes of the fine grid."""
 
-    A record shares its weight among nodes (M5), so it adds to the sum a number in the range of the
-    table, or 0 without a value; replacing it moves the sum by at most the width of that range.
-    """
-    domain = tally.domain
-    shape = (_NODES[domain.dimension],) * domain.dimension
-    counts, factor = tally.on(shape)
-    whole = n * tally.weight * factor
-    if whole * 2 * _STEPS >= 1 << 62:  # whole numbers of any size
-        counts = counts.astype(object)
-    top = max(float(np.max(np.abs(table))) for table in tables) or 1.0
-    edge = np.ones(shape[0])
-    edge[[0, -1]] = 0.5
-    volume: Floats = np.ones(())
-    for _ in shape:
-        volume = np.multiply.outer(volume, edge / (shape[0] - 1))
-    scores, widest = [], 1
-    for table in tables:
-        steps: Ints = np.rint(table / top * _STEPS).astype(np.int64)
-        square = float(np.sum(volume.reshape(-1) * table**2)) * domain.volume
-        fit = int(np.dot(counts.reshape(-1), steps))
-        scores.append(fit - int(square / 2 / top * _STEPS * whole))
-        widest = max(widest, int(max(steps.max(), 0) - min(steps.min(), 0)))
-    return scores, Sensitivity(float(widest * tally.weight * factor), norm="score")
+    def __init__(self, tally: Tally, axis: int, *, n: int, unit: str = "row") -> None:
+        counts = tally.on(tally.shape)[0]
+        others = tuple(a for a in range(counts.ndim) if a != axis)
+        self.counts: Ints = counts.sum(axis=others)
+        self.cells = len(self.counts) - 1
+        self.weight, self.n, self.unit = tally.weight, n, unit
+
+    def scores(self, q: Fraction, nodes: Ints) -> NDArray[Any]:
+        """-distance of 0 from [#(x < v) - q N, #(x <= v) - q N] at nodes v, times q's denominator.
+
+        N counts the rows with values.  Row i adds 1 - q, -q or (no value) 0 to either end, so
+        replacing it moves both ends, and the distance, by at most 1: times the denominator, and
+        the weight of a person.
+        """
+        above = np.cumsum(self.counts)
+        if int(above[-1]) * q.denominator >= 1 << 62:  # whole numbers of any size
+            above = above.astype(object)
+        low = q.denominator * (above - self.counts) - q.numerator * above[-1]
+        high = q.denominator * above - q.numerator * above[-1]
+        return -np.maximum(np.maximum(low, -high), 0)[nodes]
+
+    def spread(self, bins: LogBins) -> tuple[int, int]:
+        """The logarithm of the interquartile range on the lattice, and its distance.
+
+        The distance is a number A(D) that moves by at most 1 when a record is replaced, and
+        where A(D) >= 2 every neighbour's logarithm is less than one bin away.  Rows without a
+        value stand at the middle of the bounds: a public rule.
+        """
+        counts = self.counts.copy()
+        counts[self.cells // 2] += self.n - int(counts.sum())
+        order = _Order(np.cumsum(counts), self.n, self.cells)
+        log = bins.log(order.spread(0, most=True))
+        most = min(self.n, _FAR)
+        shifts = 0, bins.steps // 2
+        return log, max(_first(partial(_leaves, bins, order, log, shift), most) for shift in shifts)
+
+
+@dataclass(frozen=True)
+class LogBins:
+    """log to the base 1 + 1/ln n of a range in cells, in steps of 1/`steps` bin: public."""
+
+    n: int
+    cells: int
+    steps: int = _LOG_STEPS
+
+    @property
+    def base(self) -> float:
+        """The factor from one bin to the next; n below 10 counts as 10."""
+        return 1 + 1 / math.log(max(self.n, 10))
+
+    def log(self, cells: int) -> int:
+        """A whole number that does not fall as `cells` grows; a range of 0 counts as half a cell.
+
+        Logarithms of whole numbers up to 2^15 are further apart than rounding.
+        """
+        return round(self.steps * math.log(max(cells, 0.5)) / math.log(self.base))
+
+    def cells_of(self, log: float) -> float:
+        """The range of a logarithm: the inverse, up to rounding, within the bounds."""
+        exponent = log / self.steps * math.log(self.base)
+        return math.exp(min(max(exponent, math.log(0.5)), math.log(self.cells)))
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Order statistics from cumulated counts: x_1 <= ... <= x_n, 0 before and `cells` after."""
+
+    cumulated: Ints
+    n: int
+    cells: int
+
+    def __call__(self, ranks: Ints) -> Ints:
+        nodes = np.searchsorted(self.cumulated, np.clip(ranks, 1, self.n), side="left")
+        return np.where(ranks < 1, 0, np.where(ranks > self.n, self.cells, nodes))
+
+    def spread(self, k: int, *, most: bool) -> int:
+        """Bound on x_b - x_a when k records are replaced, from above (`most`) or below.
+
+        a and b are the ranks of the quartiles.  max_j x_(b+k-j) - x_(a-j), or
+        min_j x_(b-k+j) - x_(a+j), j = 0..k.
+        """
+        a, b = math.ceil(self.n / 4), math.ceil(3 * self.n / 4)
+        j = np.arange(k + 1)
+        if most:
+            return int(np.max(self(b + k - j) - self(a - j)))
+        return int(np.min(self(b - k + j) - self(a + j)))
+
+
+def _leaves(bins: LogBins, order: _Order, log: int, shift: int, k: int) -> bool:
+    """Whether the logarithm may leave its bin when k records are replaced."""
+    home = (log + shift) // bins.steps
+    ends = (bins.log(max(order.spread(k, most=most), 0)) for most in (True, False))
+    return any((end + shift) // bins.steps != home for end in ends)
+
+
+def _first(fails: Callable[[int], bool], most: int) -> int:
+    """The least k in 1..most at which a property that stays failed fails first, or `most`."""
+    tries = ((1 << i >> 1, min(1 << i, most)) for i in count())  # holds at 0
+    low, high = next((low, k) for low, k in tries if k >= most or fails(k))
+    return low + 1 + bisect_left(range(low + 1, high), True, key=fails)

@@ -17,10 +17,9 @@ from typing import Any, Self
 import numpy as np
 
 from mercer.common.checks import Floats, Ints
-from mercer.promise.accountants import replace_one
-from mercer.promise.events import Norm, Sensitivity
+from mercer.promise.events import Norm, Sensitivity, replace_one
 from mercer.sensitive.base import Sensitive, Summary
-from mercer.sensitive.persons import person_weights
+from mercer.sensitive.persons import fold_persons
 from mercer.sensitive.rows import Records, fold
 from mercer.spaces.landmarks import bins_of, everything, places_in
 from mercer.spaces.record_kernels import RecordKernel
@@ -127,7 +126,7 @@ class ColumnCounts(Summary[Floats]):
 
     def __init__(self, records: Records) -> None:
         self.domain, self.unit = records.domain, records.unit or "row"
-        self.rows, self.persons, self.weight = 0, 0, 1
+        self.rows, self.persons, self.weight = 0, 0, 1 if records.unit is None else _PERSON
         self.counts = [np.zeros(bins_of(c), dtype=np.int64) for c in self.domain.columns]
 
     def add(self, chunk: Floats, weights: Ints | None = None) -> Self:
@@ -139,6 +138,13 @@ class ColumnCounts(Summary[Floats]):
             padded = np.zeros(len(counts) + 1, dtype=np.int64)
             np.add.at(padded, place, share)  # -1 is the last
             counts += padded[:-1]
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Add the counts of other rows."""
+        self.rows += other.rows
+        for mine, theirs in zip(self.counts, other.counts, strict=True):
+            mine += theirs
         return self
 
     @property
@@ -161,13 +167,4 @@ class ColumnCounts(Summary[Floats]):
 
 def count_columns(records: Records) -> ColumnCounts:
     """Count the bins of every column, in two passes where a person may have several rows (M16)."""
-    counts = ColumnCounts(records)
-    if records.unit is None:
-        for chunk in records.chunks():
-            counts.add(chunk)
-        return counts
-    persons, shares = person_weights(records, _PERSON)
-    for chunk, share in zip(records.chunks(), shares(), strict=True):
-        counts.add(chunk, share)
-    counts.persons, counts.weight = persons, _PERSON
-    return counts
+    return fold_persons(records, lambda: ColumnCounts(records), _PERSON)

@@ -1,16 +1,14 @@
 """Orthonormal bases e_1..e_m of a kernel's space, chosen without data (M2).
 
-`cosine` (reflecting boundary) and `fourier` (periodic, or open by padding): closed forms;
+`fourier`: Fourier functions (periodic, or open by padding) and cosines (reflecting), in closed form;
 `moments`: the same functions unweighted; `expansions`: Hermite functions and wavelets;
 `points`: landmarks and eigenfunctions for any kernel; `grid`: the Markov form.
 """
 
 from mercer.spaces.bases.base import REGISTRY, Basis, Features, basis_from_dict
-from mercer.spaces.bases.cosine import Cosine
-from mercer.spaces.bases.expansions import Hermite, Wavelet
-from mercer.spaces.bases.fourier import Fourier
+from mercer.spaces.bases.expansions import Hermite, Moments, Wavelet
+from mercer.spaces.bases.fourier import Cosine, Fourier
 from mercer.spaces.bases.grid import Grid
-from mercer.spaces.bases.moments import Moments
 from mercer.spaces.bases.points import Eigenfunctions, Landmarks
 from mercer.spaces.bases.spectral import SpectralBasis
 

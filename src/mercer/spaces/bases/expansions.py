@@ -1,8 +1,13 @@
-"""Other orthonormal expansions of one column: Hermite functions and wavelets.
+"""Orthonormal expansions of one column without a kernel: moments, Hermite functions, wavelets.  M2, M11.
 
-M2; thesis, Sec. 3.1.1: any orthonormal functions serve, with a bound on their values.  Rows
-are nodes of a public grid (M5), so the bounds are the largest over finitely many vectors, in any
-norm, without analysis.
+Thesis, Sec. 3.1.1: any orthonormal functions serve, with a bound on their values.  Rows are nodes
+of a public grid (M5), so bounds are the largest over finitely many vectors.  Nothing is smoothed
+before the noise.
+
+Trigonometric moments are cosines or a circle's harmonics, all with weight one (M11).  The coordinates
+that are released are the moments themselves, c_j = mean of cos(pi j u) for a reflecting boundary, of
+exp(2 pi i j u / period) for a periodic one (period one) or an open one (longer, so that smoothing at
+one end does not reach the other).  The bandwidth is chosen afterwards, at no cost (M17).
 """
 
 from __future__ import annotations
@@ -14,14 +19,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.fft import rfft
 from scipy.spatial.distance import cdist
 
-from mercer.common.checks import Floats
+from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.base import UNIT_ROUNDOFF, Basis, Features, positive_int
+from mercer.spaces.bases.fourier import cosine_sums, laid_on
+from mercer.spaces.bases.spectral import SpectralBasis, covariance_sum, differentiated
 from mercer.spaces.kernels import Kernel
-from mercer.spaces.series import Harmonics
+from mercer.spaces.series import Harmonics, exp
 
-__all__ = ["Expansion", "Hermite", "Wavelet"]
+__all__ = ["MOST_DEGREE", "Expansion", "Hermite", "Moments", "Wavelet"]
 
 _NODES = 1 << 10
 _MOST = 256
@@ -164,13 +172,7 @@ class Wavelet(Expansion):
         return rows
 
     def features(self, x: Floats, orders: tuple[int, ...] | None = None) -> Floats:
-        axis = self._axis
-        table = axis.table(x[:, 0])
-        slope = 2 * math.pi * np.arange(1, axis.order + 1)[:, None]
-        for _ in range(0 if orders is None else orders[0]):
-            cosines, sines = table[1 : axis.order + 1], table[axis.order + 1 :]
-            table = np.vstack([np.zeros((1, len(x))), -slope * sines, slope * cosines])
-        return table.T @ self._mixing.T
+        return differentiated(self._axis, x[:, 0], 0 if orders is None else orders[0]).T @ self._mixing.T
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Wavelet:
@@ -192,3 +194,177 @@ def _meyer(f: Floats) -> Floats:
 def _check_line(kernel: Kernel | None, name: str) -> None:
     if kernel is not None and (kernel.dimension != 1 or kernel.name != "gaussian"):
         raise ValueError(f"basis {name!r} is for one column and kernel='gaussian'")
+
+
+MOST_DEGREE = 512
+_OPEN = 2.0  # period of the circle for an open boundary
+_CELLS = 1 << 13  # cells of the binning grid: 16 for half a wave at the highest degree
+
+
+@dataclass(frozen=True)
+class Moments(SpectralBasis):
+    """c_0..c_m in one dimension: an orthogonal expansion without a kernel."""
+
+    degree: int
+    boundary: str  # "reflect", "periodic" or "open"
+
+    name = "moments"
+
+    @classmethod
+    def spanning(cls, kernel: Kernel | None, size: int, boundary: str = "reflect") -> Moments:
+        """`size` coordinates or one less (harmonics come in pairs); the kernel does not matter."""
+        _check_line(kernel, cls.name)
+        return cls(size - 1 if boundary == "reflect" else (size - 1) // 2, boundary)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.degree <= MOST_DEGREE:
+            raise ValueError(f"degree of moments must be in [1, {MOST_DEGREE}], got {self.degree}")
+        if self.boundary not in ("reflect", "periodic", "open"):
+            raise ValueError(f"boundary of moments is unknown: {self.boundary!r}")
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def real(self) -> bool:
+        """Whether the functions are cosines alone, as at a reflecting boundary."""
+        return self.boundary == "reflect"
+
+    @property
+    def period(self) -> float:
+        """Length of the circle; two when it is folded onto the interval."""
+        return {"reflect": 2.0, "periodic": 1.0, "open": _OPEN}[self.boundary]
+
+    @property
+    def lengths(self) -> Floats:
+        """A bandwidth so small that the highest moment keeps 98 % of its size."""
+        return np.array([0.2 / (math.pi * self.axes[0].rate * self.degree)])
+
+    @cached_property
+    def axes(self) -> tuple[Harmonics, ...]:
+        return (Harmonics(self.degree, 2 / self.period, sines=not self.real),)
+
+    @cached_property
+    def frequencies(self) -> Ints:
+        j = np.arange(self.degree + 1)
+        return (j if self.real else np.concatenate([j, j[1:]]))[:, None]
+
+    @cached_property
+    def terms(self) -> tuple[tuple[Ints, Ints], ...]:
+        index = np.arange(self.size)  # the axis' own order: cosines, then sines
+        return ((index, np.ones(self.size, dtype=np.int64)),)
+
+    @cached_property
+    def amplitude(self) -> Floats:
+        amplitude = np.full(self.size, math.sqrt(2.0))
+        amplitude[0] = 1.0
+        return amplitude if self.real else amplitude / math.sqrt(self.period)
+
+    @cached_property
+    def eigenvalues(self) -> Floats:
+        return np.ones(self.size)
+
+    @property
+    def own(self) -> Floats:
+        return np.zeros((1, 1))
+
+    @property
+    def smoothers(self) -> tuple[str, ...]:
+        return ("gaussian", "quartic")
+
+    def filter(self, covariance: tuple[tuple[float, ...], ...], smoother: str) -> Floats:
+        form = covariance_sum(self.angular, np.array(covariance))
+        return exp(-(form if smoother == "gaussian" else form**2) / 2)
+
+    @property
+    def kappa(self) -> float:
+        return math.sqrt(float(np.sum(self.amplitude**2)))
+
+    @property
+    def overlap(self) -> float:
+        return -(self.kappa**2)
+
+    @property
+    def deficit(self) -> float:
+        return 0.0
+
+    def tail(self, covariance: tuple[tuple[float, ...], ...], smoother: str) -> float:
+        rate = math.pi * self.axes[0].rate
+        j = np.arange(self.degree + 1, 64 * self.degree)
+        form = covariance[0][0] * (rate * j) ** 2
+        left_out = np.exp(-(form if smoother == "gaussian" else form**2))
+        pair = 1 if self.real else 2
+        return float(pair * self.amplitude[1] ** 2 * np.sum(left_out))
+
+    @property
+    def spread(self) -> Floats:
+        return self.amplitude**2
+
+    @property
+    def widest(self) -> Floats:
+        return super().widest if self.boundary != "open" else np.array([(self.period - 1) / 6])
+
+    def mix(self, rows: Floats) -> Floats:
+        return rows / self.amplitude
+
+    def unmix(self, rows: Floats) -> Floats:
+        return rows * self.amplitude
+
+    def row_features(self, smoother: Kernel) -> Features:  # noqa: ARG002
+        """Moments of the nodes: each in the body, so that a row contributes a point of it."""
+        circle = round(self.period * _CELLS)
+        m = self.degree
+
+        def project(weights: Floats) -> Floats:
+            if self.real:
+                return cosine_sums(weights)[: m + 1]
+            moments = rfft(laid_on(weights, (circle,)))[: m + 1]
+            return np.concatenate([moments.real, -moments.imag[1:]])
+
+        # c_0 is the same for all rows with values, and zero for the others
+        norm = math.sqrt(m + 1)
+        far = math.sqrt(self._farthest) if self.real else 2 * math.sqrt(m)
+        apart = 2.0 * m if self.real else 2 * math.sqrt(2.0) * m
+        spans = {"l1": max(apart, math.sqrt(2.0) * m + 1), "cosines" if self.real else "moments": 1.0}
+        return Features(
+            (_CELLS + 1,), project, norm, max(far, norm) * (1 + 1e-9), self.fft_rounding(circle), spans
+        )
+
+    @property
+    def _farthest(self) -> float:
+        """Upper bound on sum_j (cos j a - cos j b)^2 over j = 1..m, for all a and b.
+
+        It is m + (S(2a) + S(2b))/2 - S(a + b) - S(a - b) with S(t) = sum_j cos j t <= m, and S has
+        a second derivative of at most m (m + 1)(2m + 1)/6, so that its least value on a grid of
+        64 points a half wave is at most m/1000 above the true one.
+        """
+        m = self.degree
+        t = np.linspace(0.0, math.pi, 64 * m + 1)
+        least = float(np.min(np.sum(np.cos(np.outer(np.arange(1, m + 1), t)), axis=0)))
+        return min(4.0 * m, 2 * m - 2 * (least - 1e-3 * (m + 1)))
+
+    def sampling_variance(self, theta: Floats, n: int) -> Floats:
+        plain = theta / self.amplitude  # moments; half angles: cos^2 = (1 + cos 2a) / 2
+        m = self.degree
+        twice = np.zeros(self.size)
+        j = np.arange(1, m // 2 + 1)
+        twice[j] = plain[2 * j]
+        if not self.real:
+            twice[m + j] = -plain[2 * j]
+        square = (1 + twice) / 2 - plain**2
+        square[0] = 0.0
+        return np.maximum(square, 0.0) * self.amplitude**2 / n
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "boundary": self.boundary, "size": self.size}
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Moments:
+        size, boundary = positive_int(fields, "size", 2 * MOST_DEGREE + 1), fields.get("boundary")
+        if boundary not in ("reflect", "periodic", "open"):
+            raise ValueError("basis boundary must be 'reflect', 'periodic' or 'open'")
+        basis = cls(size - 1 if boundary == "reflect" else (size - 1) // 2, boundary)
+        if basis.size != size:
+            raise ValueError("basis size does not fit its boundary: the file is damaged")
+        return basis

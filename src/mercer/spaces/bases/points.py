@@ -136,6 +136,10 @@ class PointBasis(Basis):
             rounding=rounding,
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        points = [list(point) for point in self.points]
+        return {"name": self.name, "kernel": kernel_to_dict(self.kernel), "points": points}
+
 
 @dataclass(frozen=True)
 class Landmarks(PointBasis):
@@ -199,13 +203,6 @@ class Landmarks(PointBasis):
         y = reach + root * np.linalg.norm(self._miss, axis=1)
         return whole + _longer(whole, y, self._miss @ y, root * float(np.linalg.norm(self._miss)))
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "kernel": kernel_to_dict(self.kernel),
-            "points": [list(point) for point in self.points],
-        }
-
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Landmarks:
         kernel = kernel_from_dict(fields.get("kernel"), most=MOST_COLUMNS)
@@ -258,12 +255,7 @@ class Eigenfunctions(PointBasis):
         return square + (float(reach @ off @ reach) + rounding) * _UP
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "kernel": kernel_to_dict(self.kernel),
-            "points": [list(point) for point in self.points],
-            "matrix": [list(row) for row in self.matrix],
-        }
+        return super().to_dict() | {"matrix": [list(row) for row in self.matrix]}
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Eigenfunctions:

@@ -26,6 +26,7 @@ __all__ = [
     "checked_size",
     "covariance_sum",
     "cut_of",
+    "differentiated",
     "fft_growth",
     "gaussian_of",
     "kept",
@@ -176,7 +177,7 @@ class SpectralBasis(Basis):
         out = np.zeros((len(x), self.size))
         shape = tuple(axis.size for axis in self.axes)
         tables = [
-            _differentiated(axis, x[:, i], 0 if orders is None else orders[i])
+            differentiated(axis, x[:, i], 0 if orders is None else orders[i])
             for i, axis in enumerate(self.axes)
         ]
         for index, sign in self.terms:
@@ -283,7 +284,7 @@ def wrapped_least(h: float, rate: float, away: float) -> float:
     return max(0.0, value - 1e-12 * (1 + 2 * j.size))
 
 
-def _differentiated(axis: Harmonics, u: Floats, order: int) -> Floats:
+def differentiated(axis: Harmonics, u: Floats, order: int) -> Floats:
     """Values at u of the functions of an axis, differentiated `order` times."""
     wide = Harmonics(axis.order, axis.rate, sines=True)
     table, k = wide.table(u), axis.order

@@ -39,17 +39,24 @@ class WaveEngine(ABC):
     def rows(self, points: Floats) -> Floats:
         """One row for each point: cosines first, then sines."""
 
-    @abstractmethod
     def scores(self, points: Floats, vector: Floats) -> Floats:
         """phi(u)'vector at each point."""
+        first, second = self._halves(vector)
+        heights = np.empty(len(points))
+        for part, cosines, sines in self._blocks(points):
+            heights[part] = self._back(cosines @ first + sines @ second)
+        return heights
 
-    @abstractmethod
     def slopes(self, points: Floats, vector: Floats) -> tuple[Floats, Floats]:
         """phi(u)'vector at each point, and its gradient in the point."""
+        return self._slopes(self._blocks(points), points.shape, vector)
 
-    @abstractmethod
     def value(self, points: Floats, weights: Floats, target: Floats) -> tuple[float, Floats, Floats]:
         """F = |sum w phi(u) - target|^2 with its gradients in the points and in the weights."""
+        kept = list(self._blocks(points)) if len(points) <= self._kept else None
+        rest = self._rest(kept or self._blocks(points), weights, target)
+        by_weight, by_point = self._slopes(kept or self._blocks(points), points.shape, rest)
+        return float(rest @ rest), 2 * weights[:, None] * by_point, 2 * by_weight
 
     @abstractmethod
     def gram(self, points: Floats) -> Floats:
@@ -63,6 +70,40 @@ class WaveEngine(ABC):
             part = slice(start, start + step)
             out = out + weights[part] @ self.rows(points[part])
         return out
+
+    def _slopes(self, blocks: Any, shape: tuple[int, ...], vector: Any) -> tuple[Floats, Floats]:
+        """The same as `slopes`, from waves that are there already."""
+        first, second = self._halves(vector)
+        heights, gradient = np.empty(shape[0]), np.empty(shape)
+        for part, cosines, sines in blocks:
+            heights[part] = self._back(cosines @ first + sines @ second)
+            gradient[part] = self._back(self._along(cosines, sines, first, second))
+        return heights, gradient
+
+    @property
+    @abstractmethod
+    def _kept(self) -> int:
+        """How many points there may be, for their waves to be kept between two passes over them."""
+
+    @abstractmethod
+    def _blocks(self, points: Floats) -> Iterator[tuple[slice, Any, Any]]:
+        """Cosines and sines of the angles W u, some points at a time."""
+
+    @abstractmethod
+    def _halves(self, vector: Any) -> tuple[Any, Any]:
+        """The parts of a vector that belong to cosines and to sines, over the root of P."""
+
+    @abstractmethod
+    def _along(self, cosines: Any, sines: Any, first: Any, second: Any) -> Any:
+        """The gradient of phi(u)'vector in u, the vector in halves."""
+
+    @abstractmethod
+    def _rest(self, blocks: Any, weights: Floats, target: Floats) -> Any:
+        """Sum w phi(u) - target in double precision, from waves that are there already."""
+
+    def _back(self, values: Any) -> Floats:
+        """Numbers from where the waves are computed."""
+        return np.asarray(values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,38 +123,6 @@ class NumpyWaves(WaveEngine):
         out *= out.dtype.type(1 / math.sqrt(self.pairs))
         return out
 
-    def scores(self, points: Floats, vector: Floats) -> Floats:
-        first, second = self._halves(vector)
-        parts = [
-            (cosines @ first + sines @ second).astype(np.float64)
-            for _, cosines, sines in self._blocks(points)
-        ]
-        return np.concatenate(parts) if parts else np.zeros(0)
-
-    def slopes(self, points: Floats, vector: Floats) -> tuple[Floats, Floats]:
-        first, second = self._halves(vector)
-        heights, gradient = np.empty(len(points)), np.empty(points.shape)
-        for part, cosines, sines in self._blocks(points):
-            heights[part] = cosines @ first + sines @ second
-            gradient[part] = self._along(cosines, sines, first, second)
-        return heights, gradient
-
-    def value(self, points: Floats, weights: Floats, target: Floats) -> tuple[float, Floats, Floats]:
-        cells = len(points) * self.pairs
-        kept = list(self._blocks(points)) if cells <= _KEPT else None
-        sums = np.zeros(2 * self.pairs)
-        light = weights.astype(self._type)
-        for part, cosines, sines in kept or self._blocks(points):
-            sums[: self.pairs] += light[part] @ cosines
-            sums[self.pairs :] += light[part] @ sines
-        rest = sums / math.sqrt(self.pairs) - target
-        first, second = self._halves(rest)
-        by_point, by_weight = np.empty(points.shape), np.empty(len(points))
-        for part, cosines, sines in kept or self._blocks(points):
-            by_weight[part] = cosines @ first + sines @ second
-            by_point[part] = self._along(cosines, sines, first, second)
-        return float(rest @ rest), 2 * weights[:, None] * by_point, 2 * by_weight
-
     def gram(self, points: Floats) -> Floats:
         out = np.zeros((len(points), len(points)))
         step = max(1, 4 * _CELLS // max(1, len(points)))
@@ -128,6 +137,17 @@ class NumpyWaves(WaveEngine):
     @property
     def _type(self) -> type[np.floating]:
         return np.float32 if self.single else np.float64
+
+    @property
+    def _kept(self) -> int:
+        return _KEPT // self.pairs
+
+    def _rest(self, blocks: Any, weights: Floats, target: Floats) -> Floats:
+        sums, light = np.zeros(2 * self.pairs), weights.astype(self._type)
+        for part, cosines, sines in blocks:
+            sums[: self.pairs] += light[part] @ cosines
+            sums[self.pairs :] += light[part] @ sines
+        return sums / math.sqrt(self.pairs) - target
 
     def _halves(self, vector: Floats) -> tuple[Floats, Floats]:
         scaled = (vector / math.sqrt(self.pairs)).astype(self._type)
@@ -188,31 +208,6 @@ class TorchWaves(WaveEngine):
         out = self.torch.cat([cosines, sines], dim=1) / math.sqrt(self.pairs)
         return self._back(out)
 
-    def scores(self, points: Floats, vector: Floats) -> Floats:
-        first, second = self._halves(self._there(vector))
-        out = np.empty(len(points))
-        for part, cosines, sines in self._blocks(points):
-            out[part] = self._back(cosines @ first + sines @ second)
-        return out
-
-    def slopes(self, points: Floats, vector: Floats) -> tuple[Floats, Floats]:
-        first, second = self._halves(self._there(vector))
-        heights, gradient = np.empty(len(points)), np.empty(points.shape)
-        for part, cosines, sines in self._blocks(points):
-            heights[part] = self._back(cosines @ first + sines @ second)
-            gradient[part] = self._back(self._along(cosines, sines, first, second))
-        return heights, gradient
-
-    def value(self, points: Floats, weights: Floats, target: Floats) -> tuple[float, Floats, Floats]:
-        blocks = list(self._blocks(points)) if len(points) <= self._step else None
-        rest = self._rest(blocks or self._blocks(points), weights, target)
-        first, second = self._halves(rest)
-        by_point, by_weight = np.empty(points.shape), np.empty(len(points))
-        for part, cosines, sines in blocks or self._blocks(points):
-            by_weight[part] = self._back(cosines @ first + sines @ second)
-            by_point[part] = self._back(self._along(cosines, sines, first, second))
-        return float(rest @ rest), 2 * weights[:, None] * by_point, 2 * by_weight
-
     def residual(self, points: Floats, weights: Floats, target: Floats) -> Floats:
         return self._back(self._rest(self._blocks(points), weights, target))
 
@@ -231,7 +226,7 @@ class TorchWaves(WaveEngine):
         return _TORCH_CELLS[self.frequencies.device.type]
 
     @property
-    def _step(self) -> int:
+    def _kept(self) -> int:
         return max(1, self._cells // self.pairs)
 
     def _there(self, values: Floats) -> Any:
@@ -243,7 +238,8 @@ class TorchWaves(WaveEngine):
         return out
 
     def _halves(self, vector: Any) -> tuple[Any, Any]:
-        scaled = (vector / math.sqrt(self.pairs)).to(self.kind)
+        there = self._there(vector) if isinstance(vector, np.ndarray) else vector
+        scaled = (there / math.sqrt(self.pairs)).to(self.kind)
         return scaled[: self.pairs], scaled[self.pairs :]
 
     def _waves(self, points: Any) -> tuple[Any, Any]:
@@ -252,12 +248,11 @@ class TorchWaves(WaveEngine):
 
     def _blocks(self, points: Floats) -> Iterator[tuple[slice, Any, Any]]:
         there = self._there(points)
-        for start in range(0, len(points), self._step):
-            part = slice(start, start + self._step)
+        for start in range(0, len(points), self._kept):
+            part = slice(start, start + self._kept)
             yield part, *self._waves(there[part])
 
     def _rest(self, blocks: Any, weights: Floats, target: Floats) -> Any:
-        """Sum w phi - target, in double precision."""
         light = self._there(weights).to(self.kind)
         rest = -self._there(target)
         for part, cosines, sines in blocks:

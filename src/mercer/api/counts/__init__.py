@@ -1,1 +1,0 @@
-"""`mercer.count`, `mercer.histogram`, `mercer.table`: what is asked, and how it is released."""

@@ -1,1 +1,0 @@
-"""`mercer.density`, its public choices and `mercer.density_plan`."""

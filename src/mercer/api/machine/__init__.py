@@ -1,1 +1,0 @@
-"""`mercer.classifier` and `mercer.regression`: kernel machines."""

@@ -1,1 +1,0 @@
-"""`mercer.synthetic`: weighted tables that stand for a noisy mean embedding."""
