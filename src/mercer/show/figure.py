@@ -74,8 +74,9 @@ def picture(
             _relabel(figure, axis, label)
     if inches is not None:
         figure.set_size_inches(*inches)
-    if inches is not None or xlabel is not None or ylabel is not None:
-        figure.tight_layout(rect=(0, 0, 1, 0.985))
+    changed = inches is not None or xlabel is not None or ylabel is not None
+    if changed and getattr(figure.get_layout_engine(), "adjust_compatible", True):
+        figure.tight_layout(rect=(0, 0, 1, 0.985))  # unless an engine finds room when it is drawn
     return _finished(figure, place)
 
 

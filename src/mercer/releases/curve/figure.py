@@ -192,8 +192,23 @@ def _frame(axes: Any, curve: NoisyCurve, order: Order) -> None:
     low, high = curve.domain.bounds[0]
     axes.set(xlabel=curve.domain.names[0], ylabel=_quantity(curve, order), xlim=(low, high))
     axes.spines[["top", "right"]].set_visible(False)
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top + 0.12 * (top - bottom))  # room for the legend
+    bottom, top = _reach(axes)
+    axes.set_ylim(bottom - 0.05 * (top - bottom), top + 0.17 * (top - bottom))  # room for the legend
+
+
+def _reach(axes: Any) -> tuple[float, float]:
+    """From the lowest to the highest of what is drawn, but for a hundredth of the width at either end.
+
+    There a band may be as wide as polynomials are high.
+    """
+    left, right = axes.get_xlim()
+    lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) > 2]
+    areas = [path.vertices for area in axes.collections for path in area.get_paths()]
+    points = np.concatenate([*lines, *areas])
+    apart = 0.01 * (right - left)
+    inside = points[(points[:, 0] >= left + apart) & (points[:, 0] <= right - apart), 1]
+    level = [float(line.get_ydata()[0]) for line in axes.get_lines() if len(line.get_xydata()) <= 2]
+    return float(min([inside.min(), *level])), float(max([inside.max(), *level]))
 
 
 def _surface(curve: NoisyCurve, figure: Any, level: float | None, order: Order) -> None:
