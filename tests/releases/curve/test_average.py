@@ -92,8 +92,17 @@ def test_slopes_come_from_smooth_draws(rng):
     made = Average().of(noisy, 0.02**2, SOME, None)
     rough, smooth = (np.std(made.draws(300, slopes=slopes), axis=0)[16:] for slopes in (False, True))
     assert np.mean(rough) > np.mean(smooth)
-    assert made.stretch((1,)) == pytest.approx(made.stretch() ** 3)
-    assert 1 <= made.stretch() <= 1.2
+
+
+def test_bands_are_stretched_where_the_shape_is_seen():
+    """1 below a signal of 30, 1.2 from about 1000 on, 1.5 from 100,000 on; the cube for slopes."""
+    found = []
+    for signal in (1, 30, 950, 1e5, 1e9):
+        noisy = np.zeros(32)
+        noisy[1] = math.sqrt(signal + 31)
+        found.append(Average().of(noisy, 1.0, SOME, None))
+    assert [made.stretch() for made in found] == pytest.approx([1, 1, 1.2, 1.5, 1.5], abs=1e-3)
+    assert [made.stretch((1,)) for made in found] == pytest.approx([1, 1, 1.728, 1.728, 1.728], abs=1e-2)
 
 
 def test_what_was_not_released_is_drawn_too(rng):

@@ -661,8 +661,8 @@ def test_what_is_said(curves):
     assert "root mean square, noise and smoothing together" in str(made.accuracy)
     assert "averaged by evidence from the noisy curve, free" in str(made.accuracy)
     assert repr(made).startswith("<CurveRelease of value over t in [0, 1]: epsilon = 1")
-    assert made.accuracy.integrated == pytest.approx(
-        np.mean(made.standard_error(np.linspace(0, 1, 2001)) ** 2), rel=0.01
+    assert chosen.accuracy.integrated == pytest.approx(
+        np.mean(chosen.standard_error(np.linspace(0, 1, 2001)) ** 2), rel=0.01
     )
     assert made.accuracy.pointwise >= made.standard_error(T).max() * 0.99
     assert made.accuracy.freedom < 20

@@ -237,9 +237,9 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         decode = decode * (lengths > DUST * lengths.max())[:, None]
         return decode * self.bound
 
-    @cached_property
+    @property
     def _averaged(self) -> Averaged:
-        """The average of filters for these coordinates; of that smoothing only."""
+        """The average of filters for these coordinates, of that smoothing only: large, and made quickly."""
         assert isinstance(self.smoothing, Average)
         variance = float(self.noise.deviations(self.size)[0] ** 2)
         return self.smoothing.of(self.coordinates, variance, self.polynomials, self.frame)
@@ -263,7 +263,8 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         slopes = average and any(orders)
         if ("noise", slopes) not in self._memory:
             if average:
-                draws = (self._averaged.mean - self._averaged.draws(slopes=slopes)) * self.bound
+                averaged = self._averaged
+                draws = (averaged.mean - averaged.draws(slopes=slopes)) * self.bound
                 factor, normal = draws.T / len(draws) ** 0.5, False
             else:
                 draws = self._draws() @ self._decode.T
@@ -294,7 +295,8 @@ class CurveRelease(FunctionRelease, NoisyCurve):
 
     def _errors(self, runs: int) -> Floats:
         if isinstance(self.smoothing, Average) and runs > RUNS:
-            return (self._averaged.mean - self._averaged.draws(runs)) * self.bound
+            averaged = self._averaged
+            return (averaged.mean - averaged.draws(runs)) * self.bound
         if not self._selected:
             return super()._errors(runs)
         return self._again(runs).errors()[:runs] * self.bound
