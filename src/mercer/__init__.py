@@ -12,6 +12,7 @@ from mercer.common import __version__
 
 if TYPE_CHECKING:
     from mercer.api.choose import select, select_function
+    from mercer.api.counted import ColumnPlan, column_plan
     from mercer.api.counts import count, proportion
     from mercer.api.curve import curve_bound, mean_curve, mean_curves
     from mercer.api.density import density
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from mercer.online.store import LiveError, LiveFull, LiveUnavailable
     from mercer.promise.weaker import RandomStatement
     from mercer.releases.base import Release, load
+    from mercer.releases.column.release import ColumnRelease
     from mercer.releases.counts.histogram import HistogramRelease
     from mercer.releases.counts.margins import MarginsRelease
     from mercer.releases.counts.number import CountRelease, StatisticRelease
@@ -51,6 +53,8 @@ __all__ = [
     "Audit",
     "BudgetExceeded",
     "ClassifierRelease",
+    "ColumnPlan",
+    "ColumnRelease",
     "CountRelease",
     "CurvePlan",
     "CurveRelease",
@@ -86,6 +90,7 @@ __all__ = [
     "__version__",
     "audit",
     "classifier",
+    "column_plan",
     "count",
     "curve_bound",
     "curve_plan",
@@ -127,6 +132,7 @@ _NAMES = {  # module: the public names it holds
     "api.ranks": ("iqr", "quantiles"),
     "api.recipes.counts": ("HistogramPlan", "histogram_plan"),
     "api.recipes.curve_plan": ("CurvePlan", "curve_plan"),
+    "api.counted": ("ColumnPlan", "column_plan"),
     "api.recipes.density": ("DensityPlan", "density_plan"),
     "api.synthetic": ("synthetic",),
     "api.tables": ("histogram", "table"),
@@ -149,6 +155,7 @@ _NAMES = {  # module: the public names it holds
     "releases.counts.number": ("CountRelease", "StatisticRelease"),
     "releases.curve.figure": ("plot_curves",),
     "releases.curve.release": ("CurveRelease",),
+    "releases.column.release": ("ColumnRelease",),
     "releases.density.release": ("DensityRelease",),
     "releases.machine.kinds": ("ClassifierRelease", "RegressionRelease"),
     "releases.synthetic.release": ("TableRelease",),

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 
 import numpy as np
 import pytest
@@ -269,3 +270,66 @@ def test_audit(capsys):
         code, _, err = run(capsys, *wrong)
         assert code == 2
         assert "one" in err
+
+
+def test_a_counted_column(folder, capsys):
+    code, out, err = run(capsys, *AGE, "--step", "1", "-o", "ages.json", "--plot", "ages.png")
+    assert (code, err) == (0, "")
+    assert "Released the distribution of age in [0, 100], 101 values" in out
+    assert "(noise only)" in out
+    assert (folder / "ages.png").stat().st_size > 1000
+    release = mercer.load("ages.json")
+    code, out, _ = run(capsys, "eval", "ages.json", "--where", "age>=65", "--json")
+    found = release.share(65, None)
+    assert json.loads(out) == {"where": "65 <= age <= 100", **found._asdict()}
+    code, out, _ = run(capsys, "eval", "ages.json", "--where", "age=40", "--level", "0.9")
+    assert out.startswith(f"share of 40 <= age <= 40: {release.share(40, 40).estimate:.4%}, 90% interval")
+    code, out, _ = run(capsys, "eval", "ages.json", "--at", "40", "65", "--json")
+    assert [row["share"] for row in json.loads(out)["values"]] == [
+        release.share(x, x).estimate for x in (40, 65)
+    ]
+    code, out, _ = run(capsys, "eval", "ages.json", "--at", "40")
+    assert "at or below" in out
+    code, out, _ = run(capsys, "inspect", "ages.json", "--json")
+    summary = json.loads(out)
+    assert summary["values"] == 101
+    assert summary["mean"]["estimate"] == release.mean().estimate
+    assert run(capsys, "plot", "ages.json", "-o", "again.png")[0] == 0
+
+
+def test_shares_of_a_smooth_density(folder, capsys):
+    run(capsys, *AGE, "-o", "ages.json")
+    code, out, _ = run(capsys, "eval", "ages.json", "--where", "age=40..60", "--json")
+    assert code == 0
+    assert json.loads(out)["estimate"] == mercer.load("ages.json").share(40, 60).estimate
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (["--where", "weight>=65"], "the release is of age alone, got 'weight'"),
+        (["--where", "age=40|41"], "--where must be a range of age"),
+        (["--where", "age=60..40"], "lower must not be above upper"),
+        (["--grid", "5"], "it has no --grid"),
+        ([], "say what to ask, in one way"),
+        (["--margin", "age"], "--margin is for histograms"),
+        (["--at", "101"], "outside|inside"),
+    ],
+)
+def test_what_a_counted_column_is_not_asked(folder, capsys, asked, message):
+    run(capsys, *AGE, "--step", "1", "-o", "ages.json")
+    code, _, err = run(capsys, "eval", "ages.json", *asked)
+    assert code == 2
+    assert re.search(message, err)
+
+
+def test_plan_of_a_counted_column(folder, capsys):
+    arguments = ["plan", "column", "--n", "400", "--bounds", "0", "100", "--epsilon", "0.5", "1"]
+    code, out, _ = run(capsys, *arguments)
+    assert code == 0
+    assert "the mean of 101 values" in out
+    code, out, _ = run(capsys, *arguments, "--json")
+    plans = json.loads(out)["plans"]
+    made = mercer.density("people.csv", columns="age", bounds=(0, 100), step=1, epsilon=1)
+    assert plans[1]["cdf"] == pytest.approx(made.accuracy.cdf)
+    assert plans[0]["mean"] > plans[1]["mean"]

@@ -172,6 +172,22 @@ def _density(release: Any) -> Questions:
     }
 
 
+def _column(release: Any) -> Questions:
+    (lower,), (upper,) = _box(release)
+    x, q = np.linspace(lower, upper, 9), [0.1, 0.5, 0.9]
+    low, high = lower + 0.2 * (upper - lower), lower + 0.6 * (upper - lower)
+    return {
+        "values": lambda: release(x),
+        "band": lambda: release.band(x),
+        "cut": lambda: [release.cdf(x), release.cdf_band(x)],
+        "query": lambda: [release.share(low, high), release.quantile(q), release.quantile_band(q)],
+        "expect": lambda: [release.mean(), release.expect(np.square)],
+        "bins": lambda: _thinned(release.shares),
+        "sample": lambda: release.sample(5, rng=SEED),
+        "repair": lambda: release.share_of_values,
+    }
+
+
 def _curve(release: Any) -> Questions:
     x, (lower, upper) = _mesh(release, 9), _box(release)
     line = len(lower) == 1
@@ -323,6 +339,7 @@ def _statistic(release: Any) -> Questions:
 
 _KINDS: dict[str, Callable[[Any], Questions]] = {
     "classifier": _classifier,
+    "column": _column,
     "count": _count,
     "density": _density,
     "histogram": _histogram,

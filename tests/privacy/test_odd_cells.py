@@ -257,6 +257,11 @@ ONE = [  # a single column
         dear=True,
     ),
     Entry(
+        "counted column",
+        ("x",),
+        lambda d, p: mercer.density(d, bounds=UNIT, step=0.25, progress=p, **PROMISE),
+    ),
+    Entry(
         "density, private bandwidth",
         ("x",),
         lambda d, p: mercer.density(d, bounds=UNIT, bandwidth="private-scott", progress=p, **APPROXIMATE),

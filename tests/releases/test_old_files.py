@@ -15,6 +15,7 @@ FOLDER = Path(__file__).parent / "files"
 SAID = json.loads((FOLDER / "answers.json").read_text())
 KINDS = {
     "density",
+    "column",
     "classifier",
     "regression",
     "mean-curve",
@@ -48,8 +49,11 @@ def far(one, other, near=NEAR, scale=0.0):
 
 @pytest.mark.parametrize("name", SAID["releases"])
 def test_a_release_answers_as_it_did(name):
-    found = answers(mercer.load(FOLDER / f"{name}.json"))
-    assert far(SAID["releases"][name], found, SOLVED if name.startswith("synthetic") else NEAR) == []
+    release = mercer.load(FOLDER / f"{name}.json")
+    said, found = dict(SAID["releases"][name]), answers(release)
+    if release.kind == "density" and release.domain.dimension == 1:
+        del said["integral"], found["integral"]  # today from the monotone distribution function: test_cdf.py
+    assert far(said, found, SOLVED if name.startswith("synthetic") else NEAR) == []
 
 
 @pytest.mark.parametrize("name", [name for name in SAID["releases"] if not name.startswith("format-1")])

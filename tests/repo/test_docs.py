@@ -91,7 +91,9 @@ def patients(admissions, rng):
     return admissions
 
 
-@pytest.mark.parametrize("page", ["live", "machines", "curves", "tables", "counts", "weaker", "commands"])
+@pytest.mark.parametrize(
+    "page", ["density", "live", "machines", "curves", "tables", "counts", "weaker", "commands"]
+)
 def test_pages_with_examples(page, patients, capsys):
     text = (ROOT / "docs" / f"{page}.md").read_text()
     for block in re.findall(r"```yaml\n(.*?)```", text, flags=re.S):

@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeAlias, overload
+from typing import TypeAlias, cast, overload
 
 from mercer.api.calls import DryRun, Progress, Source, Terms, call, made
+from mercer.api.counted import check_smooth
 from mercer.api.density import counted_rows, density, expected_density
 from mercer.api.recipes.density import Recipe
 from mercer.columns.domain import dimension_of
@@ -20,6 +21,7 @@ from mercer.online.cholesky import LIMIT, CholeskyLive, point_sensitivity
 from mercer.online.markov import MarkovLive
 from mercer.online.store import LiveError, LiveStore, check_name, is_name, taken
 from mercer.releases.base import Release, released
+from mercer.releases.density.release import DensityRelease
 from mercer.sensitive.summaries.density import PointValues
 from mercer.spaces.bases import Grid
 from mercer.spaces.kernels import KERNELS, MaternKernel
@@ -138,6 +140,7 @@ def live(
             if name in keeper.names():
                 raise LiveError(taken(name, keeper.where))
             return MachineLive.start(keeper, name, public)
+    check_smooth(bounds)
     way = _route(route, kernel, dimension_of(bounds), delta)
     check_epsilon(epsilon)
     name = check_name(_default_name(store) if name is None else name)
@@ -151,7 +154,7 @@ def live(
                 raise ValueError(f"boundary must be 'open' with route='cholesky', got {boundary!r}")
             source = Source.of(terms, data, bounds, columns, missing, na_values, outside, formats)
             return _cholesky(source, keeper, name, bandwidth, kernel, smoother)
-        release = made(
+        found = made(
             density(
                 data,
                 **vars(terms),
@@ -168,6 +171,7 @@ def live(
                 formats=formats,
             )
         )
+        release = cast(DensityRelease, found)  # without a step it is one
         if way == "coordinates":
             return CoordinatesLive.start(keeper, name, release)
         assert isinstance(release.basis, Grid)

@@ -41,6 +41,10 @@ def density_command(
     epsilon: Epsilon,
     delta: Delta,
     output: Output,
+    step: Annotated[
+        float | None,
+        typer.Option(help="Distance between the values there can be, 1 for integers: each is counted."),
+    ],
     bandwidth: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,10 +64,12 @@ def density_command(
     [bold]Example:[/bold] mercer density admissions.csv --column age --bounds 0 100
     --epsilon 1 -o ages.json
 
-    Values outside the bounds are clipped, unless --outside drop; rows without a number count and
-    add nothing. Nothing is spent if an argument is wrong; --dry-run says what would be.
+    A column of integers is better counted value by value: --step 1. Values outside the bounds are
+    clipped, unless --outside drop; rows without a number count and add nothing. Nothing is spent if
+    an argument is wrong; --dry-run says what would be.
     """
     from mercer.api.density import density as release_density
+    from mercer.releases.words import words_of
 
     files = places(output, terms)
     release = ask(
@@ -74,6 +80,7 @@ def density_command(
         delta=delta,
         bounds=pairs(bounds),
         columns=column or None,
+        step=step,
         boundary=boundary,
         kernel=kernel,
         mechanism=mechanism,
@@ -81,7 +88,7 @@ def density_command(
         choice_share=choice_share,
     )
     written = write(release, files, terms, plot=release.plot)
-    heading = f"Released the density of {' and '.join(release.domain.names)}"
+    heading = f"Released the {words_of(release).describe()}"
     tell(release, written, file, terms, heading, hint=f" Look at it: mercer plot {written.files['file']}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -67,6 +68,38 @@ def plan_density(
         "bandwidth: the public rule's."
     )
     _tell(plans, columns, words, output, as_json)
+
+
+@plan_app.command("column", no_args_is_help=True)
+@command()
+def plan_column(
+    *,
+    n: Annotated[int | None, typer.Option("--n", help="Number of records. Required.")],
+    bounds: Bounds,
+    step: Annotated[float, typer.Option(help="Distance between the values there can be.")] = 1.0,
+    epsilon: Epsilons,
+    delta: Delta,
+    as_json: Json = False,
+) -> None:
+    """How accurate a column will be whose values are counted: needs no data, spends nothing.
+
+    [bold]Example:[/bold] mercer plan column --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
+    """
+    from mercer.api.counted import column_plan
+
+    plans = _plans(column_plan, epsilon, n=required("n", n), bounds=pairs(bounds), step=step, delta=delta)
+    if as_json:
+        terminal.print_json({"plans": [asdict(plan) for plan in plans]})
+        return
+    table = terminal.table("epsilon", "at or below a value", "a value", "the mean", "levels")
+    for plan in plans:
+        errors = (f"{plan.cdf:.3%}", f"{plan.value:.3%}", f"{plan.mean:.3g}")
+        table.add_row(f"{plan.epsilon:g}", *errors, f"{plan.levels}")
+    terminal.console().print(table)
+    print(
+        f"Standard deviations of the noise in shares of {plans[0].n} records and in the mean of "
+        f"{plans[0].values} values.\nlevels: of the tree of counts."
+    )
 
 
 @plan_app.command("curve", no_args_is_help=True)
@@ -200,8 +233,6 @@ def _tell(
 ) -> None:
     """Print plans of densities or curves, a row for each epsilon, or all their numbers as JSON."""
     if as_json:
-        from dataclasses import asdict
-
         terminal.print_json({"plans": [asdict(p) | {"privacy_share": p.share} for p in plans]})
         return
     table = terminal.table(*columns)

@@ -11,6 +11,7 @@ from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.api.calls import made
+from mercer.api.counted import check_smooth
 from mercer.api.curve import mean_curve
 from mercer.api.density import density
 from mercer.api.synthetic import synthetic
@@ -72,9 +73,11 @@ class PrivateKernelDensity(DensityMixin, PrivateEstimator):  # type: ignore[misc
 
     def fit(self, X: Any, y: Any = None) -> PrivateKernelDensity:  # noqa: ARG002
         """Release the density of the rows of X; y is ignored."""
+        check_smooth(self.bounds)
         rows = self._rows(X, width=pairs_for(self.bounds), least=(2, 1))
         bounds = box_of(self.bounds, rows.shape[1])
-        self.release_ = made(density(rows, **self._given(bounds=bounds, columns=self._names())))
+        made_of = density(rows, **self._given(bounds=bounds, columns=self._names()))
+        self.release_ = cast(DensityRelease, made(made_of))  # without a step it is one
         return self
 
     def score_samples(self, X: Any) -> Floats:

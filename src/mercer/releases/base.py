@@ -77,6 +77,7 @@ KINDS = {  # the word that a file says
     "density": _kind(
         "density.release:DensityRelease", "draw", "DensityWords", "words:density_findings", served=True
     ),
+    "column": _kind("column.release:ColumnRelease", "draw", "ColumnWords", "words:column_findings"),
     "classifier": _kind(
         "machine.kinds:ClassifierRelease", "draw", "ClassifierWords", "words:machine_findings", predicts=True
     ),

@@ -15,15 +15,18 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
+from mercer.columns.conditions import conditions
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, is_number
 from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement
 from mercer.releases.base import KINDS, Release, found
+from mercer.releases.cdf import Distributed
 from mercer.releases.findings import HasFindings
 from mercer.releases.function import FunctionRelease
+from mercer.show import terminal
 
-__all__ = ["LEVEL", "FunctionWords", "Question", "Words", "notes", "words_of"]
+__all__ = ["LEVEL", "FunctionWords", "Question", "Words", "answer_shares", "notes", "words_of"]
 
 LEVEL = 0.95  # of intervals that are shown unasked
 
@@ -171,6 +174,35 @@ def words_of(release: Release) -> Words[Release]:
     """What is said of a release, by its kind."""
     words: Words[Release] = found(KINDS[release.kind].words)(release)
     return words
+
+
+def answer_shares(release: Distributed, domain: Box, asked: Question, *, as_json: bool) -> None:
+    """Print the share of the records that `--where` asks for, of a release of one column."""
+    if domain.dimension != 1:
+        raise ValueError(f"--where is for releases of one column; this one is of {', '.join(domain.names)}")
+    (name,), rules = domain.names, conditions(asked.where)
+    if set(rules) != {name}:
+        raise ValueError(f"--where: the release is of {name} alone, got {', '.join(map(repr, rules))}")
+    rule = rules[name]
+    if isinstance(rule, list) or (not isinstance(rule, tuple) and not release.law.steps):
+        raise ValueError(f"--where must be a range of {name}, such as '{name}>=65' or '{name}=20..40'")
+    low, high = rule if isinstance(rule, tuple) else (rule, rule)
+    found = release.share(low, high, asked.level)
+    law = release.law
+    ends = (law.first if low is None else low), (float(law.edges[-1]) if high is None else high)
+    shown = [end if isinstance(end, str) else domain.shown([float(end)])[0] for end in ends]
+    words = " <= ".join([_shown(shown[0]), name, _shown(shown[1])])
+    if as_json:
+        terminal.print_json({"where": words, **found._asdict()})
+        return
+    print(
+        f"share of {words}: {found.estimate:.4%}, {asked.level:.0%} interval {found.lower:.4%} to "
+        f"{found.upper:.4%} (noise only)"
+    )
+
+
+def _shown(end: object) -> str:
+    return f"{end:.12g}" if isinstance(end, float) else str(end)
 
 
 def _number(word: str) -> float:

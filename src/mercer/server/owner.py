@@ -13,7 +13,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Literal, final
+from typing import Annotated, Any, Literal, cast, final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi import Path as InPath
@@ -237,7 +237,7 @@ class Maker:
             else:
                 held.unlink()
         else:
-            release = made(density(path, **options, ledger=ledger))
+            release = cast(DensityRelease, made(density(path, **options, ledger=ledger)))
             self._unsaved[name] = (fields, release)
             self._save(name, release)
         return self._noted(name, fields["dataset"])

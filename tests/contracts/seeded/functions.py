@@ -26,8 +26,18 @@ from tests.contracts.seeded.records import (
 )
 from tests.contracts.seeded.register import add
 
-# densities
+# counted columns and densities
 
+add(
+    "column",
+    mercer.density,
+    TABLE,
+    integers={**LINE, **PURE, "step": 1},
+    integers_delta={**LINE, **WEAK, "step": 1},
+    steps={**LINE, **PURE, "step": 2.5, "missing": "drop"},
+    persons={**LINE, **PURE, "step": 1, "unit": "person"},
+    many={**LINE, "epsilon": 0.1, "delta": 1e-3, "step": 0.01},
+)
 add(
     "density",
     mercer.density,

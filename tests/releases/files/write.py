@@ -21,6 +21,7 @@ from tests.contracts.seeded.records import AGE, CUBE, LINE, OLD, PLANE, PURE, TA
 from tests.contracts.seeded.tables import GRADED, GRADES
 
 CASES = [
+    "column-integers",
     "density-pure",
     "density-pure-l2",
     "density-pure-laplace",

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mercer.common.checks import Floats
 from mercer.releases.density.release import DensityRelease
+from mercer.releases.density.shape import CELLS, Shape
 from mercer.show.figure import BAND, INK, MAP, entitle, figure_of, no_more, promised
 
 if TYPE_CHECKING:
@@ -16,13 +18,21 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 
-def draw(release: DensityRelease, *, level: float | None, title: str | None, **others: Any) -> Figure:
-    """A density of one column with its band; of more, every pair of columns as a map."""
+def draw(
+    release: DensityRelease, *, level: float | None, title: str | None, smooth: bool = False, **others: Any
+) -> Figure:
+    """A density of one column with its band; of more, every pair of columns as a map.
+
+    The curve of one column has no peak that the released shares do not prove; `smooth=True` draws
+    the released function as it is evaluated, with all the waves that noise leaves in it.
+    """
     no_more("a density", others)
+    if not isinstance(smooth, bool):
+        raise TypeError(f"smooth must be True or False, got {type(smooth).__name__}")
     d = release.domain.dimension
     figure = figure_of({1: (7, 4.2), 2: (6.4, 5.4), 3: (11.5, 4.6)}[d])
     if d == 1:
-        _curve(release, figure.add_subplot(), level)
+        _curve(release, figure.add_subplot(), level, smooth)
     for place, pair in enumerate(combinations(range(d), 2)):
         _map(release, figure, figure.add_subplot(1, 3 if d == 3 else 1, place + 1), pair)
     heading = title or f"Private density of {' and '.join(release.domain.names)}"
@@ -30,14 +40,20 @@ def draw(release: DensityRelease, *, level: float | None, title: str | None, **o
     return figure
 
 
-def _curve(release: DensityRelease, axes: Any, level: float | None) -> None:
+def _curve(release: DensityRelease, axes: Any, level: float | None, smooth: bool) -> None:
     (low, high), name = release.domain.bounds[0], release.domain.names[0]
-    x = np.linspace(low, high, 801)
+    cells = 2 * CELLS
+    x = low + (high - low) * (np.arange(cells) + 0.5) / cells
+    shape = None if smooth else Shape.of(release.law, release.privacy.n * release.share_of_values)
+
+    def shown(values: Floats) -> Floats:
+        return values if shape is None else shape.fit(values)
+
     if level is not None:
         band = release.band(x, level)
-        words = f"{level:.0%} band for the noise, whole curve"
-        axes.fill_between(x, band.lower, band.upper, color=BAND, linewidth=0, label=words)
-    axes.plot(x, release(x), color=INK, linewidth=1.8, label="released density")
+        label = f"{level:.0%} band for the noise, whole curve"
+        axes.fill_between(x, shown(band.lower), shown(band.upper), color=BAND, linewidth=0, label=label)
+    axes.plot(x, shown(release(x)), color=INK, linewidth=1.8, label="released density")
     dated = name in release.domain.dates
     axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}", xlim=(low, high))
     if dated:

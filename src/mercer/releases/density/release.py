@@ -16,6 +16,8 @@ from mercer.common.checks import Floats, check_choice, check_count
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import BinnedLaplace, Law, OrbitopeLaw, law_from_dict
 from mercer.promise.statement import Statement
+from mercer.releases.cdf import Distributed
+from mercer.releases.density.cdf import BasisCdf
 from mercer.releases.density.smoothing import (
     BasisAccuracy,
     BasisField,
@@ -37,8 +39,12 @@ _SIDES = {1: (512, 16384), 2: (128, 512), 3: (32, 96)}  # cells along each coord
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DensityRelease(FunctionRelease):
-    """A private density on a box.  `release(x)` is non-negative with integral one."""
+class DensityRelease(FunctionRelease, Distributed):
+    """A private density on a box.  `release(x)` is non-negative with integral one.
+
+    Shares, quantiles, means and draws of one column are those of its distribution function, which
+    is made of the coordinates before they are smoothed: `law`.
+    """
 
     basis: Basis
     covariance: tuple[tuple[float, ...], ...]  # of the smoothing, in unit coordinates
@@ -87,11 +93,16 @@ class DensityRelease(FunctionRelease):
         return np.where(self.raw(x) > self._level, value, 0.0)
 
     def integral(self, lower: Any, upper: Any, *, raw: bool = False) -> float:
-        """Probability of the box from `lower` to `upper`."""
+        """Probability of the box from `lower` to `upper`; of one column, `share` has its interval.
+
+        `raw=True`: of the function as it is smoothed, before any repair.
+        """
         ends = self.domain.points(np.stack(np.broadcast_arrays(lower, upper)))
         unit = self.domain.to_unit(ends)
         if ends.shape[0] != 2 or np.any(unit[0] > unit[1]):
             raise ValueError("lower must not be above upper, in any column; exchange them")
+        if self.domain.dimension == 1 and not raw:
+            return max(float(np.diff(self.law.at(ends[:, 0]))[0]), 0.0)
         value = self._cells if raw else np.maximum(self._cells - self._unit_level, 0.0)
         for side, (a, b) in zip(self._sides, unit.T, strict=True):
             edges = np.arange(side + 1) / side
@@ -99,8 +110,17 @@ class DensityRelease(FunctionRelease):
             value = np.tensordot(share, value, axes=(0, 0))
         return float(value)
 
-    def sample(self, size: int, *, rng: int | np.random.Generator | None = None) -> Floats:
-        """Synthetic records drawn from the density: free, and as private as the release."""
+    def sample(
+        self, size: int, *, rng: int | np.random.Generator | None = None, independent: bool = False
+    ) -> Floats:
+        """Synthetic records drawn from the density: free, and as private as the release.
+
+        Of one column they are spread evenly over its law, in random order, so that any share of
+        them is the law's to one in `size`; `independent=True` draws each by itself, which adds
+        an error of its own.  Of several columns they are independent.
+        """
+        if self.domain.dimension == 1:
+            return self.law.draws(size, rng, independent=independent)
         size = check_count("size", size, least=0, most=10**9, hint="how many records to draw")
         generator = streams.fresh(rng)
         weights = np.maximum(self._cells - self._unit_level, 0.0).reshape(-1)
@@ -108,8 +128,7 @@ class DensityRelease(FunctionRelease):
         place = np.searchsorted(edges, generator.random(size) * edges[-1], side="right")
         cells = np.stack(np.unravel_index(np.minimum(place, weights.size - 1), self._sides), -1)
         unit = (cells + generator.random((size, self.domain.dimension))) / np.array(self._sides)
-        rows = self.domain.from_unit(unit)
-        return rows[:, 0] if self.domain.dimension == 1 else rows
+        return self.domain.from_unit(unit)
 
     def grid(self, *ticks: object, raw: bool = False) -> Floats:
         """Values on a tensor grid, one array of points for each column: fast for maps."""
@@ -172,6 +191,22 @@ class DensityRelease(FunctionRelease):
         if np.any(np.sqrt(np.diag(covariance)) > wider):
             widest = ", ".join(f"{h:.4g}" for h in self.basis.widest * self.domain.widths)
             raise ValueError(f"bandwidth must be at most {widest} for this release")
+
+    @property
+    def law(self) -> BasisCdf:
+        """The distribution function of the one column: shares, quantiles, means, and their noise."""
+        if self.domain.dimension > 1:
+            raise ValueError(
+                f"this is about one column, and the release is of {self.domain.dimension}; ask "
+                "release.integral(lower, upper) for the probability of a box"
+            )
+        if "law" not in self._memory:
+            given = self.domain, self.basis, self._plain(), released_mass(*self.constant), self.noise
+            self._memory["law"] = BasisCdf(*given)
+        return self._memory["law"]
+
+    def _codes(self, x: object) -> tuple[Floats, tuple[int, ...]]:
+        return self.domain.points(x)[:, 0], self.domain.shape(x)
 
     @property
     def share_of_values(self) -> float:
@@ -300,7 +335,11 @@ class DensityRelease(FunctionRelease):
     @cached_property
     def _filtered(self) -> Floats:
         """Plain coordinates after smoothing; the constant is one, and its noise is dropped."""
-        value = self.basis.unmix(self.coordinates) * self.filter
+        return self._plain() * self.filter
+
+    def _plain(self) -> Floats:
+        """Plain coordinates before smoothing."""
+        value = np.array(self.basis.unmix(self.coordinates))
         if isinstance(self.basis, SpectralBasis):
             value[0] = self.basis.amplitude[0] * released_mass(*self.constant)
         return value

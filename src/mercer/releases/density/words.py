@@ -19,7 +19,7 @@ from mercer.common.checks import Floats, Ints
 from mercer.noise.laws import Law, Normal
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.findings import Finding, about, fit_finding, hidden, reach, share
-from mercer.releases.words import FunctionWords, Question
+from mercer.releases.words import FunctionWords, Question, answer_shares
 from mercer.show import terminal
 from mercer.spaces.bases import Moments, SpectralBasis
 
@@ -89,6 +89,13 @@ class DensityWords(FunctionWords[DensityRelease]):
             return self.release.smooth(bandwidth[0])
         matrix = [bandwidth[i : i + d] for i in range(0, len(bandwidth), d)]
         return self.release.smooth(matrix if len(bandwidth) == d**2 else bandwidth)
+
+    def answer(self, asked: Question, *, as_json: bool) -> None:
+        if asked.where and asked.at is None and asked.grid is None:
+            self.check_no_cells(asked)
+            answer_shares(self.release, self.release.domain, asked, as_json=as_json)
+            return
+        super().answer(asked, as_json=as_json)
 
     def evaluate(self, points: Floats, asked: Question, *, as_json: bool) -> None:
         level, raw = asked.level, asked.raw

@@ -1,0 +1,1 @@
+"""Released columns whose values were counted."""

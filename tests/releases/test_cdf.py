@@ -1,0 +1,187 @@
+"""Shares, quantiles, means and draws of one column: the distribution function of any release of one.
+
+False alarms: each statistical assertion fails with probability 1e-9 at most for a correct program.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, kstest
+
+import mercer
+from mercer.releases.cdf import Cdf
+from tests.conftest import ALPHA
+
+PURE, WEAK = {"epsilon": 1.0}, {"epsilon": 1.0, "delta": 1e-6}
+ROUTES = {
+    "moments": PURE,
+    "cosine": WEAK,
+    "periodic": {**PURE, "boundary": "periodic"},
+    "open": {**WEAK, "boundary": "open", "bandwidth": 0.05},
+    "laplace": {**PURE, "mechanism": "laplace", "basis": "cosine"},
+    "matern32": {**WEAK, "kernel": "matern32", "bandwidth": 0.05},
+    "landmarks": {**WEAK, "basis": "landmarks", "bandwidth": 0.05},
+    "counted": {**PURE, "step": 0.01},
+    "counted with a delta": {**WEAK, "step": 0.01, "epsilon": 0.5},
+}
+
+
+class Line(Cdf):
+    """Any raw function, without noise."""
+
+    def __init__(self, raw, *, steps=False):
+        self.raw, self.steps = np.asarray(raw, dtype=float), steps
+        self.edges = np.arange(len(self.raw), dtype=float)
+
+    def half_widths(self, points, weights, level=0.95):  # noqa: ARG002
+        return np.zeros(len(points) if weights is None else len(weights))
+
+    deviations = half_widths
+
+
+def values(rng, n=3000):
+    return np.round(np.clip(rng.beta(2, 5, n), 0, 1), 2)
+
+
+@pytest.fixture(params=ROUTES)
+def release(request, rng):
+    return mercer.density(values(rng), bounds=(0, 1), **ROUTES[request.param])
+
+
+def test_the_fit_is_nearer_to_every_monotone_function(rng):
+    for _ in range(50):
+        truth = np.sort(np.concatenate([[0.0, 1.0], rng.random(60)]))
+        raw = truth + rng.normal(scale=0.1, size=truth.size)
+        raw[0], raw[-1] = 0.0, 1.0
+        fitted = Line(raw).fitted
+        assert np.all(np.diff(fitted) >= 0)
+        assert fitted[0] == 0
+        assert fitted[-1] == 1
+        assert np.abs(fitted - truth).max() <= np.abs(raw - truth).max() + 1e-12
+
+
+def test_quantiles_are_the_generalised_inverse():
+    law = Line([0, 0.2, 0.2, 0.7, 1.0])
+    assert law.quantiles(np.array([0.1, 0.2, 0.45, 0.7, 1.0])) == pytest.approx([0.5, 1, 2.5, 3, 4])
+    atoms = Line([0, 0.2, 0.2, 0.7, 1.0], steps=True)
+    assert atoms.quantiles(np.array([0.0, 0.1, 0.2, 0.21, 0.7, 1.0])).tolist() == [1, 1, 1, 3, 3, 4]
+    assert atoms.at(np.array([0.9, 1.0, 2.5, 3.0, 9.0])).tolist() == [0, 0.2, 0.2, 0.7, 1.0]
+
+
+def test_ends_of_ranges_are_included_where_records_stand():
+    atoms = Line([0, 0.2, 0.2, 0.7, 1.0], steps=True)
+    assert atoms.share(1, 1, 0.95).estimate == pytest.approx(0.2)
+    assert atoms.share(3, 4, 0.95).estimate == pytest.approx(0.8)
+    assert Line([0, 0.2, 0.2, 0.7, 1.0]).share(3, 4, 0.95).estimate == pytest.approx(0.3)
+
+
+def test_all_answers_agree(release):
+    x = np.linspace(0, 1, 101)
+    cdf = release.cdf(x)
+    assert np.all(np.diff(cdf) >= 0)
+    assert cdf[-1] == 1
+    assert release.integral(0, 1) == pytest.approx(1, abs=1e-12)
+    parts = [release.share(a, b).estimate for a, b in ((0, 0.3), (0.31, 1))]
+    between = float(release.cdf(0.31) - release.cdf(0.3))
+    whole = release.kind == "column"
+    assert sum(parts) + (0 if whole else between) == pytest.approx(1, abs=1e-9)
+    q = release.quantile([0.1, 0.5, 0.9])
+    assert np.all(np.diff(q) >= 0)
+    assert np.all(release.cdf(q) >= np.array([0.1, 0.5, 0.9]) - 1e-9)
+    mean = release.mean()
+    assert mean.lower <= mean.estimate <= mean.upper
+    assert release.expect(lambda x: np.ones_like(x)).estimate == pytest.approx(1)
+    assert release.quantile(0.5).shape == ()
+
+
+def test_draws_are_spread_evenly(release, rng):
+    drawn = np.sort(release.sample(5000, rng=int(rng.integers(1 << 31))))
+    for end in (0.1, 0.25, 0.4, 0.8):
+        share = np.searchsorted(drawn, end, side="right") / 5000
+        assert abs(share - release.cdf(end)) <= 2 / 5000
+    again = release.sample(5000, rng=int(rng.integers(1 << 31)), independent=True)
+    jitter = rng.random(5000)
+    below = np.where(release.kind == "column", release.cdf(np.clip(again - 0.01, 0, 1)), release.cdf(again))
+    below = np.where((release.kind == "column") & (again < 0.005), 0.0, below)
+    assert kstest(below + jitter * (release.cdf(again) - below), "uniform").pvalue > ALPHA
+
+
+@pytest.mark.parametrize("given", [PURE, {**WEAK, "epsilon": 0.3}, {"epsilon": 8.0}])
+def test_counted_shares_are_those_of_the_file(given, rng):
+    """Every interval covers the file's own number: 40 shares, each with a false alarm of 1e-9 / 40."""
+    x = values(rng)
+    release = mercer.density(x, bounds=(0, 1), step=0.01, **given)
+    for _ in range(40):
+        a, b = np.sort(rng.integers(0, 101, 2)) / 100
+        found = release.share(a, b, 1 - ALPHA / 40)
+        assert found.lower - 1e-12 <= np.mean((x >= a - 1e-9) & (x <= b + 1e-9)) <= found.upper + 1e-12
+
+
+RUNS = 150
+LEAST = int(binom.ppf(ALPHA, RUNS, 0.95))  # of so many intervals of level 0.95
+
+
+@pytest.mark.parametrize("given", [PURE, WEAK, {**PURE, "step": 0.01}], ids=["pure", "delta", "counted"])
+def test_intervals_cover_the_records(given, rng, monkeypatch):
+    """Shares, quantiles and means of a smooth law; an interval half as wide is seen to miss."""
+    x = np.round(np.clip(rng.beta(2, 5, 2000), 0, 1), 2 if "step" in given else 15)
+    exact = np.mean((x >= 0.2 - 1e-9) & (x <= 0.5 + 1e-9)), np.mean(x)
+    hits, narrow = np.zeros(3), np.zeros(2)
+    for _ in range(RUNS):
+        release = mercer.density(x, bounds=(0, 1), **given)
+        found = release.share(0.2, 0.5), release.mean()
+        band = release.quantile_band(0.4)
+        hits += [
+            *(
+                part.lower - 1e-9 <= value <= part.upper + 1e-9
+                for part, value in zip(found, exact, strict=True)
+            ),
+            band.lower - 1e-9 <= np.quantile(x, 0.4, method="inverted_cdf") <= band.upper + 1e-9,
+        ]
+        centres = [(part.lower + part.upper) / 2 for part in found]
+        narrow += [
+            abs(value - centre) <= (part.upper - part.lower) / 5
+            for part, value, centre in zip(found, exact, centres, strict=True)
+        ]
+    assert np.all(hits >= LEAST), hits
+    assert np.all(narrow < LEAST), narrow
+
+
+def test_a_comb_has_the_shares_of_its_file(rng):
+    """Integers that were not declared: with max(raw - level, 0) the tail of such a file was lost."""
+    x = np.clip(np.rint(rng.gamma(6, 6.5, 40_000)), 0, 100)
+    release = mercer.density(x, bounds=(0, 100), epsilon=3)
+    for low, high in ((0.0, 20.5), (20.5, 49.5), (49.5, 64.5), (64.5, 100.0)):
+        assert release.integral(low, high) == pytest.approx(np.mean((x > low) & (x <= high)), abs=0.004)
+
+
+def test_an_interval_is_wide_where_values_may_be_anywhere(rng):
+    """Half of the records at one value: shares that end beside it may hold all of them or none."""
+    x = np.where(rng.random(5000) < 0.5, 0.5, rng.random(5000))
+    release = mercer.density(x, bounds=(0, 1), epsilon=1)
+    found = release.share(0.0, 0.499)
+    assert found.lower <= np.mean(x <= 0.499) <= found.upper
+    assert found.upper - found.lower > 0.2
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r: r.quantile(1.5), r"q must be in \[0, 1\]"),
+        (lambda r: r.quantile("x"), "q must be numbers"),
+        (lambda r: r.share(0.6, 0.5), "lower must not be above upper"),
+        (lambda r: r.share(0.1, 0.5, level=2), r"level must be in \(0, 1\)"),
+        (lambda r: r.cdf(1.5), "x must be|outside|inside"),
+        (lambda r: r.expect(3), "function must be a function"),
+        (lambda r: r.expect(lambda _: 1.0), "one finite number for each"),
+    ],
+)
+def test_what_cannot_be_asked(release, call, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        call(release)
+
+
+def test_a_release_of_two_columns_says_so(rng):
+    release = mercer.density(rng.random((500, 2)), bounds=[(0, 1)] * 2, epsilon=1)
+    with pytest.raises(ValueError, match="this is about one column, and the release is of 2"):
+        release.cdf(0.5)
+    assert release.sample(7).shape == (7, 2)
