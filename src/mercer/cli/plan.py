@@ -142,9 +142,12 @@ def plan_curve(
         penalty=one_of("penalty", penalty, "auto"),
         order=order,
     )
-    _draw(plans, f"Mean of {plans[0].n} curves", output, quantity="root mean square error")
+    follows = plans[0].smoothing in ("average", "chosen")
+    error = "noise and smoothing" if follows else "noise for privacy"
+    of = f"Mean of {plans[0].n} curves"
+    _draw(plans, of, output, quantity="root mean square error", error=error)
     columns = {"epsilon": [f"{p.epsilon:g}" for p in plans]}
-    if plans[0].smoothing in ("average", "chosen"):
+    if follows:
         columns |= {
             "error": [f"{p.privacy_error:.3g}" for p in plans],
             "from": [f"{p.least_error:.3g}" for p in plans],

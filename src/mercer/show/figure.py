@@ -115,12 +115,13 @@ def draw_plan(
     title: str,
     path: Path | None,
     quantity: str = "root integrated squared error",
+    error: str = "noise for privacy",
 ) -> Figure:
     """Expected error due to privacy against epsilon, beside the sampling error."""
     place = _checked(path)
     figure = figure_of((6.4, 4.2))
     axes = figure.add_subplot()
-    axes.plot(epsilons, privacy, "o-", color=INK, label="noise for privacy")
+    axes.plot(epsilons, privacy, "o-", color=INK, label=error)
     axes.plot(epsilons, sampling, "s--", color=GREY, label="sampling error, for comparison")
     axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=quantity)
     axes.spines[["top", "right"]].set_visible(False)
