@@ -197,7 +197,7 @@ def main() -> None:
         for declared in (True, False) if law.step else (False,):
             for epsilon in (1.0,) if chosen.quick else EPSILONS:
                 for delta in (None, DELTA):
-                    runs = 4 if chosen.quick else 10 if many and declared else 40
+                    runs = 4 if chosen.quick else 8 if many and declared else 24
                     row = study(
                         x, law, declared=declared, epsilon=epsilon, delta=delta, runs=runs, seed=seed + 1
                     )

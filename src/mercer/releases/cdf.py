@@ -61,6 +61,11 @@ class Cdf(ABC):
         """By how much the records' function may be lower or higher at points for lack of resolution."""
         return np.zeros(len(points)), np.zeros(len(points))
 
+    def unseen_at_bounds(self, values: Floats) -> float:
+        """By how much a mean of these values of the cells may be off for what is piled up at a bound."""
+        del values
+        return 0.0
+
     @cached_property
     def fitted(self) -> Floats:
         """The monotone function nearest to the raw one in least squares, within [0, 1], at the edges."""
@@ -137,6 +142,7 @@ class Cdf(ABC):
         weights = np.concatenate([[0.0], values]) - np.concatenate([values, [0.0]])
         width = float(self.half_widths(self.edges, weights[None, :], level)[0])
         least, most = float(values.min()), float(values.max())
+        width += self.unseen_at_bounds(values)
         lower, upper = min(value, raw - width), max(value, raw + width)
         return Interval(value, min(max(lower, least), most), min(max(upper, least), most), level)
 
