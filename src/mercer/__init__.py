@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mercer.api.machine import classifier, regression
     from mercer.api.ranks import iqr, quantiles
     from mercer.api.recipes.counts import HistogramPlan, histogram_plan
-    from mercer.api.recipes.curve import CurvePlan, curve_plan
+    from mercer.api.recipes.curve_plan import CurvePlan, curve_plan
     from mercer.api.recipes.density import DensityPlan, density_plan
     from mercer.api.synthetic import synthetic
     from mercer.api.tables import histogram, table
@@ -131,7 +131,7 @@ _NAMES = {  # module: the public names it holds
     "api.machine": ("classifier", "regression"),
     "api.ranks": ("iqr", "quantiles"),
     "api.recipes.counts": ("HistogramPlan", "histogram_plan"),
-    "api.recipes.curve": ("CurvePlan", "curve_plan"),
+    "api.recipes.curve_plan": ("CurvePlan", "curve_plan"),
     "api.counted": ("ColumnPlan", "column_plan"),
     "api.recipes.density": ("DensityPlan", "density_plan"),
     "api.synthetic": ("synthetic",),

@@ -172,7 +172,7 @@ def corpus_picture(example: Example, path: Path) -> None:
     x = np.linspace(0, 1, 301)
     for axes, (epsilon, delta) in zip(grid[0], ((1.0, DELTA), (1.0, None), (8.0, DELTA)), strict=True):
         release = example.release(epsilon, delta, SEED)
-        draw(axes, x, release, "ours" if delta else "pure", "released, 95 % band for the noise")
+        draw(axes, x, release, "ours" if delta else "pure", "released, 95 % band for the mean")
         axes.axhline(0.5, color="#888888", linewidth=1, linestyle=":", label="public centre")
         titles(axes, f"{example.n} people", promise(epsilon, delta, "person"))
         axes.set(xlabel="place along the tract (share)", xlim=(0, 1), ylim=(0.2, 0.85))
@@ -203,7 +203,7 @@ def growth_picture(groups: dict[str, Example], path: Path, epsilons: tuple[float
             ("height (cm)", "difference (cm)", "velocity (cm a year)"),
             strict=True,
         ):
-            titles(axes, title, f"{small}\n95 % bands for the noise, at all ages at once")
+            titles(axes, title, f"{small}\n95 % bands for the means, at all ages at once")
             axes.set(ylabel=unit, xlim=(1, 18), xticks=range(2, 19, 4))
             axes.legend(frameon=False, fontsize=8, loc="best")
     for axes in grid[-1]:
@@ -241,7 +241,7 @@ def weather_picture(balls: dict[str, Example], path: Path, epsilons: tuple[float
         draw(axes, x, example.release(epsilon, DELTA, SEED + 2), "ours", "released")
         center = example.center(x) if callable(example.center) else np.full(x.shape, example.center)
         axes.plot(x, center, color="#888888", linewidth=1, linestyle=":", label="public centre")
-        titles(axes, words, f"{promise(epsilon, DELTA, 'station')}\n95 % band for the noise")
+        titles(axes, words, f"{promise(epsilon, DELTA, 'station')}\n95 % band for the mean")
         axes.set(xlabel="day of the year", xlim=(0, 365), ylim=(-50, 50))
         axes.legend(frameon=False, fontsize=8, loc="lower center")
     grid[0, 0].set_ylabel("temperature (°C)")
@@ -269,35 +269,26 @@ def row(name: str, example: Example, epsilon: float, delta: float | None, draws:
     )
 
 
-def unnoised(release: mercer.CurveRelease, mean: Floats) -> Floats:
-    """The same smoothing of the mean without noise: what a band speaks of."""
-    apart, frame = mean - release.center, release.frame
-    seen = release.smoothing.seen(release.polynomials, frame)
-    inside = apart if frame is None else frame @ apart
-    kept = seen.vectors @ (release.smoothing.factors(seen.values) * (inside @ seen.vectors))
-    return release.center + (kept if frame is None else frame.T @ kept)
-
-
 def covered(example: Example, release: mercer.CurveRelease, mean: Floats) -> bool:
-    """Whether the 95 % band holds everywhere."""
+    """Whether the 95 % band holds the mean of the curves everywhere."""
     places = np.linspace(0, 1, 101)
     low, high = example.bounds
     band = release.band(low + (high - low) * places)
-    truth = POLYNOMIALS.rows(places[:, None]) @ unnoised(release, mean)
+    truth = POLYNOMIALS.rows(places[:, None]) @ mean
     dust = 1e-9 * example.bound
     return bool(np.all((truth >= band.lower - dust) & (truth <= band.upper + dust)))
 
 
 def _noise(release: mercer.CurveRelease) -> float:
-    """Root mean square of the noise that is left, as the release itself states it."""
+    """Expected root mean square error, as the release itself states it."""
     return float(np.sqrt(release.accuracy.integrated / release.accuracy.width))
 
 
 def spurts(groups: dict[str, Example], draws: int, epsilons: tuple[float, ...]) -> list[str]:
     """What can be read off the derivative and the difference."""
     lines = [
-        "| epsilon | boys less girls at 18, cm (noise) | height at 18 told apart | "
-        "noise of the velocity at 13, cm a year (boys) |",
+        "| epsilon | boys less girls at 18, cm (standard error) | height at 18 told apart | "
+        "standard error of the velocity at 13, cm a year (boys) |",
         "|---:|---:|---:|---:|",
     ]
     for epsilon in epsilons:
@@ -323,7 +314,7 @@ def report(rows: list[str], growth: list[str], draws: int, source: str) -> list[
         "",
         f"Everything public is fixed before the curves are read; epsilon = {EPSILONS[0]:g} is the "
         f"honest promise here, epsilon = {EPSILONS[1]:g} a weak one that shows what is hidden. "
-        "Smoothing is chosen from the noisy curve. Pictures show releases with their bands and "
+        "Filters are averaged by evidence from the noisy curve. Pictures show releases with their bands and "
         "public centres, never a curve of the data nor a mean without noise. "
         f"Seeds are {SEED} and the following: seeded releases are not private.",
         "",
@@ -347,20 +338,17 @@ def report(rows: list[str], growth: list[str], draws: int, source: str) -> list[
         "",
         "## Is there more than noise?",
         "",
-        f"Over {draws} draws. *Noise*: root mean square of what privacy adds after smoothing, as "
-        "the release states it. *Error*: to the mean without privacy, smoothing included. "
-        "*Signal*: distance of that mean to the public centre, the error of publishing the centre "
+        f"Over {draws} draws. *Claimed*: root mean square error that the release itself states. *Error*: "
+        "to the mean without privacy. *Signal*: distance of that mean to the public centre, the error of "
+        "publishing the centre "
         "and spending nothing. *Worth it*: yes below half of the signal, no above it.",
         "",
-        "| curves | n | epsilon | delta | bound | noise | error | signal | worth it | band holds |",
+        "| curves | n | epsilon | delta | bound | claimed | error | signal | worth it | band holds |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|---:|",
         *rows,
         "",
-        "With 35 to 142 curves and epsilon = 1 the noise is of the size of what there is to see, "
-        "and the pictures show waves that are not in the data: the smoothing is chosen from a "
-        "curve that is mostly noise, and sometimes keeps it. *Band holds*: how often the 95 % band "
-        "covers the same smoothing of the mean without noise, everywhere; it is less often than 95 "
-        "% because the band takes the smoothing as given, while it was chosen from the same noise. "
+        "With 35 to 142 curves and epsilon = 1 the error is of the size of what there is to see. *Band "
+        "holds*: how often the 95 % band holds the mean without privacy, everywhere. "
         "The textbook year is so near to the mean of the stations that a release can only add "
         "noise to it: a good public centre may leave nothing to ask.",
         "",

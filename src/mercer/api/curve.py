@@ -14,7 +14,8 @@ import numpy as np
 from mercer.api.calls import DryRun, Progress, Terms, call, made
 from mercer.api.curve_request import CurveRequest, center_of, check_disjoint
 from mercer.api.ranks import expected_quantiles, quantiles
-from mercer.api.recipes.curve import CurveRecipe, expected_curve
+from mercer.api.recipes.curve import CurveRecipe
+from mercer.api.recipes.curve_plan import expected_curve
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import LedgerLike
 from mercer.releases.choice import QuantileRelease
@@ -39,7 +40,7 @@ def mean_curve(
     bound: object = None,
     epsilon: float,
     delta: float | None = None,
-    kernel: object = "gaussian",
+    kernel: object = "auto",
     scale: object = "auto",
     penalty: object = "auto",
     eta: object = "auto",
@@ -83,12 +84,15 @@ def mean_curve(
     epsilon, delta
         The promise.  Delta left out (or 0) is pure differential privacy.
     kernel, scale, eta, penalty
-        The mean is smoothed by factors lambda^eta / (lambda^eta + penalty) of the eigenfunctions
-        of a kernel: "gaussian", "matern52", "matern32" or "exponential", or a
-        `mercer.kernels.Kernel`, with its length `scale` in the units of the argument.  What is
-        "auto" is chosen from the noisy result, free, and can be chosen again by
-        `release.smooth`.  penalty="rule": by a public rule for curves in the kernel's space;
-        "private-cv": by cross-validation for `choice_share` of epsilon.
+        How the mean is smoothed.  Left out, all four, the mean of curves is an average of many
+        filters, weighted by what the noisy result says for each; its band is about the mean of the
+        file's own curves.  Otherwise factors lambda^eta / (lambda^eta + penalty) of the
+        eigenfunctions of one kernel: "gaussian" (also of surfaces, where it is left out),
+        "matern52", "matern32" or "exponential", or a `mercer.kernels.Kernel`, with its length
+        `scale` in the units of the argument; what is "auto" is chosen from the noisy result.  Both
+        are free, and can be done again by `release.smooth`.  penalty="rule": by a public rule for
+        curves in the kernel's space; "private-cv": by cross-validation for `choice_share` of
+        epsilon.
     center
         A public curve around which the ball is: values on the grid, or a function.  Curves near it
         need only a small bound.

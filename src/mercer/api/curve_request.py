@@ -213,7 +213,11 @@ class CurveRequest:
             scales = recipe.scales(read.curves.domain)
             scale = "auto" if scales is None else np.array(scales) * read.curves.domain.widths
             return CurveRelease.smoothed(
-                **fields, kernel=recipe.kernel, scale=scale, eta=recipe.eta, penalty=recipe.penalty
+                **fields,
+                kernel="auto" if recipe.average else recipe.kernel,
+                scale=scale,
+                eta=recipe.eta,
+                penalty=recipe.penalty,
             )
 
         return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))

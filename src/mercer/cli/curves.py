@@ -80,7 +80,9 @@ def curve_command(
             help="Nobody is in two groups: each has the whole budget. Or they share it.",
         ),
     ],
-    kernel: Annotated[str, finer(help="gaussian, matern52, matern32 or exponential.")] = "gaussian",
+    kernel: Annotated[
+        str, finer(help="gaussian, matern52, matern32 or exponential; auto: many filters are averaged.")
+    ] = "auto",
     scale: Annotated[
         str, finer(help="Length of the kernel in the units of the points, or auto: from the noisy curve.")
     ] = "auto",

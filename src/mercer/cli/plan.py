@@ -111,12 +111,14 @@ def plan_curve(
     epsilon: Epsilons,
     delta: Delta,
     bounds: Annotated[list[float] | None, typer.Option(metavar="LO HI", help="Bounds of the argument: 0 1.")],
-    kernel: Annotated[str, typer.Option(help="gaussian, matern52, matern32 or exponential.")] = "gaussian",
+    kernel: Annotated[
+        str, typer.Option(help="auto (averages filters), gaussian, matern52, matern32 or exponential.")
+    ] = "auto",
     scale: Annotated[
         str, typer.Option(help="Length of the kernel, in the argument's units, or auto.")
     ] = "auto",
     eta: Annotated[str, typer.Option(help="Power of the smoothing, 1 or more, or auto.")] = "auto",
-    penalty: Annotated[list[str] | None, typer.Option(metavar="P", help="rule, unless given, or a number.")],
+    penalty: Annotated[list[str] | None, typer.Option(metavar="P", help="auto, a number, or rule.")],
     order: Annotated[str, typer.Option(help="noise-first or paper.")] = "noise-first",
     output: Drawing,
     as_json: Json = False,
@@ -125,7 +127,7 @@ def plan_curve(
 
     [bold]Example:[/bold] mercer plan curve --n 142 --bound 1 --epsilon 0.5 1 2 --delta 1e-5
     """
-    from mercer.api.recipes.curve import curve_plan
+    from mercer.api.recipes.curve_plan import curve_plan
 
     plans = _plans(
         curve_plan,
@@ -137,22 +139,38 @@ def plan_curve(
         kernel=kernel,
         scale=number_or_word(scale),
         eta=number_or_word(eta),
-        penalty=one_of("penalty", penalty, "rule"),
+        penalty=one_of("penalty", penalty, "auto"),
         order=order,
     )
-    _draw(plans, f"Mean of {plans[0].n} curves", output, quantity="root mean square error")
-    columns = {
-        "epsilon": [f"{p.epsilon:g}" for p in plans],
-        "noise": [f"{p.privacy_error:.3g}" for p in plans],
-        "sampling": [f"{p.sampling_error:.3g}" for p in plans],
-        "scale": [f"{p.scale:.3g}" for p in plans],
-        "eta": [f"{p.eta:g}" for p in plans],
-        "penalty": [f"{p.penalty:.2g}" for p in plans],
-    }
-    words = (
-        "noise: root mean square error due to privacy. sampling: at most, without it. The penalty "
-        "is given or\nthe public rule's; chosen from the noisy curve, it is mostly better."
-    )
+    follows = plans[0].smoothing in ("average", "chosen")
+    error = "noise and smoothing" if follows else "noise for privacy"
+    of = f"Mean of {plans[0].n} curves"
+    _draw(plans, of, output, quantity="root mean square error", error=error)
+    columns = {"epsilon": [f"{p.epsilon:g}" for p in plans]}
+    if follows:
+        columns |= {
+            "error": [f"{p.privacy_error:.3g}" for p in plans],
+            "from": [f"{p.least_error:.3g}" for p in plans],
+            "to": [f"{p.most_error:.3g}" for p in plans],
+            "sampling": [f"{p.sampling_error:.3g}" for p in plans],
+        }
+        words = (
+            "error: root mean square distance to the mean of the curves in the file, by noise and smoothing, "
+            "on\naverage over public reference curves (a slope, a wave, two peaks, a quarter of the bound "
+            "high);\nfrom, to: the least and the most of them. sampling: at most, without privacy."
+        )
+    else:
+        columns |= {
+            "noise": [f"{p.privacy_error:.3g}" for p in plans],
+            "sampling": [f"{p.sampling_error:.3g}" for p in plans],
+            "scale": [f"{p.scale:.3g}" for p in plans],
+            "eta": [f"{p.eta:g}" for p in plans],
+            "penalty": [f"{p.penalty:.2g}" for p in plans],
+        }
+        words = (
+            "noise: root mean square error by noise alone; what smoothing takes away is not in it. sampling: "
+            "at\nmost, without privacy. The penalty is given or the public rule's."
+        )
     _tell(plans, columns, words, output, as_json)
 
 

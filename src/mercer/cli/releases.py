@@ -93,11 +93,11 @@ def plot_command(
     level: Level = 0.95,
     bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before drawing: free.")],
     title: Annotated[str | None, typer.Option(help="Heading of the picture.")],
+    xlabel: Annotated[str | None, typer.Option(help="Label of the horizontal axis.")],
+    ylabel: Annotated[str | None, typer.Option(help="Label of the vertical axis.")],
+    size: Annotated[list[float] | None, typer.Option(metavar="W H", help="Width and height in inches.")],
     column: Columns,
-    at: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=X…", help="Classifiers, regressions: where the other columns stand."),
-    ],
+    at: Annotated[list[str] | None, typer.Option(metavar="NAME=X…", help="Where other columns stand.")],
     derivative: Derivative,
     as_json: Json = False,
 ) -> None:
@@ -109,9 +109,9 @@ def plot_command(
     --at weight=70 dose=2.5
     """
     target = release.with_suffix(".png") if output is None else output
-    options: dict[str, Any] = {"columns": column} if column else {}
-    if at:
-        options["at"] = named_numbers(at)
+    placed = named_numbers(at) if at else None
+    given = {"columns": column, "at": placed, "xlabel": xlabel, "ylabel": ylabel, "size": size}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value}
     words = _words(release, bandwidth)
     if derivative:
         options["derivative"] = words.order(derivative)

@@ -46,6 +46,7 @@ _LISTS = (
     "--derivative",
     "--edges",
     "--whole",
+    "--size",
 )  # options that take several numbers
 _ENDS = ("--bounds", "--y-bounds")
 _WORDS = (

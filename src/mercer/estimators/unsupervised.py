@@ -136,7 +136,7 @@ class PrivateMeanCurve(PrivateEstimator):
     bound: float | None = None
     grid: Any = None
     _: KW_ONLY
-    kernel: Any = "gaussian"
+    kernel: Any = "auto"
     scale: Any = "auto"
     penalty: Any = "auto"
     eta: Any = "auto"

@@ -56,11 +56,28 @@ def picture(
     level: float = 0.95,
     title: str | None = None,
     band: bool = True,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: Sequence[float] | None = None,
     **options: Any,
 ) -> Figure:
-    """The figure that `draw` makes of a thing; written to `path` if one is given."""
+    """The figure that `draw` makes of a thing; written to `path` if one is given.
+
+    Labels replace those of the first axes, and the same words elsewhere in the picture; `size` is its
+    width and height in inches.
+    """
     place = _checked(path)
-    return _finished(draw(thing, level=level if band else None, title=title, **options), place)
+    inches = None if size is None else _inches(size)
+    figure = draw(thing, level=level if band else None, title=title, **options)
+    for axis, label in (("x", xlabel), ("y", ylabel)):
+        if label is not None:
+            _relabel(figure, axis, label)
+    if inches is not None:
+        figure.set_size_inches(*inches)
+    changed = inches is not None or xlabel is not None or ylabel is not None
+    if changed and getattr(figure.get_layout_engine(), "adjust_compatible", True):
+        figure.tight_layout(rect=(0, 0, 1, 0.985))  # unless an engine finds room when it is drawn
+    return _finished(figure, place)
 
 
 def no_more(what: str, options: Mapping[str, Any]) -> None:
@@ -98,12 +115,13 @@ def draw_plan(
     title: str,
     path: Path | None,
     quantity: str = "root integrated squared error",
+    error: str = "noise for privacy",
 ) -> Figure:
     """Expected error due to privacy against epsilon, beside the sampling error."""
     place = _checked(path)
     figure = figure_of((6.4, 4.2))
     axes = figure.add_subplot()
-    axes.plot(epsilons, privacy, "o-", color=INK, label="noise for privacy")
+    axes.plot(epsilons, privacy, "o-", color=INK, label=error)
     axes.plot(epsilons, sampling, "s--", color=GREY, label="sampling error, for comparison")
     axes.set(xscale="log", yscale="log", xlabel="epsilon", ylabel=quantity)
     axes.spines[["top", "right"]].set_visible(False)
@@ -154,6 +172,25 @@ def draw_attack(
     figure.text(0.02, 0.925, promise, fontsize=8, color=SMALL)
     figure.tight_layout(rect=(0, 0, 1, 0.985))
     return _finished(figure, place)
+
+
+def _relabel(figure: Figure, axis: str, label: object) -> None:
+    if not isinstance(label, str):
+        raise TypeError(f"{axis}label must be text, got {type(label).__name__}")
+    before = getattr(figure.axes[0], f"get_{axis}label")()
+    for place, axes in enumerate(figure.axes):
+        if not place or (before and getattr(axes, f"get_{axis}label")() == before):
+            getattr(axes, f"set_{axis}label")(label)
+
+
+def _inches(size: object) -> tuple[float, float]:
+    try:
+        width, height = (float(side) for side in size)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise TypeError(f"size must be (width, height) in inches, got {size!r}") from None
+    if not (3 <= width <= 40 and 2 <= height <= 40):
+        raise ValueError(f"size must be from 3 x 2 to 40 x 40 inches, got {width:g} x {height:g}")
+    return width, height
 
 
 def _checked(path: str | Path | None) -> Path | None:

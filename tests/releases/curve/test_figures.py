@@ -29,6 +29,10 @@ def surfaces():
     ]
 
 
+NOISE = "band for the noise alone, whole curve"
+OWN = "band for the file's own mean, whole curve\n(credible: coverage measured, not a theorem)"
+
+
 def words(figure):
     """All text of a picture."""
     found = [text.get_text() for text in figure.texts]
@@ -53,7 +57,8 @@ def test_a_mean_with_its_band(groups, tmp_path):
     said = words(figure)
     assert "Private mean curve" in said
     assert "epsilon = 1, delta = 1e-06, one row; 500 records" in said
-    assert {"t", "value", "released mean", "95% band for the noise alone, whole curve"} <= set(said)
+    assert {"t", "value", "released mean", f"95% {OWN}"} <= set(said)
+    assert f"95% {NOISE}" in words(one.smooth(kernel="matern52").plot())
     (line,) = lines(figure)
     assert np.allclose(line[:, 1], one(line[:, 0]))
     (area,) = figure.axes[0].collections
@@ -63,7 +68,24 @@ def test_a_mean_with_its_band(groups, tmp_path):
     assert np.isclose(ends[:, 1].min(), band.lower.min())
     assert not one.plot(band=False).axes[0].collections
     assert "Heights of boys" in words(one.plot(title="Heights of boys"))
-    assert "80% band for the noise alone, whole curve" in words(one.plot(level=0.8))
+    assert f"80% {OWN}" in words(one.plot(level=0.8))
+
+
+def test_labels_and_size(groups, surfaces, tmp_path):
+    figure = groups["cases"].plot(xlabel="age in years", ylabel="height in cm", size=(9, 6))
+    assert {"age in years", "height in cm"} <= set(words(figure))
+    assert not {"t", "value"} & set(words(figure))
+    assert figure.get_size_inches().tolist() == [9, 6]
+    assert "weeks" in words(mercer.plot_curves(groups, tmp_path / "both.svg", xlabel="weeks", size=(6, 4)))
+    said = words(surfaces[0].plot(xlabel="east", ylabel="north"))
+    assert (said.count("east"), said.count("north")) == (2, 2)  # of both maps, not of their scales
+    for size in (3, (9,), ("a", 2)):
+        with pytest.raises(TypeError, match=r"size must be \(width, height\) in inches"):
+            groups["cases"].plot(size=size)
+    with pytest.raises(ValueError, match="from 3 x 2 to 40 x 40 inches, got 1 x 4"):
+        groups["cases"].plot(size=(1, 4))
+    with pytest.raises(TypeError, match="xlabel must be text, got int"):
+        groups["cases"].plot(xlabel=3)
 
 
 def test_a_derivative(groups):
@@ -99,7 +121,7 @@ def test_several_in_one_picture(groups, tmp_path):
     said = words(figure)
     assert {"cases", "controls", "Private mean curves"} <= set(said)
     assert "each: epsilon = 1, delta = 1e-06, one row; 500, 500 records" in said
-    assert "shaded: 95% band for the noise alone, whole curve" in said
+    assert f"shaded: 95% {OWN}" in said
     drawn = figure.axes[0].get_lines()
     styles = {line.get_label(): line.get_linestyle() for line in drawn if line.get_label()[0] != "_"}
     assert styles == {"cases": "-", "controls": "--"}  # told apart in grey

@@ -259,7 +259,8 @@ def test_without_choosing_again_the_bands_would_not_cover(delta, rng):
     first = mercer.mean_curve(np.zeros((300, 101)), **SMALL, delta=delta)
     size, runs, level = len(first.raw), 12_000, 0.8
     noise = first.law.simulate(size, runs, rng)
-    every = Candidates.like(first.smoothing, first.polynomials, first.frame)
+    some = first.smooth(kernel="gaussian").smoothing
+    every = Candidates.like(some, first.polynomials, first.frame)
     assert len(every.scales) > 1
     again = choose_again(every, np.zeros(size), noise, float(first.law.deviations(size)[0]))
     public, mesh = first.law.draws(size, np.arange(size))[:999], Mesh(first.polynomials, (0,), 3)
@@ -276,7 +277,7 @@ def test_without_choosing_again_the_bands_would_not_cover(delta, rng):
 
 
 def test_only_what_was_free_is_chosen_again(curves, tmp_path):
-    made = released(curves)
+    made = released(curves, kernel="gaussian")
     every = Candidates.like(made.smoothing, made.polynomials, made.frame)
     assert (len(every.scales), len(every.etas), every.penalty) == (11, 5, None)
     half = made.smooth(scale=0.2, penalty=0.0123)
@@ -294,7 +295,7 @@ def test_only_what_was_free_is_chosen_again(curves, tmp_path):
         assert np.all(each.upper - each.lower >= 2 * 1.6448 * release.standard_error(T))
     back = mercer.load(made.save(tmp_path / "a.json"))
     assert np.allclose(back.band(T).upper, made.band(T).upper, rtol=1e-9)
-    gap = made.smooth(kernel="matern52") - released(curves)
+    gap = made.smooth(kernel="matern52") - released(curves, kernel="gaussian")
     sides = [side._selection(0.9, (0,)) for side in (gap.one, gap.two)]
     assert gap._selection(0.9, (0,)) == max(sides)
     assert np.all(np.isfinite(gap.band(T, simultaneous=False).upper))
@@ -327,7 +328,9 @@ def test_levels_beyond_the_draws_are_refused(curves):
     with pytest.raises(ValueError, match="4000 public draws"):
         pure.band(T, 0.9999, simultaneous=False)
     with pytest.raises(ValueError, match="1000 public draws"):
-        released(curves).band(T, 0.9994)
+        released(curves, kernel="gaussian").band(T, 0.9994)
+    with pytest.raises(ValueError, match="2000 public draws"):
+        released(curves).band(T, 0.9996)
     with pytest.raises(ValueError, match=r"at most 0\.9048 with 20 runs"):
         made.interval(lambda c: c.integral(), runs=20)
 
@@ -389,6 +392,7 @@ def test_differences(curves):
     assert np.all(band.lower < gap(T))
     assert "Difference" in repr(gap)
     # two smoothings of one release have the same noise
+    one = one.smooth(kernel="gaussian")
     other = one.smooth(penalty=0.01, scale=0.2, eta=1)
     assert np.allclose((one - one).standard_error(T), 0, atol=1e-12)
     spread = np.linalg.norm(
@@ -407,8 +411,11 @@ def test_smoothing_again_is_free(curves):
     assert rough.smoothing == SpectralFilter("matern32", (0.05,), 1.0, 1e-6, level=True)
     assert rough.accuracy.integrated > first.accuracy.integrated
     assert np.array_equal(rough.raw, first.raw)
+    assert np.array_equal(rough.smooth()(T), first(T))
     again = rough.smooth(kernel="gaussian")
-    assert np.allclose(again(T), first(T), atol=1e-12)
+    assert again.choice == "auto"
+    assert np.allclose(again(T), first.smooth(kernel="gaussian", eta="auto")(T), atol=1e-12)
+    assert rough.smooth(scale=0.2).smoothing.kernel == "matern32"
     half = first.smooth(scale=0.2)
     assert half.smoothing.scales == (0.2,)
     assert half.choice == "auto"
@@ -434,7 +441,7 @@ def test_less_noise_than_the_paper_in_every_coordinate(curves):
 
 def test_choices_are_named(curves):
     cases = {
-        "auto": {},
+        "auto": {"kernel": "matern52"},
         "given": {"penalty": 0.01, "scale": 0.1, "eta": 1.0},
         "rule": {"penalty": "rule"},
         "private-cv": {"penalty": "private-cv"},
@@ -472,7 +479,11 @@ def test_derivatives_as_far_as_the_kernel_allows(curves):
             made.derivative(T, most + 1)
         with pytest.raises(ValueError, match="no further derivatives"):
             made.band(T, order=most + 1)
-    released(curves).derivative(T, 5)
+    released(curves, kernel="gaussian").derivative(T, 5)
+    average = released(curves)
+    average.derivative(T, 2)
+    with pytest.raises(ValueError, match=r"at most 2 .*release.smooth\(kernel='gaussian'\) has all"):
+        average.derivative(T, 3)
     rough = released(curves, order="paper", penalty=0.01, noise_kernel="exponential")
     with pytest.raises(ValueError, match="'exponential'"):
         rough.derivative(T)
@@ -642,12 +653,16 @@ def test_persons_weigh_the_same(rng):
 
 
 def test_what_is_said(curves):
+    chosen = released(curves, kernel="gaussian")
+    assert "Noise for privacy: standard deviation" in str(chosen.accuracy)
+    assert "chosen from the noisy curve, free" in str(chosen.accuracy)
     made = released(curves)
-    assert "in the root mean square" in str(made.accuracy)
-    assert "chosen from the noisy curve, free" in str(made.accuracy)
+    assert "to the mean of the file's own curves" in str(made.accuracy)
+    assert "root mean square, noise and smoothing together" in str(made.accuracy)
+    assert "averaged by evidence from the noisy curve, free" in str(made.accuracy)
     assert repr(made).startswith("<CurveRelease of value over t in [0, 1]: epsilon = 1")
-    assert made.accuracy.integrated == pytest.approx(
-        np.mean(made.standard_error(np.linspace(0, 1, 2001)) ** 2), rel=0.01
+    assert chosen.accuracy.integrated == pytest.approx(
+        np.mean(chosen.standard_error(np.linspace(0, 1, 2001)) ** 2), rel=0.01
     )
     assert made.accuracy.pointwise >= made.standard_error(T).max() * 0.99
     assert made.accuracy.freedom < 20

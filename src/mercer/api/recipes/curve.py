@@ -1,4 +1,4 @@
-"""The public choices of a mean curve, and how accurate it will be: before any curve is read.
+"""The public choices of a mean curve, before any curve is read.
 
 M9, M12, M17.
 """
@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from mercer.columns.domain import Box
-from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
+from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
-from mercer.noise.mechanisms.base import Promise, check_promise, no_delta
-from mercer.promise.statement import Statement
+from mercer.noise.mechanisms.base import Promise
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
 from mercer.rules.public import (
@@ -32,7 +30,7 @@ from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
-__all__ = ["CurvePlan", "CurveRecipe", "Sight", "curve_plan", "expected_curve"]
+__all__ = ["CurveRecipe", "Sight"]
 
 _WORDS = ("auto", "rule", "private-cv")
 _SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
@@ -58,7 +56,7 @@ class Sight:
 class CurveRecipe:
     """The public choices of a mean curve: its kernel, its smoothing, its noise."""
 
-    kernel: str
+    kernel: str  # of a filter, if there is one
     noise_kernel: str
     scale: object
     eta: object
@@ -66,6 +64,7 @@ class CurveRecipe:
     order: str
     size: object
     mechanism: Mechanism
+    average: bool  # of filters, for curves: nothing was given
     stretch: float = 1.0  # of the noise, where several groups share the budget
 
     @classmethod
@@ -73,7 +72,7 @@ class CurveRecipe:
         cls,
         *,
         pure: bool,
-        kernel: object = "gaussian",
+        kernel: object = "auto",
         noise_kernel: object = None,
         scale: object = "auto",
         eta: object = "auto",
@@ -86,14 +85,18 @@ class CurveRecipe:
             if not isinstance(scale, str):
                 raise ValueError("scale must be left out where kernel is a Kernel: it has its own")
             scale, kernel = kernel, kernel.name
-        name = check_choice("kernel", kernel, CURVE_KERNELS)
+        asked = check_choice("kernel", kernel, ("auto", *CURVE_KERNELS))
+        name = "gaussian" if asked == "auto" else asked
         other = name if noise_kernel is None else check_choice("noise_kernel", noise_kernel, CURVE_KERNELS)
         if order == "paper":
             _check_paper(penalty, pure)
             eta = 1.0 if isinstance(eta, str) and eta == "auto" else eta
         elif noise_kernel is not None:
             raise ValueError("noise_kernel is for order='paper'; leave it out")
-        recipe = cls(name, other, scale, eta, penalty, order, size, L2() if pure else Gaussian())
+        free = all(isinstance(value, str) and value == "auto" for value in (asked, scale, eta, penalty))
+        average = free and order == "noise-first"
+        mechanism = L2() if pure else Gaussian()
+        recipe = cls(name, other, scale, eta, penalty, order, size, mechanism, average)
         recipe._check_words()
         recipe._check_compatible()
         return recipe
@@ -180,6 +183,12 @@ class CurveRecipe:
         assert best is not None
         return best[1]
 
+    def deviation(self, sight: Sight) -> float:
+        """Standard deviation of a coordinate's noise, in units of the bound; order="noise-first"."""
+        return float(
+            self.stretch * self.mechanism.multiplier(sight.coordinates, **sight.promise) * 2 / sight.n
+        )
+
     def error(self, smoothing: SpectralFilter, sight: Sight) -> float:
         """Expected squared error that privacy adds, in units of the squared bound: public."""
         if self.order == "paper":
@@ -187,8 +196,7 @@ class CurveRecipe:
             multiplier = self.stretch * self.mechanism.multiplier(len(encode), **sight.promise)
             return (multiplier * 2 / sight.n * gain_of(encode)) ** 2 * float(np.sum(decode**2))
         found = smoothing.seen(sight.polynomials, sight.frame)
-        multiplier = self.stretch * self.mechanism.multiplier(len(found.values), **sight.promise)
-        return (multiplier * 2 / sight.n) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
+        return self.deviation(sight) ** 2 * float(np.sum(smoothing.factors(found.values) ** 2))
 
     def warn(self, smoothing: SpectralFilter, sight: Sight) -> None:
         """Warn, before anything is spent, where the noise would be larger than any curve."""
@@ -211,7 +219,7 @@ class CurveRecipe:
 
     def warn_few(self, sight: Sight) -> None:
         """Warn, before anything is spent, where even one coordinate would be mostly noise."""
-        noise = self.stretch * self.mechanism.multiplier(sight.coordinates, **sight.promise) * 2 / sight.n
+        noise = self.deviation(sight)
         if noise > 0.5:
             warnings.warn(
                 f"{sight.n} curves are few for this promise: the noise of the mean's every coordinate "
@@ -255,94 +263,6 @@ class CurveRecipe:
                 "the noise, and then no amount of noise makes it private (Mirshani et al., Theorem "
                 f"3.1); use {self.kernel!r} or a rougher kernel for the noise"
             )
-
-
-@dataclass(frozen=True)
-class CurvePlan:
-    """What a mean curve would cost in accuracy: computed without any data."""
-
-    n: int
-    epsilon: float
-    delta: float
-    bound: float
-    kernel: str
-    scale: float  # of the kernel, in the units of the argument
-    eta: float
-    penalty: float  # given or the public rule's
-    coordinates: int
-    privacy_error: float  # expected root mean square of the noise, in the units of the curves
-    sampling_error: float  # of the mean of n curves, privacy or not: at most
-
-    @property
-    def share(self) -> float:
-        """Privacy's share of the variance, at least."""
-        return self.privacy_error**2 / (self.privacy_error**2 + self.sampling_error**2)
-
-
-def curve_plan(
-    *,
-    n: object,
-    bound: object,
-    epsilon: float,
-    delta: float | None = None,
-    bounds: object = (0.0, 1.0),
-    kernel: object = "gaussian",
-    scale: object = "auto",
-    eta: object = "auto",
-    penalty: object = "rule",
-    order: str = "noise-first",
-    size: object = None,
-) -> CurvePlan:
-    """Accuracy of `mean_curve` before anything is spent: no curves are needed.
-
-    `bounds` are those of the argument.  The smoothing is as given, or the public rule's: chosen
-    from the noisy curve (penalty="auto", the default of `mean_curve`) it is mostly better.
-    """
-    count = check_count("n", n, least=2, most=10**15, hint="the public number of curves")
-    radius = check_positive("bound", bound, "a bound on the root mean square of a curve")
-    if isinstance(penalty, str) and penalty in ("auto", "private-cv"):
-        penalty = "rule"
-    domain = Box.of(bounds, ["t"])
-    choices = {"kernel": kernel, "scale": scale, "eta": eta, "penalty": penalty, "order": order, "size": size}
-    recipe = CurveRecipe.of(pure=no_delta(delta), **choices)
-    promise = check_promise(recipe.mechanism, epsilon, delta)
-    recipe.check(domain)
-    sight = recipe.sight(recipe.polynomials(domain), n=count, promise=promise)
-    chosen = recipe.ruled(domain, sight)
-    return CurvePlan(
-        n=count,
-        **promise,
-        bound=radius,
-        kernel=chosen.kernel,
-        scale=float(chosen.scales[0] * domain.widths[0]),
-        eta=chosen.eta,
-        penalty=chosen.penalty,
-        coordinates=sight.coordinates,
-        privacy_error=float(radius * np.sqrt(recipe.error(chosen, sight))),
-        sampling_error=float(radius / np.sqrt(count)),
-    )
-
-
-def expected_curve(given: Mapping[str, Any], made: Statement) -> str:
-    """The expected error of a mean curve, in words and in the units of the curves."""
-    penalty = given.get("penalty", given.get("options", {}).get("penalty", "rule"))
-    groups = given.get("groups") or given["curves"]
-    many = len(groups) if "disjoint" in given else 1
-    epsilon = made.epsilon
-    if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
-        epsilon /= many if not made.delta else math.sqrt(many)
-    plan = curve_plan(
-        n=max(made.n // many, 2),
-        bound=given["bound"],
-        epsilon=epsilon,
-        delta=made.delta or None,
-        penalty="rule" if isinstance(penalty, str) else penalty,
-    )
-    return (
-        f"root mean square {plan.privacy_error:.3g} by noise and at most {plan.sampling_error:.3g} "
-        "by sampling, in the units of the curves; smoothing that follows the result makes it less"
-        + (", for each of the groups, if all are of one size" if many > 1 else "")
-    )
 
 
 def _check_paper(penalty: object, pure: bool) -> None:

@@ -55,6 +55,9 @@ def plot_curves(
     title: str | None = None,
     band: bool = True,
     derivative: int = 0,
+    xlabel: str | None = None,
+    ylabel: str | None = None,
+    size: tuple[float, float] | None = None,
 ) -> Figure:
     """Several mean curves in one picture, by name, each with its band.
 
@@ -69,7 +72,18 @@ def plot_curves(
 
     """
     curves = _together(releases)
-    return picture(_overlay, curves, path, level=level, title=title, band=band, derivative=derivative)
+    return picture(
+        _overlay,
+        curves,
+        path,
+        level=level,
+        title=title,
+        band=band,
+        derivative=derivative,
+        xlabel=xlabel,
+        ylabel=ylabel,
+        size=size,
+    )
 
 
 def _overlay(
@@ -99,8 +113,15 @@ def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, o
     if np.any(order) or any(isinstance(curve, Difference) for curve in curves.values()):
         axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     _frame(axes, first, order)
-    words = "" if level is None else f"shaded: {level:.0%} band for the noise alone, whole curve"
+    words = "" if level is None else f"shaded: {_band_words(list(curves.values()), level)}"
     axes.legend(frameon=False, fontsize=9, title=words, title_fontsize=8, alignment="left")
+
+
+def _band_words(curves: list[NoisyCurve], level: float) -> str:
+    """What the shaded bands are, in one line or two."""
+    about = " or ".join(dict.fromkeys(curve.about for curve in curves))
+    grades = [curve.grade for curve in curves if curve.grade]
+    return f"{level:.0%} band {about}, whole curve" + (f"\n({grades[0]})" if grades else "")
 
 
 def _heading(curve: NoisyCurve, order: Order) -> str:
@@ -151,7 +172,7 @@ def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> No
     signed = np.any(order) or isinstance(curve, Difference)  # zero means something
     if level is not None:
         band = curve.band(x, level, order=order)
-        words = f"{level:.0%} band for the noise alone, whole curve"
+        words = _band_words([curve], level)
         axes.fill_between(x, band.lower, band.upper, color=BAND, linewidth=0, label=words)
         sure = (band.lower > 0) | (band.upper < 0)
         if signed and np.any(sure):
@@ -171,8 +192,23 @@ def _frame(axes: Any, curve: NoisyCurve, order: Order) -> None:
     low, high = curve.domain.bounds[0]
     axes.set(xlabel=curve.domain.names[0], ylabel=_quantity(curve, order), xlim=(low, high))
     axes.spines[["top", "right"]].set_visible(False)
-    bottom, top = axes.get_ylim()
-    axes.set_ylim(bottom, top + 0.12 * (top - bottom))  # room for the legend
+    bottom, top = _reach(axes)
+    axes.set_ylim(bottom - 0.05 * (top - bottom), top + 0.17 * (top - bottom))  # room for the legend
+
+
+def _reach(axes: Any) -> tuple[float, float]:
+    """From the lowest to the highest of what is drawn, but for a hundredth of the width at either end.
+
+    There a band may be as wide as polynomials are high.
+    """
+    left, right = axes.get_xlim()
+    lines = [line.get_xydata() for line in axes.get_lines() if len(line.get_xydata()) > 2]
+    areas = [path.vertices for area in axes.collections for path in area.get_paths()]
+    points = np.concatenate([*lines, *areas])
+    apart = 0.01 * (right - left)
+    inside = points[(points[:, 0] >= left + apart) & (points[:, 0] <= right - apart), 1]
+    level = [float(line.get_ydata()[0]) for line in axes.get_lines() if len(line.get_xydata()) <= 2]
+    return float(min([inside.min(), *level])), float(max([inside.max(), *level]))
 
 
 def _surface(curve: NoisyCurve, figure: Any, level: float | None, order: Order) -> None:

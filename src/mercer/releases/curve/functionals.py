@@ -21,7 +21,7 @@ from mercer.releases.function import Function, Orders
 from mercer.spaces.modes import derivatives_of
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["Extreme", "Plain", "PolynomialCurve"]
+__all__ = ["Extreme", "Plain", "PolynomialCurve", "Sketch"]
 
 _FINE = {1: 4001, 2: 161}  # points along each argument where extremes are looked for
 
@@ -88,17 +88,25 @@ class PolynomialCurve(Function):
 
     def time_above(self, level: float) -> float:
         """For how long (on what area) the curve is above a level."""
-        if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or np.isnan(level):
-            raise TypeError(f"level must be a height, a number; got {level!r}")
-        ticks = self._ticks()
-        values = self._on(ticks) - float(level)
+        level = _height(level)
+        values = self._on(self._ticks()) - level
         if self.domain.dimension > 1:
             return float(np.mean(values > 0)) * self.domain.volume
-        t, up = ticks[0], values > 0
-        crossings = [self._crossing(t[i], t[i + 1], float(level)) for i in np.flatnonzero(up[1:] != up[:-1])]
-        edges = np.array([0.0, *crossings, 1.0])
-        inside = np.diff(edges)[0 if up[0] else 1 :: 2]
+        edges = np.array([0.0, *self._crossings(values, level), 1.0])
+        inside = np.diff(edges)[0 if values[0] > 0 else 1 :: 2]
         return float(np.sum(inside)) * self.domain.volume
+
+    def crossings(self, level: float) -> tuple[float, ...]:
+        """Where the curve passes through a level, up or down, in increasing order."""
+        height = _height(level)
+        if self.domain.dimension > 1:
+            raise ValueError("crossings are points of a curve; a surface passes a level along lines")
+        places = self._crossings(self._on(self._ticks()) - height, height)
+        return tuple(self.domain.from_unit(np.asarray(places).reshape(-1, 1))[:, 0].tolist())
+
+    def first_crossing(self, level: float) -> float:
+        """The first of `crossings`; the upper end of the domain where there is none."""
+        return next(iter(self.crossings(level)), float(self.domain.upper[0]))
 
     def _orders(self, order: int | Orders) -> Orders:
         orders = super()._orders(order)
@@ -108,7 +116,7 @@ class PolynomialCurve(Function):
                 raise ValueError(
                     f"order must be at most {most:g} for the kernel {kernel!r}, got {max(orders)}: "
                     "a path of its noise has no further derivatives; use a smoother kernel, "
-                    "'gaussian' has all"
+                    "release.smooth(kernel='gaussian') has all"
                 )
         return orders
 
@@ -164,6 +172,11 @@ class PolynomialCurve(Function):
     def _above(self, t: float, level: float) -> float:
         return float(self.polynomials.evaluate(np.array([[t]]), self.coefficients)[0]) - level
 
+    def _crossings(self, values: Floats, level: float) -> list[float]:
+        """Places in the unit interval where heights above a level, on the fine grid, change sign."""
+        t, up = self._ticks()[0], values > 0
+        return [self._crossing(t[i], t[i + 1], level) for i in np.flatnonzero(up[1:] != up[:-1])]
+
     def _crossing(self, low: float, high: float, level: float) -> float:
         """Where the curve crosses a level; in the middle if only rounding says so."""
         if self._above(low, level) * self._above(high, level) > 0:
@@ -204,6 +217,12 @@ class PolynomialCurve(Function):
             )
 
 
+def _height(level: object) -> float:
+    if isinstance(level, bool) or not isinstance(level, (int, float, np.number)) or np.isnan(level):
+        raise TypeError(f"level must be a height, a number; got {level!r}")
+    return float(level)
+
+
 @lru_cache(maxsize=4)
 def _fine_table(polynomials: Polynomials, points: int) -> Floats:
     return polynomials.rows(np.linspace(0.0, 1.0, points)[:, None])
@@ -225,3 +244,42 @@ class Plain(PolynomialCurve):
     @property
     def kernels(self) -> tuple[str, ...]:
         return self._kernels
+
+
+class Sketch(Plain):
+    """The same, looked at on the fine grid alone: for the many draws behind an interval.
+
+    Between points a curve is a parabola at an extreme, and a line at a crossing.
+    """
+
+    def _on(self, ticks: list[Floats]) -> Floats:
+        if self.domain.dimension == 1:
+            return super()._on(ticks)
+        tables = [
+            _fine_table(Polynomials((side,)), len(tick))
+            for side, tick in zip(self.polynomials.sides, ticks, strict=True)
+        ]
+        cube = self.coefficients.reshape(self.polynomials.sides)
+        return np.asarray(tables[0] @ cube @ tables[1].T)
+
+    def _crossings(self, values: Floats, level: float) -> list[float]:
+        del level
+        t, up = self._ticks()[0], values > 0
+        i = np.flatnonzero(up[1:] != up[:-1])
+        step = values[i] / (values[i] - values[i + 1])
+        return (t[i] + (t[i + 1] - t[i]) * step).tolist()
+
+    def _extreme(self, sign: float) -> Extreme:
+        ticks = self._ticks()
+        values = self._on(ticks)
+        best = np.unravel_index(int(np.argmax(sign * values)), values.shape)
+        place = np.array([tick[i] for tick, i in zip(ticks, best, strict=True)])
+        height, i = float(values[best]), int(best[0])
+        if len(place) == 1 and 0 < i < len(values) - 1:
+            before, here, after = values[i - 1 : i + 2]
+            bend = before - 2 * here + after
+            shift = (before - after) / (2 * bend) if bend else 0.0
+            place = place + shift * (ticks[0][1] - ticks[0][0])
+            height -= (before - after) * shift / 4
+        at = self.domain.from_unit(np.clip(place, 0.0, 1.0)[None, :])[0]
+        return Extreme(float(at[0]) if len(at) == 1 else tuple(at.tolist()), height)

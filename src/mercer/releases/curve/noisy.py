@@ -1,4 +1,4 @@
-"""Curves with noise of a known law: bands, error bars, differences.  M15, M17."""
+"""Curves with noise of a known law: bands, error bars, differences.  M15, M17, M22."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.common.checks import Floats, check_count, check_level
 from mercer.releases.base import KINDS, Interval, found
-from mercer.releases.curve.functionals import Plain, PolynomialCurve
+from mercer.releases.curve.functionals import PolynomialCurve, Sketch
 from mercer.releases.curve.smoothing import Mesh, suprema
 from mercer.releases.function import Band, Field, NoisyFunction, Orders, order_statistic
 from mercer.show.figure import picture
@@ -28,7 +28,7 @@ _EACH = 6  # points of a mesh in half a wave: a peak between two is seen within 
 
 @dataclass(frozen=True, eq=False)
 class CurveNoise:
-    """The law of what privacy adds to the coefficients: public draws, and their covariance."""
+    """How the coefficients differ from what they estimate: public draws, and their covariance."""
 
     draws: Floats  # (runs, coefficients)
     factor: Floats  # noise = factor @ white noise of standard deviation one
@@ -45,9 +45,19 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
         """What the noise came with: two curves of one origin have the same draw of it."""
         return None
 
+    @property
+    def about(self) -> str:
+        """What a band is a band for, in words."""
+        return "for the noise alone"
+
+    @property
+    def grade(self) -> str:
+        """What sort of a band it is, where it is not one of a known law's noise."""
+        return ""
+
     @abstractmethod
-    def _noise(self) -> CurveNoise:
-        """Of the coefficients, under this smoothing."""
+    def _noise(self, orders: Orders = ()) -> CurveNoise:
+        """Of the coefficients, under this smoothing: for values, or for derivatives of these orders."""
 
     def _errors(self, runs: int) -> Floats:
         """Draws of what the noise does to the coefficients, by way of the choice too."""
@@ -67,28 +77,31 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
     def band(
         self, x: object, level: float = 0.95, *, simultaneous: bool = True, order: int | Orders = 0
     ) -> Band:
-        """A band that covers the same smoothing of the mean without noise (M15, M17).
+        """A band at points: everywhere at once (simultaneous), or at each point.
 
-        At a point, or everywhere at once.  It speaks of the noise for privacy alone: how far the
-        sample's mean is from the population's is not in it.
+        *Of the default smoothing* (M22) it is about the mean of the file's own curves, as clipped to the
+        bound: noise and smoothing are both in it.  It is a credible band, from draws of the mixture
+        that the curve is the mean of, with a coverage that is measured and not a theorem
+        (studies/accuracy/results/curve_coverage.md); a jump is not held.  How far the file's mean is
+        from a population's is not in it.
 
-        A smoothing chosen from the same noisy coordinates depends on their noise.  The band then
-        covers what this smoothing makes of the mean without noise; its width is found by making
-        the choice again on public draws of noise, added to this curve as an estimate of the mean.
-        That is not exact: at level 0.95, measured coverage was 0.92 to 0.98.  It is never
-        narrower than for a smoothing fixed beforehand.  `standard_error` is that of a fixed one.
+        *Of a smoothing that was given* (M15) it covers the same smoothing of the mean without noise:
+        what smoothing takes away is not in it.  Where scale, power or penalty was chosen from the
+        noisy coordinates, the width is found by making the choice again on public draws of noise,
+        added to this curve as an estimate of the mean (M17): at level 0.95, measured coverage was 0.92
+        to 0.98.  It is never narrower than for a smoothing fixed beforehand.
         """
         return self._band(x, level, self._orders(order), simultaneous=simultaneous)
 
     def interval(
         self, functional: Callable[[PolynomialCurve], float], level: float = 0.95, *, runs: int = 400
     ) -> Interval:
-        """Any number computed from the curve, with an error bar for the noise.
+        """Any number computed from the curve, with an error bar.
 
-        The noise's law is public, so it is drawn again `runs` times, and where the smoothing was
-        chosen from the noisy coordinates the choice is made again as well.  The ends are simulated:
-        another number of runs moves them a little.  With a smoothing given beforehand nothing else
-        is approximate for a functional that is linear in the curve, and others hold to first order.
+        Percentiles of the same number of `runs` curves that the true one may be: the place of a maximum
+        is always in the domain, an area never negative where no curve is.  They are about what the
+        band is about (see `band`).  The curves are looked at on a fine grid, and the ends are simulated:
+        another number of runs moves them a little.
         """
         check_level(level)
         check_count("runs", runs, least=20, most=4000, hint="more runs, steadier ends")
@@ -98,13 +111,12 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
                 "at most 4000 runs can be had"
             )
         value = float(functional(self))
-        moved = self.coefficients + self._errors(runs)
-        errors = [
-            float(functional(Plain(self.domain, self.polynomials, row, self.kernels))) - value
-            for row in moved
+        others = self.coefficients - self._errors(runs)
+        found = [
+            float(functional(Sketch(self.domain, self.polynomials, row, self.kernels))) for row in others
         ]
-        low, high = np.quantile(errors, [(1 - level) / 2, (1 + level) / 2], method="weibull")
-        return Interval(value, value - float(high), value - float(low), level)
+        low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], method="weibull")
+        return Interval(value, float(low), float(high), level)
 
     def __sub__(self, other: NoisyCurve) -> Difference:
         if not isinstance(other, NoisyCurve):
@@ -122,23 +134,23 @@ class CurveField(Field):
 
     @property
     def normal(self) -> bool:
-        return self.curve._noise().normal
+        return self.curve._noise(self.orders).normal
 
     def deviation(self, unit: Floats) -> Floats:
         rows = self.curve._rows(unit, self.orders)
-        return np.asarray(np.linalg.norm(rows @ self.curve._noise().factor, axis=1))
+        return np.asarray(np.linalg.norm(rows @ self.curve._noise(self.orders).factor, axis=1))
 
     def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
         del sd
         rows = self.curve._rows(unit, self.orders)
-        return order_statistic(np.abs(self.curve._noise().draws @ rows.T), level)
+        return order_statistic(np.abs(self.curve._noise(self.orders).draws @ rows.T), level)
 
     def everywhere(self, level: float) -> float:
-        """Under this smoothing, as if it had been fixed beforehand."""
+        """Of these draws: under this smoothing, as if it had been fixed beforehand."""
         return float(order_statistic(self.sorted_suprema, level))
 
     def suprema(self) -> Floats:
-        noise, mesh = self.curve._noise(), Mesh(self.curve.polynomials, self.orders, _EACH)
+        noise, mesh = self.curve._noise(self.orders), Mesh(self.curve.polynomials, self.orders, _EACH)
         return suprema(noise.draws[:_RUNS], noise.factor, mesh)
 
     def stretch(self, level: float, unit: Floats | None) -> Floats:
@@ -165,6 +177,15 @@ class Difference(NoisyCurve):
     def kernels(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.one.kernels, *self.two.kernels)))
 
+    @property
+    def about(self) -> str:
+        said = {term.about for _, term in self._terms()}
+        return said.pop() if len(said) == 1 else super().about
+
+    @property
+    def grade(self) -> str:
+        return max(term.grade for _, term in self._terms())
+
     def _terms(self) -> list[tuple[int, NoisyCurve]]:
         """The releases it is made of, with their signs."""
         one, two = (
@@ -187,13 +208,16 @@ class Difference(NoisyCurve):
         sums = [sum(sign * draws(term) for sign, term in group) for group in self._origins()]
         return np.asarray(sum(np.roll(part, place, axis=0) for place, part in enumerate(sums)))
 
-    def _noise(self) -> CurveNoise:
-        if "noise" not in self._memory:
-            factors = [sum(sign * term._noise().factor for sign, term in group) for group in self._origins()]
-            normal = all(term._noise().normal for _, term in self._terms())
-            draws = self._combined(lambda term: term._noise().draws)
-            self._memory["noise"] = CurveNoise(draws, np.hstack(factors), normal)
-        return self._memory["noise"]
+    def _noise(self, orders: Orders = ()) -> CurveNoise:
+        slopes = any(orders)
+        if ("noise", slopes) not in self._memory:
+            found = {term: term._noise(orders) for _, term in self._terms()}
+            factors = [sum(sign * found[term].factor for sign, term in group) for group in self._origins()]
+            normal = all(noise.normal for noise in found.values())
+            runs = min(len(noise.draws) for noise in found.values())
+            draws = self._combined(lambda term: found[term].draws[:runs])
+            self._memory["noise", slopes] = CurveNoise(draws, np.hstack(factors), normal)
+        return self._memory["noise", slopes]
 
     def _errors(self, runs: int) -> Floats:
         return self._combined(lambda term: term._errors(runs))

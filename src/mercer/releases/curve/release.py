@@ -1,4 +1,4 @@
-"""Released mean curves.  Right of the door: never sees a record.  M9, M15, M17.
+"""Released mean curves.  Right of the door: never sees a record.  M9, M15, M17, M22.
 
 The release keeps its raw noisy coordinates and the law of their noise; smoothing acts on those,
 is chosen from them, and can be chosen again by anybody.
@@ -18,6 +18,8 @@ from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.base import freeze
+from mercer.releases.curve.accuracy import CHOICES, CurveAccuracy
+from mercer.releases.curve.average import RUNS, Average, Averaged
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
 from mercer.releases.curve.smoothing import (
     ETAS,
@@ -33,7 +35,7 @@ from mercer.releases.curve.smoothing import (
     suprema,
     unit_scales,
 )
-from mercer.releases.function import NOTHING_LEFT, FunctionRelease, Orders, order_statistic
+from mercer.releases.function import FunctionRelease, Orders, order_statistic
 from mercer.spaces.bases.base import matrix_of
 from mercer.spaces.modes import CURVE_KERNELS, DUST, SpectralFilter, cameron_martin, gain_of
 from mercer.spaces.polynomials import Polynomials
@@ -42,42 +44,6 @@ __all__ = ["CHOICES", "ORDERS", "CurveAccuracy", "CurveRelease", "check_eta", "c
 
 ORDERS = ("noise-first", "paper")
 _AGAIN = 1000  # draws for which the choice of the smoothing is made again
-CHOICES = ("auto", "rule", "given", "private-cv")
-
-
-@dataclass(frozen=True)
-class CurveAccuracy:
-    """Error due to privacy: the distance to the same smoothing of the mean without noise."""
-
-    integrated: float  # expected integrated squared error
-    pointwise: float  # largest standard deviation at a point
-    coordinates: int
-    freedom: float  # sum of the filter's factors: how many coordinates are left, in effect
-    smoothing: SpectralFilter
-    choice: str
-    width: float  # size of the domain
-
-    def __str__(self) -> str:
-        how = {
-            "auto": "chosen from the noisy curve, free",
-            "rule": "by a public rule",
-            "given": "given",
-            "private-cv": "chosen with a share of the budget",
-        }[self.choice]
-        if self.freedom < NOTHING_LEFT:
-            return (
-                "Nothing of the curves is left: for so few of them and so small an epsilon the "
-                "noise hides all, and smoothing keeps the centre alone."
-            )
-        f = self.smoothing
-        scales = " x ".join(f"{scale:.3g}" for scale in f.scales)
-        return (
-            f"Noise for privacy: standard deviation at most {self.pointwise:.3g} at a point, "
-            f"{(self.integrated / self.width) ** 0.5:.3g} in the root mean square. "
-            f"{self.coordinates} coordinates, {self.freedom:.1f} left in effect by smoothing "
-            f"({f.kernel} kernel, scale {scales} of the width, eta {f.eta:g}, penalty "
-            f"{f.penalty:.2g}; {how})."
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,7 +57,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
     frame: Floats | None  # rows: the functions whose coordinates were released; None: all
     order: str
     noise_kernel: str  # of the noise, order="paper"
-    smoothing: SpectralFilter
+    smoothing: SpectralFilter | Average
     choice: str
     bound: float
     center: Floats
@@ -102,7 +68,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
 
     def __post_init__(self) -> None:
         check_choice("order", self.order, ORDERS)
-        check_choice("choice", self.choice, CHOICES)
+        check_choice("choice", self.choice, tuple(CHOICES))
         check_choice("noise_kernel", self.noise_kernel, CURVE_KERNELS)
         freeze(self, "coordinates", "center", "frame", "exact")
         size, given = self.polynomials.size, self.coordinates.shape
@@ -120,7 +86,11 @@ class CurveRelease(FunctionRelease, NoisyCurve):
                 raise ValueError(f"numbers of the curve must be finite, in shape {shape}")
         if self.polynomials.dimension != self.domain.dimension or self.noise.moments:
             raise ValueError("functions, domain and noise of the curve do not fit together")
-        if len(self.smoothing.scales) != self.domain.dimension or not self.bound > 0:
+        if isinstance(self.smoothing, Average):
+            fits = self.domain.dimension == 1 and self.order == "noise-first" and self.choice == "auto"
+        else:
+            fits = len(self.smoothing.scales) == self.domain.dimension
+        if not fits or not self.bound > 0:
             raise ValueError("smoothing and bound of the curve do not fit its domain")
         if self.exact is not None:
             spread = float(np.sqrt(np.sum(self._noise().factor ** 2)))
@@ -131,21 +101,28 @@ class CurveRelease(FunctionRelease, NoisyCurve):
     def smoothed(
         cls,
         *,
-        kernel: str,
+        kernel: str = "auto",
         scale: object = "auto",
         eta: object = "auto",
         penalty: object = "auto",
         **fields: Any,
     ) -> CurveRelease:
-        """With what is "auto" chosen from the noisy coordinates (M17)."""
+        """With what is "auto" chosen from the noisy coordinates (M17).
+
+        A curve for which all is "auto" has an average of filters (M22).
+        """
         domain: Box = fields["domain"]
+        if domain.dimension == 1 and all(
+            isinstance(value, str) and value == "auto" for value in (kernel, scale, eta, penalty)
+        ):
+            return cls(**fields, smoothing=Average(), choice="auto")
         every = [(h,) * domain.dimension for h in SCALES]
         chosen = choose_filter(
             np.asarray(fields["coordinates"]),
             float(fields["noise"].deviations(len(fields["coordinates"]))[0] ** 2),
             fields["polynomials"],
             fields["frame"],
-            kernel=check_choice("kernel", kernel, CURVE_KERNELS),
+            kernel=check_choice("kernel", "gaussian" if kernel == "auto" else kernel, CURVE_KERNELS),
             scales=every if _free("scale", scale) else [unit_scales(scale, domain)],
             etas=ETAS if _free("eta", eta) else (check_eta(eta),),
             penalty=None if _free("penalty", penalty) else check_penalty(penalty),
@@ -163,17 +140,20 @@ class CurveRelease(FunctionRelease, NoisyCurve):
     ) -> CurveRelease:
         """The same release with another smoothing, free for anyone (M17).
 
-        `scale` is in the units of the argument.  What is left out is chosen from the noisy
-        coordinates.
+        `scale` is in the units of the argument.  Without arguments it is the default, for curves an
+        average of filters; otherwise what is left out is chosen from the noisy coordinates.
         """
         if self.order == "paper":
             raise ValueError(
                 "order='paper' smooths before the noise, so the smoothing is fixed; "
                 "order='noise-first' can be smoothed again"
             )
+        some = [value for value in (scale, eta, penalty) if not isinstance(value, str) or value != "auto"]
+        if kernel is None and (some or self.domain.dimension > 1):
+            kernel = "auto" if isinstance(self.smoothing, Average) else self.smoothing.kernel
         return CurveRelease.smoothed(
             **self._but("smoothing", "choice", "exact"),
-            kernel=kernel or self.smoothing.kernel,
+            kernel=kernel or "auto",
             scale=scale,
             eta=eta,
             penalty=penalty,
@@ -181,6 +161,8 @@ class CurveRelease(FunctionRelease, NoisyCurve):
 
     @property
     def size(self) -> int:
+        if isinstance(self.smoothing, Average):
+            return self.polynomials.size if self.frame is None else len(self.frame)
         return self._decode.shape[1]
 
     @property
@@ -201,37 +183,53 @@ class CurveRelease(FunctionRelease, NoisyCurve):
 
     @property
     def kernels(self) -> tuple[str, ...]:
+        if isinstance(self.smoothing, Average):
+            return self.smoothing.kernels
         return (self.noise_kernel if self.order == "paper" else self.smoothing.kernel,)
 
     @property
     def origin(self) -> bytes:
-        return self.coordinates.tobytes()
+        return self.coordinates.tobytes() + (b"average" if isinstance(self.smoothing, Average) else b"")
+
+    @property
+    def about(self) -> str:
+        return "for the file's own mean" if isinstance(self.smoothing, Average) else super().about
+
+    @property
+    def grade(self) -> str:
+        average = isinstance(self.smoothing, Average)
+        return "credible: coverage measured, not a theorem" if average else super().grade
 
     @cached_property
     def accuracy(self) -> CurveAccuracy:
         """Expected error due to privacy."""
         factor, volume = self._noise().factor, self.domain.volume
         mesh = Mesh(self.polynomials, (0,) * self.domain.dimension, 4)
-        seen = self.smoothing.seen(self.polynomials, self.frame)
         return CurveAccuracy(
             integrated=float(np.sum(factor**2)) * volume,
             pointwise=float(spread(factor, mesh).max()),
             coordinates=self.size,
-            freedom=float(np.sum(self.smoothing.factors(seen.values))),
+            freedom=self._freedom,
             smoothing=self.smoothing,
             choice=self.choice,
             width=volume,
         )
 
+    @property
+    def _filter(self) -> SpectralFilter:
+        """The one filter, of every smoothing but the average."""
+        assert isinstance(self.smoothing, SpectralFilter)
+        return self.smoothing
+
     @cached_property
     def _decode(self) -> Floats:
         """From raw coordinates to coefficients: (coefficients, coordinates)."""
         if self.order == "paper":
-            encode, decode = cameron_martin(self.smoothing, self.noise_kernel, self.polynomials)
+            encode, decode = cameron_martin(self._filter, self.noise_kernel, self.polynomials)
             decode = decode * gain_of(encode)
         else:
-            seen = self.smoothing.seen(self.polynomials, self.frame)
-            turned = seen.vectors * self.smoothing.factors(seen.values)
+            seen = self._filter.seen(self.polynomials, self.frame)
+            turned = seen.vectors * self._filter.factors(seen.values)
             decode = turned @ seen.vectors.T
             decode = decode if self.frame is None else self.frame.T @ decode
         lengths = np.linalg.norm(decode, axis=1)
@@ -239,44 +237,74 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         decode = decode * (lengths > DUST * lengths.max())[:, None]
         return decode * self.bound
 
+    @property
+    def _averaged(self) -> Averaged:
+        """The average of filters for these coordinates, of that smoothing only: large, and made quickly."""
+        assert isinstance(self.smoothing, Average)
+        variance = float(self.noise.deviations(self.size)[0] ** 2)
+        return self.smoothing.of(self.coordinates, variance, self.polynomials, self.frame)
+
+    @property
+    def _freedom(self) -> float:
+        if isinstance(self.smoothing, Average):
+            return self._averaged.freedom
+        found = self._filter.seen(self.polynomials, self.frame)
+        return float(np.sum(self._filter.factors(found.values)))
+
     @cached_property
     def _computed(self) -> Floats:
         """Coefficients as this machine computes them, to the last bits."""
+        if isinstance(self.smoothing, Average):
+            return self._averaged.mean[0] * self.bound + self.center
         return self._decode @ self.coordinates + self.center
 
-    def _noise(self) -> CurveNoise:
-        if "noise" not in self._memory:
-            draws = self._draws() @ self._decode.T
-            factor = self._decode * self.noise.deviations(self.size)[0]
-            self._memory["noise"] = CurveNoise(draws, factor, isinstance(self.noise, Normal))
-        return self._memory["noise"]
+    def _noise(self, orders: Orders = ()) -> CurveNoise:
+        average = isinstance(self.smoothing, Average)
+        slopes = average and any(orders)
+        if ("noise", slopes) not in self._memory:
+            if average:
+                averaged = self._averaged
+                draws = (averaged.mean - averaged.draws(slopes=slopes)) * self.bound
+                factor, normal = draws.T / len(draws) ** 0.5, False
+            else:
+                draws = self._draws() @ self._decode.T
+                factor = self._decode * self.noise.deviations(self.size)[0]
+                normal = isinstance(self.noise, Normal)
+            self._memory["noise", slopes] = CurveNoise(draws, factor, normal)
+        return self._memory["noise", slopes]
 
     @property
     def _selected(self) -> bool:
         """Whether the smoothing was chosen from the noisy coordinates."""
-        return self.choice == "auto" and self.order == "noise-first"
+        average = isinstance(self.smoothing, Average)
+        return self.choice == "auto" and self.order == "noise-first" and not average
 
     def _again(self, runs: int = 0) -> Again:
         """Public draws around this curve, with the choice made again for each (M17)."""
         size = self.size
         runs = max(runs, _AGAIN if size <= 512 else _AGAIN // 2)
         if ("again", runs) not in self._memory:
-            seen = self.smoothing.seen(self.polynomials, self.frame)
-            kept = self.smoothing.factors(seen.values)
+            seen = self._filter.seen(self.polynomials, self.frame)
+            kept = self._filter.factors(seen.values)
             centre = seen.vectors @ (kept * (seen.vectors.T @ self.coordinates))
-            every = Candidates.like(self.smoothing, self.polynomials, self.frame)
+            every = Candidates.like(self._filter, self.polynomials, self.frame)
             noise = self._draws()[:runs]
             deviation = float(self.noise.deviations(size)[0])
             self._memory["again", runs] = choose_again(every, centre, noise, deviation)
         return self._memory["again", runs]
 
     def _errors(self, runs: int) -> Floats:
+        if isinstance(self.smoothing, Average) and runs > RUNS:
+            averaged = self._averaged
+            return (averaged.mean - averaged.draws(runs)) * self.bound
         if not self._selected:
             return super()._errors(runs)
         return self._again(runs).errors()[:runs] * self.bound
 
     def _selection(self, level: float, orders: Orders, unit: Floats | None = None) -> Floats:
         """The quantile with the choice made again over the one without, of the same draws."""
+        if isinstance(self.smoothing, Average):
+            return np.asarray(self._averaged.stretch(orders))
         if not self._selected:
             return super()._selection(level, orders, unit)
         noise, again = self._noise(), self._again()
@@ -314,6 +342,11 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         raw, center, exact = (
             np.array(numbers(top.get(name, list), name)) for name in ("coordinates", "center", "coefficients")
         )
+        made: SpectralFilter | Average
+        if smoothing.has("average"):
+            made = Average(smoothing.get("average", str))
+        else:
+            made = SpectralFilter.from_dict(top.get("filter", dict))
         return cls(
             domain=Box.from_fields(top.part("domain"), most=2),
             privacy=Statement.from_fields(top.part("privacy")),
@@ -323,7 +356,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             noise=law_from_dict(top.get("noise", dict)),
             order=top.get("order", str),
             noise_kernel=top.get("noise_kernel", str),
-            smoothing=SpectralFilter.from_dict(top.get("filter", dict)),
+            smoothing=made,
             choice=smoothing.get("choice", str),
             bound=top.positive("bound"),
             center=center,

@@ -45,6 +45,7 @@ class CurveWords(FunctionWords[CurveRelease]):
             "privacy": release.privacy.to_dict(),
             "findings": self.findings(),
             "accuracy": {
+                "about": ", ".join(filter(None, [release.about, release.grade])),
                 "integrated": accuracy.integrated,
                 "root_mean_square": (accuracy.integrated / accuracy.width) ** 0.5,
                 "pointwise": accuracy.pointwise,
@@ -85,6 +86,7 @@ class CurveWords(FunctionWords[CurveRelease]):
                     "level": level,
                     "value": release.value,
                     "derivative": orders,
+                    "band": ", ".join(filter(None, [release.about, release.grade])),
                     "values": [
                         {"at": at, "value": v, "lower": low, "upper": high, "standard_error": sd}
                         for at, v, low, high, sd in rows
@@ -95,11 +97,13 @@ class CurveWords(FunctionWords[CurveRelease]):
         what = release.value
         if any(orders):
             what = f"derivative {', '.join(map(str, orders))} of {what}"
-        head = f"{level:.0%} band for the noise, everywhere at once"
+        head = f"{level:.0%} band {release.about}, everywhere at once"
         table = terminal.table(*release.domain.names, what, head)
         for at, v, low, high, _ in rows:
             table.add_row(*(f"{x:g}" for x in at), f"{v:.6g}", f"{low:.6g} to {high:.6g}")
         terminal.console().print(table)
+        if release.grade:
+            print(f"The band is {release.about}, as clipped to the bound; it is {release.grade}.")
 
 
 def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:

@@ -72,7 +72,7 @@ class PointBasis(Basis):
 
     @cached_property
     def _on_ticks(self) -> Floats:
-        per_axis = {1: 513, 2: 33, 3: 11}[self.kernel.dimension]
+        per_axis = {1: 513, 2: 33, 3: 13}[self.kernel.dimension]
         ticks = np.linspace(0, 1, per_axis)
         grid = np.array(list(itertools.product(ticks, repeat=self.kernel.dimension)))
         return self.features(grid).T
