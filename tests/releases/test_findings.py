@@ -288,6 +288,11 @@ def test_a_machine_that_learnt_nothing_is_told(method, rng):
     silent(lambda: mercer.classifier(x, y, **ask))
     none = [mercer.classifier(x * np.nan, y, **ask) for _ in range(12)]
     assert sum(kinds(release) == ["flat"] for release in none) >= 6
+    wide = rng.uniform(0, 100, (4000, 5))
+    split = np.where(wide[:, 0] + wide[:, 1] > 100, "ill", "well")
+    if method == "objective":  # of many columns nothing false is said, with random features or Taylor's
+        for more in ({}, {"delta": 1e-6}):
+            silent(lambda: mercer.classifier(wide, split, **ask | {"bounds": [(0, 100)] * 5} | more))  # noqa: B023
 
 
 def test_a_classifier_that_may_lose_to_one_class_is_told(rng):
