@@ -65,7 +65,7 @@ def peer(n: int, size: int, penalty: float) -> tuple[float, float, float, float]
 
 
 def mercer_bandwidth(n: int) -> float:
-    from mercer.rules.public import bandwidth_rule
+    from mercer.rules.machines import bandwidth_rule
 
     return bandwidth_rule(n=n, epsilon=PROMISE["epsilon"], dimension=D, pure=False)
 

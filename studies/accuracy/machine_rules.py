@@ -330,8 +330,8 @@ def report(found: dict[Key, Floats], plan: Plan, source: str) -> list[str]:
         "",
         "## Noise in the objective or on the weights",
         "",
-        "Difference of errors: below 0, noise in the objective is better. Squared loss has noise "
-        "on the weights only.",
+        "Difference of errors: below 0, noise in the objective is better. Squared loss is tried "
+        "with noise on the weights only.",
         "",
         *inside_or_outside(found),
         "",

@@ -24,8 +24,10 @@ from mercer.audits.audit import epsilon_lower_bound
 from mercer.columns.domain import Box
 from mercer.door.objective import tilted_noise
 from mercer.noise.entropy import Seeded
+from mercer.promise.events import Sensitivity
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels
+from mercer.sensitive.summaries.curvature import CurvatureCells, curvature_bound
 from mercer.sensitive.summaries.machine import MachineBounds, MachineSummary
 from mercer.sensitive.summaries.risk import Examples, Machine, Risk
 from mercer.spaces.losses import Hinge
@@ -136,6 +138,54 @@ def classes_from_the_data() -> Finding:
     return replayed("classes read from the data", faulty, learn, (one, other))
 
 
+def banded(data: Floats, rng: Any) -> Any:
+    """Noise in the objective, and curvature counted for its band."""
+    options: dict[str, Any] = {"bounds": (0, 1), "y_bounds": (-1, 1), "loss": "squared", **PROMISE}
+    return mercer.regression(data[:, :1], data[:, 1], **options, rng=rng)
+
+
+def counted() -> tuple[Floats, Floats]:
+    """A row goes from one end of the column to the other, with another response."""
+    x = np.linspace(0.0, 1.0, 401)
+    one = np.column_stack([x, np.sin(6 * x)])
+    other = one.copy()
+    other[0] = (1.0, 1.0)
+    return one, other
+
+
+def little_curvature() -> Finding:
+    """Counts of curvature whose bound forgets that a row that is replaced goes somewhere."""
+    from mercer.sensitive.summaries import curvature
+
+    def half(machines: Any) -> Sensitivity:
+        return Sensitivity(curvature_bound(machines).value / 2, norm="l1")
+
+    def faulty(data: Floats, rng: Any) -> Any:
+        with patch.object(curvature, "curvature_bound", half):
+            return banded(data, rng)
+
+    return replayed("curvature counted with half its bound", faulty, banded, counted())
+
+
+def curvature_of_the_records() -> Finding:
+    """Cells of curvature that begin where the smallest response is."""
+    coordinates = CurvatureCells.coordinates
+
+    def moved(cells: Any) -> Any:
+        shift = min(float(piece.target.min()) for piece in cells._examples.fold_points(lambda piece: piece))
+        return np.roll(coordinates(cells), round(4 * shift))
+
+    def faulty(data: Floats, rng: Any) -> Any:
+        with patch.object(CurvatureCells, "coordinates", moved):
+            return banded(data, rng)
+
+    one, other = counted()
+    low = np.array([one, other])
+    low[:, :, 1] = np.clip(low[:, :, 1], -0.5, 1.0)
+    low[1, 0, 1] = -1.0
+    return replayed("cells of curvature placed by the records", faulty, banded, (low[0], low[1]))
+
+
 @contextmanager
 def weaker(share: float) -> Iterator[None]:
     """The random slope too small."""
@@ -185,7 +235,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     options = parser.parse_args()
     slope = little_slope(40_000, 0.5) if options.quick else little_slope(1_500_000)
-    found = [free_intercept(), loose_solver(), penalty_from_the_data(), classes_from_the_data(), slope]
+    found = [free_intercept(), loose_solver(), penalty_from_the_data(), classes_from_the_data()]
+    found += [slope, little_curvature(), curvature_of_the_records()]
     options.out.mkdir(parents=True, exist_ok=True)
     text = (
         "# Planted faults in kernel machines\n\nWays to break a machine's promise, planted on "

@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 import mercer
 from mercer.promise.events import classic_multiplier, gaussian_multiplier
-from mercer.rules.public import bandwidth_rule
+from mercer.rules.machines import bandwidth_rule
 from studies.shared.report import Floats, half_width, provenance
 
 N, DELTA, EPSILONS = 1000, 1e-3, (0.1, 0.5, 1.0)

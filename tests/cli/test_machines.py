@@ -369,12 +369,26 @@ def test_mistakes_with_a_release(folder, capsys):
     assert "must have one column 'age'" in json.loads(err)["error"]
 
 
-def test_a_hinge_loss_has_no_probabilities(folder, capsys):
-    hinge = [*AGE, "--classes", "healthy", "ill", *PROMISE, *SEEDED, "--loss", "hinge"]
-    released(capsys, *hinge, "-o", "a.json")
-    code, _, err = run(capsys, "predict", "a.json", "new.csv", "--probability")
-    assert code == 2
-    assert "probability needs loss='logistic'" in err
+def test_the_default_has_probabilities(folder, capsys):
+    released(capsys, *AGE, "--classes", "healthy", "ill", *PROMISE, *SEEDED, "-o", "a.json")
+    found = json.loads(released(capsys, "predict", "a.json", "new.csv", "--probability", "--json"))
+    for row in found["predictions"]:
+        if row["prediction"] is not None:
+            likely = max(("healthy", "ill"), key=lambda name, row=row: row[f"probability_{name}"])
+            assert row["prediction"] == likely
+
+
+def test_a_regression_says_what_it_estimates(folder, capsys):
+    options = ["regress", "patients.csv", "--column", "age", "--bounds", "0", "100", "--label", "pressure"]
+    options += ["--y-bounds", "60", "220", *PROMISE, *SEEDED]
+    assert "threshold 0.212 of the range: between the mean" in " ".join(
+        released(capsys, *options, "-o", "r.json").split()
+    )
+    assert json.loads(released(capsys, "inspect", "r.json", "--json"))["losses"][0][
+        "threshold"
+    ] == pytest.approx(0.3 * 2**0.5)
+    assert "squared: the mean" in released(capsys, *options, "--loss", "squared", "-o", "s.json")
+    assert json.loads(released(capsys, "inspect", "s.json", "--json"))["estimates"] == "the mean"
 
 
 def test_many_rows_are_cut_on_a_terminal_and_whole_in_a_file(folder, capsys):

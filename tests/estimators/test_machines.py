@@ -33,7 +33,7 @@ NOT_CLASSES = NOT_ANY | {
     "check_decision_proba_consistency": DECLARED,
 }
 # A promise that means nothing, for checks of the accuracy on a few dozen rows.
-QUICK = {"epsilon": 20, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random"}
+QUICK = {"epsilon": 20, "delta": 1e-6, "bounds": (-4, 4), "random_state": 0, "features": "random", "band": 0}
 PROMISE = {"epsilon": 1.0, "delta": 1e-6}
 
 
@@ -107,12 +107,14 @@ def test_the_classifier_is_its_release(blobs):
     assert model.score(X, y) > 0.6
 
 
-def test_probabilities_are_of_the_logistic_loss_only(blobs):
+def test_both_losses_have_probabilities(blobs):
     X, place = blobs
-    model = PrivateKernelClassifier(classes=(0, 1), loss="hinge", **UNIT).fit(X, place == 1)
-    assert not hasattr(model, "predict_proba")
-    assert model.decision_function(X).shape == (600,)
-    assert hasattr(PrivateKernelClassifier(loss="logistic"), "predict_proba")
+    for loss in ("hinge", "logistic"):
+        model = PrivateKernelClassifier(classes=(0, 1), loss=loss, **UNIT).fit(X, place == 1)
+        assert model.decision_function(X).shape == (600,)
+        chance = model.predict_proba(X)
+        assert chance.shape == (600, 2)
+        assert np.array_equal(chance[:, 1] > 0.5, model.decision_function(X) > 0)
 
 
 def test_classes_must_be_declared(blobs):

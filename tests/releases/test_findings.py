@@ -288,6 +288,28 @@ def test_a_machine_that_learnt_nothing_is_told(method, rng):
     silent(lambda: mercer.classifier(x, y, **ask))
     none = [mercer.classifier(x * np.nan, y, **ask) for _ in range(12)]
     assert sum(kinds(release) == ["flat"] for release in none) >= 6
+    wide = rng.uniform(0, 100, (4000, 5))
+    split = np.where(wide[:, 0] + wide[:, 1] > 100, "ill", "well")
+    if method == "objective":  # of many columns nothing false is said, with random features or Taylor's
+        for more in ({}, {"delta": 1e-6}):
+            silent(lambda: mercer.classifier(wide, split, **ask | {"bounds": [(0, 100)] * 5} | more))  # noqa: B023
+
+
+def test_a_classifier_that_may_lose_to_one_class_is_told(rng):
+    """Classes that the columns say nothing of; and ones that they do, of which nothing is said."""
+    x = rng.uniform(0, 100, (5000, 2))
+    ask = {"classes": ["well", "ill"], "bounds": [(0, 100)] * 2, "epsilon": 1, "delta": 1e-6}
+    told = [mercer.classifier(x, np.where(rng.random(5000) < 0.2, "ill", "well"), **ask) for _ in range(8)]
+    assert sum(kinds(release) in (["majority"], ["flat"]) for release in told) >= 6
+    (finding,) = next(release for release in told if kinds(release) == ["majority"]).findings()
+    assert "what decides for ill may be noise: deciding for well everywhere" in finding.words
+    flipped = [mercer.classifier(x, np.where(rng.random(5000) < 0.2, "well", "ill"), **ask) for _ in range(8)]
+    words = [finding.words for release in flipped for finding in release.findings()]
+    assert any("deciding for ill everywhere" in each for each in words)
+    assert not any("deciding for well everywhere" in each for each in words)
+    y = np.where(x[:, 0] > 70, "ill", "well")
+    silent(lambda: mercer.classifier(x, y, **ask))
+    silent(lambda: mercer.classifier(x, y, **ask, band=0))  # where nothing was counted there is no telling
 
 
 def test_synthetic_tables_tell_of_fit_and_bounds(rng):

@@ -43,6 +43,7 @@ __all__ = [
     "Source",
     "Split",
     "Terms",
+    "beside",
     "call",
     "check_share",
     "made",
@@ -263,9 +264,7 @@ class Split:
         first = epsilon * number
         check_share(first, 2 * MAX_DIMENSION if method == "private-scott" else 1)
         check_share(epsilon - first, 1)
-        rest = float(decimal(epsilon) - decimal(first))
-        while decimal(first) + decimal(rest) > decimal(epsilon):
-            rest = math.nextafter(rest, 0.0)
+        rest = beside(first, epsilon)
         alone = Promise(epsilon=rest, delta=delta)
         if mechanism.pure:
             return cls(method, first, alone, promise, (PureEvent(first), PureEvent(rest)))
@@ -296,6 +295,14 @@ class Split:
             calibration=mechanism.calibration,
             what=what,
         )
+
+
+def beside(share: float, epsilon: float) -> float:
+    """What a share leaves of epsilon: both together are at most the whole, exactly."""
+    rest = float(decimal(epsilon) - decimal(share))
+    while decimal(share) + decimal(rest) > decimal(epsilon):
+        rest = math.nextafter(rest, 0.0)
+    return rest
 
 
 def pure(epsilon: float) -> Promise:

@@ -132,7 +132,8 @@ def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
     """
     with suppress(Exception):  # once before: what is computed once is computed
         function(neighbours[0], rng=Frozen())
-    noise = [Frozen() for _ in neighbours]
+    noise = [Frozen()]
+    noise.append(Frozen(noise[0]))
     runs = [
         run_of(lambda data=data, frozen=frozen: function(data, rng=frozen))  # type: ignore[misc]
         for data, frozen in zip(neighbours, noise, strict=True)

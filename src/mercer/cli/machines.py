@@ -56,6 +56,12 @@ Constant = Annotated[float | None, finer(help="The kernel is K + constant^2: an 
 Method = Annotated[str | None, finer(help="Where the noise is: objective (where it is proved) or output.")]
 
 
+Share = Annotated[
+    float | None,
+    finer(help="Share of epsilon for the error band, up to three columns: 0.05 to 0.15 by a rule; 0: none."),
+]
+
+
 @dataclass(frozen=True)
 class Learning(Options):
     """How a machine is learnt: the options that classification and regression share."""
@@ -67,6 +73,7 @@ class Learning(Options):
     size: Size = None
     constant: Constant = None
     method: Method = None
+    band: Share = None
 
     def of(self) -> dict[str, Any]:
         """The arguments of `mercer.classifier` and `mercer.regression` that these options give."""
@@ -90,7 +97,7 @@ def classify_command(
     epsilon: Epsilon,
     delta: Delta,
     output: Output,
-    loss: Annotated[str, finer(help="hinge, or logistic: gives probabilities.")] = "hinge",
+    loss: Annotated[str, finer(help="hinge or logistic.")] = "hinge",
     learning: Learning,
     terms: CommandTerms,
 ) -> None:
@@ -143,19 +150,24 @@ def regress_command(
     output: Output,
     loss: Annotated[
         str,
-        finer(help="huber (a robust mean), squared (the mean), pinball (quantiles) or epsilon-insensitive."),
+        finer(
+            help="huber (between mean and median), squared (the mean), pinball (quantiles) or "
+            "epsilon-insensitive."
+        ),
     ] = "huber",
     quantiles: Annotated[
         list[float] | None, finer(metavar="Q…", help="With --loss pinball: levels in (0, 1).")
     ],
-    threshold: Annotated[float | None, finer(help="With --loss huber: from where a residual is large.")],
+    threshold: Annotated[
+        float | None, finer(help="With --loss huber: from where a residual is large; by a rule unless given.")
+    ],
     tube: Annotated[
         float | None, finer(help="With --loss epsilon-insensitive: residuals that do not count.")
     ],
     learning: Learning,
     terms: CommandTerms,
 ) -> None:
-    """Release a regression: a column's mean or quantiles as a function of other columns.
+    """Release a regression: a column's middle, mean or quantiles as a function of other columns.
 
     [bold]Example:[/bold] mercer regress patients.csv --columns age bmi --bounds 0 100 10 60
     --label pressure --y-bounds 60 220 --epsilon 1 --delta 1e-6 -o pressure.json

@@ -180,9 +180,7 @@ def predict_command(
             help="Columns of the file to keep beside the predictions, as they stand: an id.",
         ),
     ],
-    probability: Annotated[
-        bool, typer.Option("--probability", help="Of each class; needs classify --loss logistic.")
-    ] = False,
+    probability: Annotated[bool, typer.Option("--probability", help="Of each class.")] = False,
     band: Annotated[
         bool, typer.Option("--band", help="Error band for the noise, everywhere at once.")
     ] = False,

@@ -96,7 +96,8 @@ def publish(
     if paid.shows:
         paid.entropy.parameters(*summary.parameters, *randomiser.parameters)
         paid.entropy.witness(summary.name, partial(summary.shown, exact), bound)
-    return build(randomiser.randomise(exact, paid.entropy), randomiser.law, paid.statement)
+    drawn = paid.entropy.given(randomiser.randomise(exact, paid.entropy))
+    return build(drawn, randomiser.law, paid.statement)
 
 
 class DrawTerms(TypedDict):

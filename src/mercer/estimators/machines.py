@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import r2_score
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.api.machine import classifier, regression
@@ -44,6 +43,7 @@ class MachineEstimator(PrivateEstimator):
     size: int | None = None
     constant: float | None = None
     method: str | None = None
+    band: float | None = None
     width: float
     missing: str = "zero"
     release_: Any = field(init=False)
@@ -116,7 +116,7 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         As for `mercer.classifier`.  Classes are public and must be declared; `classes_` has them
         sorted.  One (lower, upper) pair stands for every column; a list of rows needs a pair for
         each, since it does not say how many columns it has.
-    loss, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
+    loss, penalty, kernel, bandwidth, features, size, constant, method, band, width, missing, ledger, dataset, insist
         As for `mercer.classifier`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -157,9 +157,8 @@ class PrivateKernelClassifier(ClassifierMixin, MachineEstimator):  # type: ignor
         release, points = self._fitted(X)
         return release(points)
 
-    @available_if(lambda self: self.loss == "logistic")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Probability of each class, in the order of `classes_`; with loss="logistic"."""
+        """Probability of each class, in the order of `classes_`."""
         release, points = self._fitted(X)
         return release.probability(points)
 
@@ -185,7 +184,7 @@ class PrivateKernelRegressor(RegressorMixin, MachineEstimator):  # type: ignore[
     ----------
     epsilon, delta, bounds, y_bounds
         As for `mercer.regression`; bounds as for `PrivateKernelClassifier`.
-    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, width, missing, ledger, dataset, insist
+    loss, quantiles, threshold, tube, penalty, kernel, bandwidth, features, size, constant, method, band, width, missing, ledger, dataset, insist
         As for `mercer.regression`.
     random_state
         None: secure noise.  A seed: reproducible and not private.

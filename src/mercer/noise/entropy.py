@@ -18,11 +18,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 __all__ = ["MAX_SCALE", "Entropy", "Secure", "Seeded", "Uniforms", "resolve"]
+
+Y = TypeVar("Y")  # what was drawn
 
 MAX_SCALE = 2.0**56  # a draw stays below 2^63 but for an event of probability e^(-2^12)
 
@@ -50,6 +52,13 @@ class Entropy(ABC):
         It does nothing here.  Only `mercer.replay`, run by somebody who holds the data anyway, reads
         the value.
         """
+
+    def given(self, released: Y) -> Y:
+        """Called by the door with what was drawn: later draws may follow from it.
+
+        It is what goes on.  Only a replay goes on, in both of its runs, with what the first drew.
+        """
+        return released
 
     def parameters(self, *public: Any) -> None:  # noqa: B027
         """Called by the door with public parameters: a replay sees whether they depend on the records."""

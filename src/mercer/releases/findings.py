@@ -4,7 +4,7 @@ Rows that hold no number, values piled up at a bound, values of a lattice, a rel
 noise is left: all of it shows in the noisy numbers, whose noise has a known law.  A finding is
 post-processing, so it costs nothing and may be told to anybody.  It is made only where noise
 explains what was seen at most once in 1000 releases (`ALPHA`, shared by the rules of a release);
-"flat" alone says the opposite, that noise explains everything.
+"flat" and "majority" alone say the opposite, that noise explains everything, or one class enough.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _HIDDEN = 0.99  # level of the test whether anything can be told from the noise
 class Finding:
     """Something that a release tells: a word for programs and a sentence for people."""
 
-    kind: str  # "fit", "bound", "spike", "lattice", "flat", "categories" or "clipped"
+    kind: str  # "fit", "bound", "spike", "lattice", "flat", "majority", "categories" or "clipped"
     words: str
 
     def to_dict(self) -> dict[str, str]:

@@ -1,14 +1,13 @@
-"""Public rules: what is chosen by the number of records and by the promise alone.  M8, M9, M11, M12, M17.
+"""Public rules: what is chosen by the number of records and by the promise alone.  M9, M11, M12, M17.
 
-Nothing here sees a record: n, epsilon, delta, the number of columns and the loss decide.
+Nothing here sees a record: n, epsilon, delta, and the number of columns decide.
 
 Densities: bandwidths and numbers of coordinates.  Expected errors are those of a reference density, a
 normal of standard deviation an eighth of the bounds, in the unit cube.  A pure release pays for every
 coordinate: more of them show more detail and cost more noise in each, so their number is chosen
 beforehand, and the bandwidth afterwards from the noisy result.
 
-Mean curves: how many coordinates, and which penalty.  Kernel machines: bandwidth, features, penalty;
-studies/accuracy/machine_rules.py measures what they lose against the best choice in hindsight.
+Mean curves: how many coordinates, and which penalty.  Kernel machines: see `mercer.rules.machines`.
 """
 
 from __future__ import annotations
@@ -20,11 +19,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
 
 from mercer.common.checks import Floats, Ints
 from mercer.spaces.bases.fourier import WIDEST_EVEN
-from mercer.spaces.losses import Loss
 from mercer.spaces.modes import Modes, SpectralFilter, level_of, shrink
 from mercer.spaces.polynomials import Polynomials
 
@@ -36,13 +33,10 @@ __all__ = [
     "ExpectedError",
     "Variance",
     "ball_rule",
-    "bandwidth_rule",
     "coordinates_rule",
     "curve_penalty",
     "expected_error",
-    "feature_rule",
     "frame_of",
-    "machine_penalty",
     "moment_degree",
     "moment_rule",
     "noise_bandwidth",
@@ -324,76 +318,3 @@ def curve_penalty(modes: Modes, noise: Floats, penalties: Floats, eta: float) ->
 def rule_penalties(modes: Modes, eta: float) -> Floats:
     """Candidate penalties: multiples of the largest eigenvalue to the power eta."""
     return np.logspace(-9, 2, 56) * modes.top**eta
-
-
-_WAVES = 256  # random features
-_MOST_FEATURES = 400  # eigenfunctions
-_SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; regressions 4
-
-
-def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> float:
-    """Bandwidth as a share of the width of the bounds, the same in all columns.
-
-    c sqrt(d), with c falling slowly as there are more records: a finer function needs more.
-    """
-    if dimension > 3 and pure:
-        return 0.28 * math.sqrt(dimension)
-    more = max(n * epsilon / 100, 1.0)
-    c = 0.3 * more**-0.25 if dimension == 1 else 0.2 * more ** (-1 / (dimension + 1))
-    least = {1: 0.03, 2: 0.015, 3: 0.05}.get(dimension, 0.15)
-    return max(c, least) * math.sqrt(dimension)
-
-
-def feature_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> tuple[str, int]:
-    """Kind and largest number of features.
-
-    With a delta, noise at a point does not depend on their number.  A pure promise pays for each,
-    so it takes few: all of some degree, more as there are more records.
-    """
-    d = dimension
-    few = (0.6 if d in (2, 3) else 0.3) * math.sqrt(n * epsilon)
-    few = min(few, 16.0) if d == 1 else few
-    if d > 3 and not pure:
-        return "random", _WAVES
-    degree = 2 if d <= 3 else 1
-    while math.comb(d + degree, d) < few and math.comb(d + degree + 1, d) <= _MOST_FEATURES and degree < 40:
-        if d > 3 and (degree == 2 or math.comb(d + 2, d) > few):
-            break
-        degree += 1
-    if d > 3:
-        return "taylor", math.comb(d + degree, d)
-    return "eigenfunctions", math.comb(d + degree, d) if pure else _MOST_FEATURES
-
-
-def machine_penalty(
-    loss: Loss, *, n: int, multiplier: float, kappa: float, epsilon: float, pure: bool, inside: bool
-) -> float:
-    """Penalty that balances noise and fit; `inside`: the noise is in the objective.
-
-    Noise at a point has standard deviation multiplier M kappa^2 / (penalty n) at most; the penalty
-    keeps that a share of the function's own scale, larger where many records determine the
-    function against the noise.  It is never so small that the curvature costs more than half of
-    epsilon (docs/proofs/machines.md, 4).
-    """
-    if not loss.smooth:  # squared: M grows as the penalty falls
-        return _balanced(loss, multiplier * kappa / n, kappa)
-    noise = multiplier * max(map(abs, loss.slopes)) * kappa**2 / n
-    if not inside:
-        return max((4.0 if loss.classes else 16.0) * noise, 1e-7)
-    spared = 2.02 if loss.classes else 4.0  # the curvature's share of epsilon is one in so many
-    least = loss.curvature * kappa**2 / (2 * n * math.expm1(min(epsilon, 2.0) / spared))
-    share = _SHARE.get(loss.name, 4.0) * (0.5 if pure else 1.0)
-    if loss.classes:
-        share *= min(1.0, max(math.sqrt(2000 / (n * epsilon)), 0.25 if pure else 0.5))
-    return max(share * noise, least, 1e-7)
-
-
-def _balanced(loss: Loss, noise: float, kappa: float) -> float:
-    """The penalty at which noise M kappa / penalty is an eighth of the response's half range."""
-
-    def excess(log_penalty: float) -> float:
-        penalty = math.exp(log_penalty)
-        steep = loss.steepness(penalty=penalty, kappa=kappa)
-        return noise * steep * kappa / penalty - 0.125
-
-    return math.exp(float(brentq(excess, -40.0, 40.0)))

@@ -17,12 +17,14 @@ from dataclasses import fields as fields_of
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from mercer.common.checks import Floats
 
 __all__ = [
     "LOSSES",
+    "MEAN",
+    "WHOLE",
     "Hinge",
     "Huber",
     "Insensitive",
@@ -32,9 +34,12 @@ __all__ = [
     "Pinball",
     "Squared",
     "loss_from_dict",
+    "sharpness",
 ]
 
 LOSSES: dict[str, type[Loss]] = {}
+WHOLE = 2.0  # no residual is larger where targets and the function are in [-1, 1]
+MEAN = "the mean"
 
 
 class Jet(NamedTuple):
@@ -51,6 +56,7 @@ class Loss(ABC):
 
     name: ClassVar[str]
     classes: ClassVar[bool]  # the target is a class; otherwise a number in [-1, 1]
+    steps: ClassVar[int] = 1 << 20  # in which the second derivative is counted: 1 where it is all or nothing
 
     def __init_subclass__(cls) -> None:
         if "name" in cls.__dict__:
@@ -81,9 +87,23 @@ class Loss(ABC):
         return max(map(abs, self.slopes))
 
     @property
-    def smooth(self) -> bool:
-        """Whether the slope is bounded for every function, as noise in the objective needs."""
-        return all(map(math.isfinite, self.slopes))
+    @abstractmethod
+    def estimates(self) -> str:
+        """What the function estimates, in words."""
+
+    @property
+    def words(self) -> str:
+        """Its name, and what the function estimates."""
+        return f"{self.name}: {self.estimates}"
+
+    def probability(self, f: Floats, *, penalty: float) -> Floats:
+        """Probability of the class that counts as 1, where the function is f; of classifiers' losses.
+
+        The exact link of a strictly convex loss psi(target f) (M21): p psi(f) + (1 - p) psi(-f) is
+        least where p s(f) = (1 - p) s(-f), s = -psi'.  It is exact without a penalty.
+        """
+        del f, penalty
+        raise ValueError(f"{self.name!r} is a loss for responses, which have no probability")
 
     def to_dict(self) -> dict[str, Any]:
         """Name and parameters, from which a file rebuilds the loss."""
@@ -99,11 +119,16 @@ class Logistic(Loss):
     slopes = (-1.0, 0.0)
     curvature = 0.25
     at_zero = math.log(2.0)
+    estimates = "which class is the more likely"
 
     def jet(self, f: Floats, target: Floats) -> Jet:
         t = target * f
         miss = expit(-t)
         return Jet(np.logaddexp(0.0, -t), -target * miss, miss * (1 - miss))
+
+    def probability(self, f: Floats, *, penalty: float) -> Floats:
+        del penalty
+        return np.asarray(expit(f))
 
 
 @dataclass(frozen=True)
@@ -115,6 +140,7 @@ class Hinge(Loss):
     name = "hinge"
     classes = True
     slopes = (-1.0, 0.0)
+    estimates = "which class is the more likely"
 
     @property
     def curvature(self) -> float:
@@ -128,20 +154,41 @@ class Hinge(Loss):
         value, slope, curve = _ramp(1 - target * f, self.width)
         return Jet(value, -target * slope, curve)
 
+    def probability(self, f: Floats, *, penalty: float) -> Floats:
+        """s(t) = 1 / (1 + exp(-(1 - t) / width)), and p = s(-f) / (s(f) + s(-f)).
+
+        A penalty draws f towards 0 and so p towards one half, which `sharpness` undoes in part.
+        """
+        t = f * sharpness(penalty)
+        return np.asarray(expit(log_expit((1 + t) / self.width) - log_expit((1 - t) / self.width)))
+
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """r^2 / 2 for |r| <= threshold, then linear: robust against outliers."""
+    """r^2 / 2 for |r| <= threshold, then linear: between the mean and the median.
+
+    With the threshold 2, the whole range, it is the mean: see `Squared`.
+    """
 
     threshold: float = 0.3
 
     name = "huber"
     classes = False
+    steps = 1
     curvature = 1.0
 
     @property
     def slopes(self) -> tuple[float, float]:
         return (-self.threshold, self.threshold)
+
+    @property
+    def estimates(self) -> str:
+        return MEAN if self.threshold >= WHOLE else "between the mean and the median"
+
+    @property
+    def words(self) -> str:
+        where = "the whole range" if self.threshold >= WHOLE else f"{self.threshold / 2:.3g} of the range"
+        return f"{self.name}, threshold {where}: {self.estimates}"
 
     @property
     def at_zero(self) -> float:
@@ -165,6 +212,7 @@ class Insensitive(Loss):
     name = "epsilon-insensitive"
     classes = False
     slopes = (-1.0, 1.0)
+    estimates = "between the mean and the median"
 
     @property
     def curvature(self) -> float:
@@ -189,6 +237,7 @@ class Pinball(Loss):
 
     name = "pinball"
     classes = False
+    estimates = "a quantile"
 
     @property
     def slopes(self) -> tuple[float, float]:
@@ -211,20 +260,35 @@ class Pinball(Loss):
 
 @dataclass(frozen=True)
 class Squared(Loss):
-    """(y - f)^2, whose slope nothing bounds but the penalty: |f|^2 <= P(0) / penalty (M8)."""
+    """(y - f)^2 for |y - f| <= 2, then linear: the mean (M21).
+
+    Targets are in [-1, 1], so a residual above 2 needs |f| > 1: the minimum is that of least squares
+    as long as |f| <= 1 at the records, and the slope is bounded by 4.  It is twice Huber's loss with
+    the threshold 2.
+    """
 
     name = "squared"
     classes = False
-    slopes = (-math.inf, math.inf)
+    steps = 1
+    slopes = (-4.0, 4.0)
     curvature = 2.0
     at_zero = 1.0
+    estimates = MEAN
 
     def jet(self, f: Floats, target: Floats) -> Jet:
-        r = f - target
-        return Jet(r**2, 2 * r, np.full_like(r, 2.0))
+        return Jet(*(2 * part for part in Huber(WHOLE).jet(f, target)))
 
     def steepness(self, *, penalty: float, kappa: float) -> float:
-        return 2 * (1 + kappa / math.sqrt(penalty))
+        """The minimum has |f| <= kappa / sqrt(penalty), which bounds the slope too (M8)."""
+        return min(4.0, 2 * (1 + kappa / math.sqrt(penalty)))
+
+
+def sharpness(penalty: float) -> float:
+    """Factor of a hinge's function in its link, by a public rule: 1 to 1.75, growing with the penalty.
+
+    Chosen on held-out rows of public data (docs/mathematics.md, M21).
+    """
+    return float(np.clip(1 + math.log10(penalty / 3e-4) / 2, 1.0, 1.75)) if penalty > 0 else 1.0
 
 
 def loss_from_dict(fields: object) -> Loss:

@@ -14,14 +14,24 @@ from mercer.api.recipes.machine import MachineRecipe
 from mercer.columns.domain import Box
 from mercer.noise.entropy import Seeded
 from mercer.releases.machine.release import shrinkage
-from mercer.rules.public import bandwidth_rule, feature_rule, machine_penalty
+from mercer.rules.machines import bandwidth_rule, feature_rule, machine_penalty, threshold_rule
 from mercer.sensitive.data import open_rows
 from mercer.sensitive.labels import Classes, Labels
 from mercer.sensitive.summaries import machine
 from mercer.sensitive.summaries import risk as solver
 from mercer.sensitive.summaries.risk import Examples
 from mercer.spaces.kernels import KERNELS
-from mercer.spaces.losses import LOSSES, Hinge, Huber, Insensitive, Logistic, Pinball, Squared, loss_from_dict
+from mercer.spaces.losses import (
+    LOSSES,
+    Hinge,
+    Huber,
+    Insensitive,
+    Logistic,
+    Pinball,
+    Squared,
+    loss_from_dict,
+    sharpness,
+)
 from mercer.spaces.maps import MAPS, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap, map_from_dict
 from tests.conftest import ALPHA
 from tests.privacy.test_machines import summary_of
@@ -69,7 +79,10 @@ def test_losses_tend_to_those_of_the_textbook():
     pinball = np.where(f < 1, 0.8 * (1 - f), 0.2 * (f - 1))
     assert np.allclose(Pinball(0.8, 0.001).jet(f, one).value, pinball, atol=1e-3)
     assert np.allclose(Huber(0.5).jet(f, one).slope, np.clip(f - 1, -0.5, 0.5))
-    assert math.isclose(Squared().steepness(penalty=0.04, kappa=2.0), 2 * (1 + 2 / 0.2))
+    assert math.isclose(Squared().steepness(penalty=16.0, kappa=2.0), 2 * (1 + 2 / 4))
+    assert Squared().steepness(penalty=0.04, kappa=2.0) == 4  # by the residuals that there can be
+    r = np.linspace(-2, 2, 401)
+    assert np.allclose(Squared().jet(r, np.zeros(401)).value, r**2)  # no target in [-1, 1] is farther
     assert set(LOSSES) == {"logistic", "hinge", "huber", "epsilon-insensitive", "pinball", "squared"}
 
 
@@ -330,8 +343,83 @@ def test_several_classes_learn_one_function_each(rng):
     assert chance.shape == (10, 3)
     assert np.allclose(chance.sum(1), 1)
     assert made(x[0]).shape == (3,)
-    with pytest.raises(ValueError, match="probability needs loss='logistic'"):
-        mercer.classifier(x, y, classes=("low", "high"), bounds=(0, 1), epsilon=1, rng=0).probability(x)
+    default = mercer.classifier(
+        x, y, classes=("low", "middle", "high"), bounds=(0, 1), epsilon=2, delta=1e-6, rng=rng
+    )
+    chance = default.probability(x)
+    assert np.allclose(chance.sum(1), 1)
+    assert np.array_equal(chance.argmax(1), default(x).argmax(1))  # the class that is predicted
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Hinge(0.05), Hinge(1.0), Logistic()], ids=str)
+def test_probabilities_are_the_exact_link_of_the_loss(loss):
+    """The function f that is best where a share p of the rows is of the class has probability p (M21)."""
+    ends = [loss.jet(np.linspace(-6, 6, 120_001), np.full(120_001, y)).value for y in (1.0, -1.0)]
+    f = np.linspace(-6, 6, 120_001)
+    for p in (0.02, 0.2, 0.5, 0.7, 0.95):
+        best = f[np.argmin(p * ends[0] + (1 - p) * ends[1])]
+        slack = 1e-4 / getattr(loss, "width", 1.0)  # the grid's step, where the link is steepest
+        assert math.isclose(loss.probability(best, penalty=0.0), p, abs_tol=slack)
+    every = loss.probability(np.array([-1e9, -3.0, 0.0, 3.0, 1e9]), penalty=0.01)
+    assert np.all(np.diff(every) >= 0)
+    assert every[[0, 2, 4]].tolist() == [0, 0.5, 1]
+    with pytest.raises(ValueError, match="responses, which have no probability"):
+        Huber().probability(f, penalty=0.1)
+
+
+def test_probabilities_undo_a_part_of_the_penalty():
+    """A public factor between 1 and 1.75, which leaves the class as it is."""
+    assert [sharpness(v) for v in (0.0, 1e-6, 3e-4, 3e-3, 0.1)] == [1, 1, 1, 1.5, 1.75]
+    f = np.linspace(-2, 2, 9)
+    assert np.array_equal(Hinge().probability(f, penalty=3e-3), Hinge().probability(1.5 * f, penalty=0.0))
+    assert np.array_equal(Logistic().probability(f, penalty=3e-3), Logistic().probability(f, penalty=0.0))
+
+
+def test_hubers_threshold_grows_with_the_rows_to_the_whole_range(rng):
+    """A skewed response: little data have the middle, much data the mean, and the release says which."""
+    sizes = [threshold_rule(n=n, epsilon=1.0) for n in (100, 1000, 4000, 10**5, 10**6)]
+    assert np.allclose(sizes, [0.3, 0.3, 0.6, 2, 2])
+    assert threshold_rule(n=1000, epsilon=4.0) == threshold_rule(n=4000, epsilon=1.0)
+    x = rng.random(4000)
+    y = (rng.random(4000) < 0.1) * 1.0  # the mean is 0.1, the median 0
+    options = {"bounds": (0, 1), "y_bounds": (0, 1), "delta": 1e-6, "rng": rng}
+    few, whole, squared = (
+        mercer.regression(x, y, **options, **more)
+        for more in ({"epsilon": 1.0}, {"epsilon": 12.0}, {"epsilon": 12.0, "loss": "squared"})
+    )
+    assert few.losses[0].threshold == 0.3 * 2
+    assert few.losses[0].estimates == "between the mean and the median"
+    assert whole.losses[0].estimates == squared.losses[0].estimates == "the mean"
+    at = np.linspace(0.2, 0.8, 7)
+    # the release's noise is .005 at most here, the mean of 4000 rows is off by .015 once in 1e3
+    for release in (whole, squared):
+        assert np.abs(release(at).mean() - y.mean()) < 0.03
+        assert release.method == "objective"
+    given = mercer.regression(x, y, **options, epsilon=1.0, threshold=1.0)
+    assert given.losses[0].threshold == 2.0
+
+
+def test_squared_loss_is_least_squares(rng):
+    """With next to no noise: the ridge regression on the same features, for objective and output."""
+    x = rng.random(3000)
+    y = np.where(rng.random(3000) < 0.3 + 0.4 * x, 1.0, 0.0)
+    for method in ("objective", "output"):
+        made = mercer.regression(
+            x,
+            y,
+            bounds=(0, 1),
+            y_bounds=(0, 1),
+            epsilon=1e6,
+            insist=True,
+            loss="squared",
+            method=method,
+            penalty=0.01,
+        )
+        phi = made.features.features(x[:, None])
+        ridge = np.linalg.solve(phi.T @ phi / 3000 + 0.01 * np.eye(phi.shape[1]), phi.T @ (2 * y - 1) / 3000)
+        grid = np.linspace(0, 1, 21)
+        fit = made.features.features(grid[:, None]) @ ridge / 2 + 0.5
+        assert np.abs(made(grid) - fit).max() < 2e-3
 
 
 def test_files_give_the_same_values_and_damage_is_named(tmp_path, rng):
@@ -399,6 +487,11 @@ def test_rules_are_public_and_move_as_they_should():
     assert feature_rule(n=1000, epsilon=1, dimension=10, pure=False) == ("random", 256)
     kind, few = feature_rule(n=1000, epsilon=1, dimension=2, pure=True)
     assert (kind, few) == ("eigenfunctions", 21)
+    assert feature_rule(n=10**6, epsilon=1, dimension=2, pure=True)[1] == 28  # and never more
+    floors = {(1.0, False): 0.07, (0.5, False): 0.07, (4.0, False): 0.0175, (4.0, True): 0.1}
+    for (epsilon, pure), c in floors.items():
+        ruled = bandwidth_rule(n=10**9, epsilon=epsilon, dimension=2, pure=pure)
+        assert math.isclose(ruled, c * math.sqrt(2))
     assert feature_rule(n=1000, epsilon=1, dimension=30, pure=True) == ("taylor", 31)
     assert feature_rule(n=10**6, epsilon=1, dimension=5, pure=True) == ("taylor", 21)
     widths = [bandwidth_rule(n=n, epsilon=1, dimension=2, pure=False) for n in (10, 10**3, 10**5)]

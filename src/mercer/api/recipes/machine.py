@@ -12,22 +12,24 @@ import numpy as np
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
-from mercer.door.objective import tilted_bounds, tilted_noise
+from mercer.door.objective import FINISH, tilted_bounds, tilted_noise
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.machine.release import METHODS
-from mercer.rules.public import bandwidth_rule, feature_rule, machine_penalty
+from mercer.rules.machines import band_rule, bandwidth_rule, cells_rule, feature_rule, machine_penalty
 from mercer.sensitive.summaries.machine import FINE, MachineBounds, MachineSummary
 from mercer.sensitive.summaries.risk import Machine
 from mercer.spaces.kernels import KERNELS
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap, LandmarkMap, Linear, RandomFeatures, Taylor, TensorMap
+from mercer.spaces.meshes import MOST_MESH
 
 __all__ = ["FEATURES", "MachineRecipe"]
 
 FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
 _MOST_WEIGHTS = 1 << 15
 _TRACE = 0.3  # of the slope's noise, at most, for what the solver leaves
+_BANDED = 1024  # features, at most, of a machine with a band by default
 _USUAL = 128  # features of a kind that the rule would not choose
 
 
@@ -44,6 +46,7 @@ class MachineRecipe:
     constant: float | None
     method: str
     penalty: float | tuple[float, ...] | None  # None: by the rule; several: one is chosen
+    band: float | None  # share of epsilon for the error band; None: by the rule
     pure: bool
 
     @classmethod
@@ -58,6 +61,7 @@ class MachineRecipe:
         constant: object,
         method: object,
         penalty: object,
+        band: object = None,
         *,
         pure: bool,
         unit: object,
@@ -76,20 +80,13 @@ class MachineRecipe:
         if size is not None:
             size = check_count("size", size, least=1, most=4096, hint="number of features")
         weight = _weight(constant)
-        losses = [loss for loss, _ in functions]
-        smooth = all(loss.smooth for loss in losses)
         if method is None:
-            method = "objective" if smooth and unit is None else "output"
+            method = "objective" if unit is None else "output"
         chosen = check_choice("method", method, METHODS)
-        if chosen == "objective" and not smooth:
-            raise ValueError(
-                f"method='objective' needs a loss whose slope is bounded, got {losses[0].name!r}; "
-                "use method='output'"
-            )
         if chosen == "objective" and unit is not None:
             raise ValueError("method='objective' is for one row a person; use method='output' with unit")
         found = (shape, bandwidth, features, size, points, weight, chosen, _penalty(penalty))
-        return cls(tuple(functions), *found, pure)
+        return cls(tuple(functions), *found, _share_of("band", band), pure)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -132,6 +129,27 @@ class MachineRecipe:
         if self.points is not None:
             domain.points(self.points)
         self._lengths(domain, 1.0)
+        if self.band and (d > MOST_MESH or self.method != "objective"):
+            raise ValueError(
+                f"band is a share of the budget for the error band of noise in the objective with up to "
+                f"{MOST_MESH} columns, got {d} with method={self.method!r}; leave it out"
+            )
+
+    def band_share(self, domain: Box, features: FeatureMap, *, n: int, epsilon: float) -> float:
+        """Share of epsilon that pays for the error band: public."""
+        if self.band is not None:
+            return self.band
+        share = band_rule(n=n, epsilon=epsilon)
+        few = epsilon * (1 - share) < 2e-4 / FINISH  # for noise in the objective itself
+        apt = self.method == "objective" and domain.dimension <= MOST_MESH
+        return share if apt and not few and features.size <= _BANDED else 0.0
+
+    def cells(self, domain: Box, *, n: int, epsilon: float, counts: float) -> tuple[int, ...]:
+        """Cells along each column in which curvature is counted, with `counts` of epsilon."""
+        d = domain.dimension
+        ruled = bandwidth_rule(n=n, epsilon=epsilon, dimension=d, pure=self.pure)
+        lengths = np.ones(d) if self.kernel == "linear" else self._lengths(domain, ruled)
+        return cells_rule(lengths.tolist(), n=n, epsilon=counts)
 
     def _constant(self, usual: float) -> float:
         return usual if self.constant is None else self.constant
@@ -245,8 +263,9 @@ class MachineRecipe:
         noise = [self.noise(bounds, promise) / machine.penalty for machine in bounds.machines]
         most = "at most " if self.method == "objective" else "about "
         return (
-            f"noise of the function: standard deviation {most}{max(noise):.3g}, where 1 is the "
-            "distance of a class from the other, or half the width of y_bounds"
+            f"{self.losses[0].words}; noise of the function: standard deviation {most}"
+            f"{max(noise):.3g}, where 1 is the distance of a class from the other, or half the width "
+            "of y_bounds"
         )
 
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:
@@ -284,6 +303,16 @@ def _weight(value: object) -> float | None:
         raise ValueError(
             f"constant must be a number in [0, 100], got {value!r}: the kernel is K + constant^2, "
             "which stands for an intercept"
+        )
+    return float(value)
+
+
+def _share_of(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 0.5:
+        raise ValueError(
+            f"{name} must be a share of epsilon in [0, 0.5], got {value!r}; 0.05 is usual, 0 for none"
         )
     return float(value)
 

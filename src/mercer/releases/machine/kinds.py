@@ -8,7 +8,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from mercer.common.checks import Floats
 from mercer.common.files import Fields, numbers
@@ -53,13 +52,9 @@ class ClassifierRelease(MachineRelease):
         return names[np.asarray(place, dtype=int)]
 
     def probability(self, x: object) -> Floats:
-        """Estimated probability of each class, in their order; of a logistic machine."""
-        if any(loss.name != "logistic" for loss in self.losses):
-            raise ValueError(
-                f"probability needs loss='logistic', this machine has {self.losses[0].name!r}: a "
-                "hinge loss estimates the more likely class only; use predict"
-            )
-        each = expit(self._values(x))
+        """Estimated probability of each class, in their order: by the exact link of the loss (M21)."""
+        value = self._values(x)
+        each = self.losses[0].probability(value, penalty=self.penalty)
         if len(self.classes) == 2:
             return np.stack([1 - each, each], axis=-1)
         total = each.sum(axis=-1, keepdims=True)
@@ -81,7 +76,10 @@ class ClassifierRelease(MachineRelease):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegressionRelease(MachineRelease):
-    """A private regression: `release(x)` is the mean, the median or quantiles of the response."""
+    """A private regression: `release(x)` is the mean, the middle or quantiles of the response.
+
+    Which of them: `release.losses[0].estimates`.
+    """
 
     response: str  # name of what is predicted
     y_bounds: tuple[float, float]

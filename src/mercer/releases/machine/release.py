@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,11 +18,12 @@ from scipy.special import ndtri
 from scipy.stats import chi2
 
 from mercer.columns.domain import MOST_COLUMNS, Box
-from mercer.common.checks import Floats, check_choice
+from mercer.common.checks import Bools, Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
 from mercer.releases.function import Band, Field, FunctionRelease, Orders, suprema_of
+from mercer.releases.machine.curvature import Curvature
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
 
@@ -44,14 +45,17 @@ class MachineAccuracy:
     penalty: float
     method: str
     gap: float  # how near the solver came to the minimum: part of the sensitivity
+    typical: float | None = None  # standard deviation in the middle of the records, where it is estimated
 
     def __str__(self) -> str:
-        bound = ""
-        if self.method == "objective":
+        bound, typical = "", ""
+        if self.typical is not None:
+            typical = f"about {self.typical:.3g}{self.unit} in the middle of the records, and "
+        elif self.method == "objective":
             bound = " (a bound: several times less where the records determine the function)"
         return (
-            f"Noise for privacy: standard deviation at most {self.pointwise:.3g}{self.unit} at a "
-            f"point{bound}. {self.coordinates} weights, of {self.features}; penalty "
+            f"Noise for privacy: standard deviation {typical}at most {self.pointwise:.3g}{self.unit} at "
+            f"a point{bound}. {self.coordinates} weights, of {self.features}; penalty "
             f"{self.penalty:.3g}, noise in the {self.method}, solved to a gap of {self.gap:.1g}, "
             "which the noise covers."
         )
@@ -66,6 +70,7 @@ class MachineField(Field):
     size: int  # weights of all functions, whose noise is drawn together
     factors: Floats  # of each weight, one row a function
     unit: float  # standard deviation of a weight's noise, in units of the functions
+    roots: tuple[Floats, ...] = ()  # of each function's covariance of weights, in those units
 
     @property
     def normal(self) -> bool:
@@ -73,6 +78,8 @@ class MachineField(Field):
 
     def deviation(self, unit: Floats) -> Floats:
         phi = self.features.features(unit)
+        if self.roots:
+            return np.stack([np.linalg.norm(phi @ root, axis=1) for root in self.roots], axis=1)
         return np.sqrt(phi**2 @ (self.factors**2).T) * self.unit
 
     def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
@@ -96,8 +103,8 @@ class MachineField(Field):
         draws = draws / float(self.law.deviations(self.size)[0])
 
         def parts() -> Iterator[Floats]:
-            for factors in np.unique(self.factors, axis=0):
-                rows = phi * factors
+            each = [phi @ root for root in self.roots]
+            for rows in each or [phi * factors for factors in np.unique(self.factors, axis=0)]:
                 length = np.maximum(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), 1e-300)
                 yield rows / length @ draws
 
@@ -123,6 +130,7 @@ class MachineRelease(FunctionRelease):
     choice: str  # how the penalty was chosen: one of CHOICES
     gap: float
     shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
+    curvature: Curvature | None = field(default=None, kw_only=True)  # for the band of noise in the objective
 
     routes = ("machine",)
 
@@ -136,6 +144,10 @@ class MachineRelease(FunctionRelease):
             raise ValueError("penalty and gap of a machine must be above 0")
         check_choice("method", self.method, METHODS)
         check_choice("choice", self.choice, CHOICES)
+        if self.curvature is not None:
+            shape = (len(self.curvature.counts), len(self.curvature.mesh.cells))
+            if self.method != "objective" or shape != (len(self.losses), self.domain.dimension):
+                raise ValueError("curvature is for noise in the objective, of each function and column")
 
     @abstractmethod
     def __call__(self, x: object) -> Floats:
@@ -178,7 +190,8 @@ class MachineRelease(FunctionRelease):
         """A band that covers the same machine without noise, at a point or everywhere at once.
 
         It speaks of the noise alone: what another sample of records would give is not in it (M15).
-        With noise in the objective it is a bound to first order in the noise.
+        With noise in the objective it holds to first order in the noise: estimated where a share of
+        the budget was spent on it (M21), a bound otherwise.
         """
         band = self._band(x, level, simultaneous=simultaneous)
         return Band(self._finished(band.lower), self._finished(band.upper), level)
@@ -195,6 +208,39 @@ class MachineRelease(FunctionRelease):
             penalty=self.penalty,
             method=self.method,
             gap=self.gap,
+            typical=self._typical(),
+        )
+
+    def _typical(self) -> float | None:
+        """Half of the records, by their curvature, stand where the noise is smaller."""
+        if self.curvature is None:
+            return None
+        at = self.curvature.mesh.nodes()
+        sd = self._field().deviation(at).T.reshape(-1)
+        mass = np.concatenate([self.curvature.mass(k) for k in range(len(self.losses))])
+        order = np.argsort(sd)
+        total = np.cumsum(mass[order])
+        if total[-1] <= 0:
+            return float(np.median(sd))
+        return float(sd[order][np.searchsorted(total, total[-1] / 2)])
+
+    def decided(self, level: float = 0.95) -> tuple[Bools, Bools, Floats]:
+        """Of each cell whose curvature was counted: the sign of the first function, if it is sure, how much.
+
+        True is above 0; it is sure where the noise leaves the sign as it is, at this level.
+        """
+        if self.curvature is None:
+            raise ValueError("no curvature was counted for this machine; make it with band=0.05")
+        at = self.curvature.mesh.nodes()
+        value, sd = self._at(at, (0,) * self.domain.dimension)[:, 0], self._field().deviation(at)[:, 0]
+        return value > 0, np.abs(value) > float(ndtri((1 + level) / 2)) * sd, self.curvature.mass(0)
+
+    def deviates(self) -> Floats:
+        """The squared length of each function's weights, in standard deviations of their noise."""
+        field, weights = self._field(), self.weights * self.scale
+        roots = field.roots or [np.diag(factors * field.unit) for factors in self._factors]
+        return np.array(
+            [np.sum(np.linalg.solve(root, row) ** 2) for root, row in zip(roots, weights, strict=True)]
         )
 
     @property
@@ -229,8 +275,12 @@ class MachineRelease(FunctionRelease):
     @cached_property
     def _noise_field(self) -> MachineField:
         """The noise of all functions, in the caller's units."""
-        unit = self._deviation / self.penalty * self.scale
-        return MachineField(self.features, self.noise, self.size, self._factors, unit)
+        unit, found = self._deviation / self.penalty * self.scale, self.curvature
+        roots: tuple[Floats, ...] = ()
+        if found is not None:
+            each = enumerate(self.losses)
+            roots = tuple(self.scale * found.root(k, self.features, one, self.penalty) for k, one in each)
+        return MachineField(self.features, self.noise, self.size, self._factors, unit, roots)
 
     def _at(self, unit: Floats, orders: Orders) -> Floats:
         """All functions at the points, in the caller's units."""
@@ -297,6 +347,7 @@ class MachineRelease(FunctionRelease):
                 "shrink": self.shrink,
             },
             "privacy": self.privacy.to_dict(),
+            **({} if self.curvature is None else {"curvature": self.curvature.to_dict()}),
         }
 
     @staticmethod
@@ -318,6 +369,7 @@ class MachineRelease(FunctionRelease):
             "choice": machine.get("choice", str),
             "gap": machine.positive("gap"),
             "shrink": machine.get("shrink", bool),
+            "curvature": Curvature.from_fields(top.part("curvature")) if top.has("curvature") else None,
         }
 
 

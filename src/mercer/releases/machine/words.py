@@ -19,6 +19,7 @@ __all__ = ["ClassifierWords", "RegressionWords", "machine_findings"]
 
 _HOW = {"rule": "public rule", "given": "given", "private": "chosen on held-out rows"}
 _MOST = 6  # columns in a heading
+_SURE = 0.5  # of what decides for the rarer class: less is a sign that the other alone might do as well
 
 M = TypeVar("M", ClassifierRelease, RegressionRelease)
 _QUIET = 0.2  # of the bound on a weight's variance: less noise is a sign of records
@@ -66,6 +67,7 @@ class MachineWords(FunctionWords[M]):
             "label": self.label,
             **self.shape(),
             "losses": [loss.to_dict() for loss in release.losses],
+            "estimates": release.losses[0].estimates,
             "features": {
                 "name": release.features.name,
                 "size": release.features.size,
@@ -78,6 +80,7 @@ class MachineWords(FunctionWords[M]):
             "findings": self.findings(),
             "accuracy": {
                 "pointwise": accuracy.pointwise,
+                "typical": accuracy.typical,
                 "coordinates": accuracy.coordinates,
                 "gap": accuracy.gap,
             },
@@ -204,9 +207,9 @@ class RegressionWords(MachineWords[RegressionRelease]):
 
     def facts(self) -> list[tuple[str, str]]:
         low, high = self.release.y_bounds
-        loss = self.release.losses[0].name
-        if loss == "pinball":
-            loss += f": quantiles {', '.join(self.named())}"
+        loss = self.release.losses[0].words
+        if not np.isnan(self.release.levels[0]):
+            loss = f"{self.release.losses[0].name}: quantiles {', '.join(self.named())}"
         return [("response", f"{self.release.response} in [{low:g}, {high:g}]"), ("loss", loss)]
 
     def shape(self) -> dict[str, Any]:
@@ -222,14 +225,52 @@ class RegressionWords(MachineWords[RegressionRelease]):
 
 
 def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
-    """Whether the functions can be told from zero."""
+    """Whether the functions can be told from zero, and a classifier from one class everywhere."""
     sd = float(release.noise.deviations(release.coordinates.size)[0])
     parts = release.coordinates.reshape(len(release.losses), -1) / sd
-    blind = hidden if release.method == "output" else _even
-    if not all(blind(part) for part in parts):
-        return ()
+    inside = release.method == "objective"
+    # of features that are alike, or few in many columns, nothing tells the records from the noise
+    alike = inside and (not release.features.ordered or release.domain.dimension > 3)
+    blind = _even if inside else hidden
+    if alike or _told(release) or not all(blind(part) for part in parts):
+        return _one_class(release) if isinstance(release, ClassifierRelease) else ()
     what = "function" if len(parts) == 1 else "functions"
     return (Finding("flat", f"the {what} learnt cannot be told from zero: {DRY}"),)
+
+
+def _told(release: MachineRelease) -> bool:
+    """Whether curvature was counted for sure, and a function is more than the noise that follows from it."""
+    from scipy.stats import chi2
+
+    found = release.curvature
+    if found is None:
+        return False
+    least = 3 * found.law.deviation * np.sqrt(found.mesh.count)
+    lengths = release.deviates()
+    most = chi2.ppf(0.999, release.features.size)
+    return any(
+        count > least and length > most
+        for count, length in zip(found.counts.sum(axis=1), lengths, strict=True)
+    )
+
+
+def _one_class(release: ClassifierRelease) -> tuple[Finding, ...]:
+    """Whether what decides for the rarer of two classes may be noise.
+
+    The counts of curvature say where the records are; there is no telling without them.
+    """
+    if len(release.classes) != 2 or release.curvature is None:
+        return ()
+    above, sure, mass = release.decided()
+    below = ~above & (mass > 0)
+    rare, often = (above, 0) if mass[above].sum() < mass[below].sum() else (below, 1)
+    if mass[rare & sure].sum() >= _SURE * mass[rare].sum() > 0:
+        return ()
+    words = (
+        f"where the records are, what decides for {release.classes[1 - often]} may be noise: deciding for "
+        f"{release.classes[often]} everywhere may be as accurate; a larger epsilon or more records would tell"
+    )
+    return (Finding("majority", words),)
 
 
 def _even(ratios: Floats) -> bool:

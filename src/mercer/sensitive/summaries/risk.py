@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 class ExampleBatch(NamedTuple):
-    """Features, targets and weights of some rows; rows that do not fit have weight zero (M18)."""
+    """Features (or points), targets and weights of some rows; those that do not fit weigh zero (M18)."""
 
     phi: Floats
     target: Floats
@@ -92,7 +92,7 @@ class Examples(Sensitive):
         """
         assert self._map is not None
         keep = self._map.size * 8 * self.rows <= _KEPT
-        workers = 1 if heavy else min(os.cpu_count() or 1, 8)
+        workers = 1 if heavy else _workers()
         if self._pieces is None and keep:
             self._pieces = list(_ordered(self._raw(1), self._piece, workers))
         if self._pieces is not None:
@@ -102,6 +102,10 @@ class Examples(Sensitive):
                 return map(work, some)
             return _ordered(some, work, workers)
         return _ordered(self._raw(stride), lambda raw: work(self._piece(raw)), workers)
+
+    def fold_points(self, work: Callable[[ExampleBatch], T]) -> Iterator[T]:
+        """`work` of every piece, in order, with points of the unit cube in the place of features."""
+        return _ordered(self._raw(1), lambda raw: work(self._points(raw)), _workers())
 
     def _raw(self, stride: int) -> Iterator[tuple[Floats, Floats]]:
         """Pieces of the same length however the source is cut, but for the last."""
@@ -136,13 +140,17 @@ class Examples(Sensitive):
 
     def _piece(self, raw: tuple[Floats, Floats]) -> ExampleBatch:
         assert self._map is not None
+        points = self._points(raw)
+        return points._replace(phi=self._map.features(points.phi))
+
+    def _points(self, raw: tuple[Floats, Floats]) -> ExampleBatch:
         chunk, weight = raw
         x, target = chunk[:, :-1], chunk[:, -1]
         whole: Bools = np.all(np.isfinite(chunk), axis=1)
         with np.errstate(all="ignore"):
             unit = self.domain.to_unit(np.where(whole[:, None], x, self.domain.lower))
         unit = np.ascontiguousarray(unit)  # the same bits however the source lays out its columns
-        return ExampleBatch(self._map.features(unit), np.where(whole, target, 0.0), weight * whole)
+        return ExampleBatch(unit, np.where(whole, target, 0.0), weight * whole)
 
 
 @dataclass(frozen=True)
@@ -345,6 +353,10 @@ def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def _workers() -> int:
+    return min(os.cpu_count() or 1, 8)
 
 
 def _ordered(items: Iterator[S], work: Callable[[S], T], workers: int) -> Iterator[T]:
