@@ -29,7 +29,7 @@ from mercer.sensitive.summaries.curves import (
     FOLDS,
     MISSING,
     OUTSIDE,
-    Ball,
+    CurveBall,
     CurveSummary,
     CurveTally,
     fold_scores,
@@ -66,7 +66,7 @@ class Gathered:
         return self.curves.unit or "row"
 
     @property
-    def ball(self) -> Ball:
+    def ball(self) -> CurveBall:
         """How these curves were clipped."""
         return self.tally.ball
 

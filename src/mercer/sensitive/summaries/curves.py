@@ -38,7 +38,7 @@ __all__ = [
     "MISSING",
     "OUTSIDE",
     "PERSON",
-    "Ball",
+    "CurveBall",
     "CurveSummary",
     "CurveTally",
     "curve_norms",
@@ -53,7 +53,7 @@ PERSON = 1 << 20  # weight of a person, shared by all of its curves
 
 
 @dataclass(frozen=True)
-class Ball:
+class CurveBall:
     """How curves come into the ball of the bound: public."""
 
     bound: float
@@ -82,7 +82,7 @@ class CurveTally(Sensitive):
         self, how: Gridded | Scattered, bound: float, missing: str, outside: str, folds: int
     ) -> None:
         self.rows, self.persons, self.complete = 0, 0, 0
-        self._how, self.ball, self.bound = how, Ball(bound, missing, outside), bound
+        self._how, self.ball, self.bound = how, CurveBall(bound, missing, outside), bound
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
     def add(self, chunk: Floats | Ragged | Columns, weights: Ints | None = None) -> Self:

@@ -26,7 +26,7 @@ from mercer.sensitive.curves.source import Columns, Curves, Ragged
 from mercer.sensitive.persons import fold_persons
 from mercer.sensitive.rows import fold
 from mercer.sensitive.summaries.curve_pieces import Gridded, Scattered, projection
-from mercer.sensitive.summaries.curves import PERSON, Ball
+from mercer.sensitive.summaries.curves import PERSON, CurveBall
 from mercer.spaces.polynomials import Polynomials
 
 __all__ = ["ResidualSummary", "ResidualTally", "residual_bound", "residual_size", "tally_residuals"]
@@ -55,7 +55,7 @@ class ResidualTally(Sensitive):
     """Sums over clipped curves less a public centre: of squared distances, or of products of coordinates."""
 
     def __init__(
-        self, how: Gridded | Scattered, ball: Ball, mean: Floats, radius: float, directions: int | None
+        self, how: Gridded | Scattered, ball: CurveBall, mean: Floats, radius: float, directions: int | None
     ) -> None:
         """`mean`: released coefficients in units of the bound, as is the radius of the coordinates."""
         self.rows, self.persons = 0, 0
@@ -97,12 +97,7 @@ class ResidualTally(Sensitive):
             self.total += int(steps.sum())
             return
         found = heights @ self._table
-        square = np.zeros(len(found))
-        for column in found.T:
-            square += column * column
-        # rounded down: with its weight, no curve is longer than 2^15
-        scale = 2.0 ** (_UNIT // 2) * (1 - 2.0**-40) * np.sqrt(weights)
-        short = np.trunc(found * (scale / np.maximum(np.sqrt(square), self._radius))[:, None])
+        short = _clipped(found, self._radius, weights)
         self.total += (short.T @ short).astype(np.int64)
 
     def merge(self, other: Self) -> Self:
@@ -123,12 +118,24 @@ class ResidualTally(Sensitive):
         return np.concatenate([np.diag(mean), math.sqrt(2.0) * mean[above]])
 
 
+def _clipped(found: Floats, radius: float, weights: Floats) -> Floats:
+    """Rows in whole steps of the radius / 2^15, times the roots of their weights: none is longer than that.
+
+    Every operation is on the numbers of one row, in a fixed order; products of two are below 2^30.
+    """
+    square = np.zeros(len(found))
+    for column in found.T:
+        square += column * column
+    scale = 2.0 ** (_UNIT // 2) * (1 - 2.0**-40) * np.sqrt(weights)
+    return np.trunc(found * (scale / np.maximum(np.sqrt(square), radius))[:, None])
+
+
 def tally_residuals(
     curves: Curves,
     polynomials: Polynomials,
     *,
     center: Floats,
-    ball: Ball,
+    ball: CurveBall,
     mean: Floats,
     radius: float = 1.0,
     directions: int | None = None,
