@@ -294,8 +294,12 @@ def main() -> None:
         "The band is credible: draws of a posterior mixture, with the coverage measured here, and not a "
         "theorem. No band can be honest for all curves and as narrow as the smooth ones allow (Low 1997), so "
         "a mean with a jump is not held once the noise is small, and where noise hides how rough the curve "
-        "may be the band is wide and holds more often than it says. It is about the mean of the file's own "
-        "curves, not of a population that they were drawn from.",
+        "may be the band is wide and holds more often than it says. That is why some cells of the files are "
+        "wider than 1.5 oracle widths: a file of few curves, or a bound far above how much its mean bends, "
+        "says little of how rough the mean is, and the prior's rough part, without which means of other "
+        "files are held too seldom, is in the band ([curve_rough](curve_rough.md) has both). It is about the "
+        "mean of the file's own curves, not of a population that they were drawn from, which is in "
+        "[curve_population](curve_population.md).",
         "",
         provenance("pandas"),
     ]

@@ -177,8 +177,8 @@ def line(cell: Cell) -> str:
     law, mark = "pure" if cell.delta is None else f"{cell.delta:g}", "**" if cell.held < 0.93 else ""
     return (
         f"| {cell.population.name} | {cell.n} | {cell.epsilon:g} | {law} | {cell.sd:.2g} | "
-        f"{cell.sampling:.2g} | {mark}{cell.held:.2f}{mark} | {cell.points:.2f} | {cell.known:.2f} | {cell.own:.2f} | "
-        f"{cell.width:.2f} | {cell.oracle:.2f} |"
+        f"{cell.sampling:.2g} | {mark}{cell.held:.2f}{mark} | {cell.points:.2f} | {cell.known:.2f} | "
+        f"{cell.own:.2f} | {cell.width:.2f} | {cell.oracle:.2f} |"
     )
 
 
