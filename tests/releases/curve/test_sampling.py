@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import warnings
 from dataclasses import replace
 from importlib.resources import files
@@ -152,6 +153,13 @@ def test_points_slopes_and_standard_errors(mean):
     assert np.mean(slope.upper - slope.lower) > 0.9 * np.mean(own.upper - own.lower)
     with pytest.raises(ValueError, match="of must be one of"):
         mean.band(T, of="sample")
+
+
+def test_a_release_that_was_asked_can_be_pickled(mean):
+    band = mean.band(T, of="population")
+    again = pickle.loads(pickle.dumps(mean))
+    assert np.array_equal(again.band(T, of="population").upper, band.upper)
+    assert np.array_equal(again.whose("population")(T), mean(T))
 
 
 def test_without_the_share_nothing_is_changed_and_it_is_refused(rng):

@@ -216,7 +216,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
                 "of='population' is for the default smoothing, whose errors hold what smoothing takes away; "
                 "take release.smooth(), which is free"
             )
-        return PopulationCurve(self, self.sampling, lambda: self._averaged, self.bound)
+        return PopulationCurve(self, self.sampling, self._average_again, self.bound)
 
     @cached_property
     def accuracy(self) -> CurveAccuracy:
@@ -261,6 +261,10 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         assert isinstance(self.smoothing, Average)
         variance = float(self.noise.deviations(self.size)[0] ** 2)
         return self.smoothing.of(self.coordinates, variance, self.polynomials, self.frame)
+
+    def _average_again(self) -> Averaged:
+        """The same, for whoever keeps no more than this release."""
+        return self._averaged
 
     @property
     def _freedom(self) -> float:
