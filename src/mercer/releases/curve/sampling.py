@@ -1,6 +1,6 @@
 """Bands about the mean of the population that the curves are a sample of.  M22.
 
-A part of the budget paid for what is noisy here of the residuals, curves less the released mean: their
+A part of the budget pays for two noisy summaries of the residuals, curves less the released mean: their
 mean squared length, and their second moments in the first polynomials.  What the mean of n curves may be
 off from the population's is normal, nearly, with the n-th part of their covariance, and independent of the
 noise: its draws are added to those of the file's own mean.  Right of the door: never sees a curve.
