@@ -214,7 +214,7 @@ class TablePlan:
         noise = "none: one of all tables of so many records is drawn"
         if self.coordinates:
             fewer = "" if self.delta else "; fewer are released where that is better"
-            noise = f"in up to {self.coordinates} coordinates{fewer}"
+            noise = f"in {many}{self.coordinates} coordinates{fewer}"
         return [
             ("columns", self.domain.describe(6)),
             ("records", f"{many}{self.size} synthetic ones, weights: {self.style}"),

@@ -101,15 +101,21 @@ class TableAccuracy:
     @property
     def most(self) -> float:
         """What the error is about, at most: the difference and the noise beside it."""
-        return self.difference + self.noise
+        return min(self.difference + self.noise, 1.0)
+
+    @property
+    def size(self) -> str:
+        """`off by about 0.02`, in words; nothing where it is not known."""
+        if self.difference != self.difference:
+            return ""
+        clear = self.error == self.error
+        return f"off by about {self.error:.2g}" if clear else f"off by at most about {self.most:.2g}"
 
     def __str__(self) -> str:
-        if self.difference != self.difference:
+        if not self.size:
             return UNCHECKED[0].upper() + UNCHECKED[1:] + "."
-        clear = self.error == self.error
-        size = f"about {self.error:.2g}" if clear else f"at most about {min(self.most, 1.0):.2g}"
         return (
-            f"A share of one column, of a level or a quarter of the rows, is off by {size} (root mean "
+            f"A share of one column, of a level or a quarter of the rows, is {self.size} (root mean "
             "square, noise and smoothing together): compared with noisy counts of the columns, "
             f"themselves off by {self.noise:.2g}. Shares of several columns together are not compared."
         )

@@ -313,12 +313,9 @@ def _heading(release: TableRelease, inches: float) -> str:
 
 
 def _caption(release: TableRelease, sheet: Sheet) -> str:
-    accuracy = release.accuracy
-    words = ["shares by weight"]
-    if accuracy.error == accuracy.error:
-        words[0] += f", a level or a quarter of the rows off by about {accuracy.error:.2g}"
-    else:
-        words[0] += ", without error bars: how far they are off is not known"
+    size = release.accuracy.size
+    off = f"a level or a quarter of the rows is {size}" if size else "how far they are off is not known"
+    words = [f"shares by weight, without error bars: {off}"]
     if len(sheet.corner) > 1:
         hollow = ", hollow where it is negative" if bool(np.any(release.weights < 0)) else ""
         words.append(f"a circle is a synthetic record, its area the weight{hollow}")

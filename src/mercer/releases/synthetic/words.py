@@ -15,7 +15,7 @@ import numpy as np
 from mercer.columns.conditions import conditions
 from mercer.columns.kinds import Categorical, Column, Date, labels_of
 from mercer.common import streams
-from mercer.common.checks import Floats
+from mercer.common.checks import Floats, check_level
 from mercer.noise.laws import Normal
 from mercer.releases.findings import Finding, about, fit_finding, hidden, reach
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbedding
@@ -139,6 +139,7 @@ class TableWords(SyntheticWords[TableRelease]):
 
     def expected(self, asked: Question, *, as_json: bool) -> None:
         release, level, where = self.release, asked.level, list(asked.where)
+        check_level(level)
         rules = conditions(where, release.domain.column)
         names: list[str | None] = list(asked.expect) if asked.expect else [None]
         found = [estimate(release, name, rules if where else None) for name in names]
