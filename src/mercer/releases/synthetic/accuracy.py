@@ -1,4 +1,4 @@
-"""How far the shares of rows in a synthetic table are off.  Right of the door.  M10, M12, M15.
+"""How far the shares of rows in a synthetic table are off.  Right of the door.  M10, M12.
 
 Noise is the smaller part of the error: what the kernel smooths away, and what few records cannot
 hold, is not known from the embedding.  But the table is made with noisy counts of its single

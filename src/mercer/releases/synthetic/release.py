@@ -1,4 +1,4 @@
-"""Released synthetic tables.  Right of the door: never sees a record.  M10, M15, M17.
+"""Released synthetic tables.  Right of the door: never sees a record.  M10, M17.
 
 Weighted records whose embedding stands for that of the data; the noisy coordinates stay in the
 release, so that anyone may weigh and smooth again.
@@ -28,7 +28,7 @@ from mercer.releases.synthetic.embedding import (
     WaveEmbedding,
     matrix_from,
 )
-from mercer.releases.synthetic.view import Columns
+from mercer.releases.synthetic.view import RecordColumns
 from mercer.releases.synthetic.weighted import Pushed, TwoSample, Weighted, two_sample_test
 from mercer.releases.synthetic.weights import ENOUGH, STYLES, fit_weights, nearest, placed, weights_from
 from mercer.sources.arrays import own_codes
@@ -110,7 +110,7 @@ class TableRelease(Weighted, Release):
 
     def view(self) -> dict[str, Any]:
         """The synthetic records as arrays by name."""
-        return Columns.of(self.domain, self.codes)
+        return RecordColumns.of(self.domain, self.codes)
 
     def matching(self, condition: Mapping[str, Any]) -> Bools:
         """Which records a condition by columns holds for."""

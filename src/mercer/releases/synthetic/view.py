@@ -15,7 +15,7 @@ from mercer.columns.kinds import Boolean, Column, labels_of
 from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Floats
 
-__all__ = ["Columns"]
+__all__ = ["RecordColumns"]
 
 
 class _Levels(np.ndarray):
@@ -41,11 +41,11 @@ class _Levels(np.ndarray):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Columns(dict[str, Any]):
+class RecordColumns(dict[str, Any]):
     """Arrays of the values of records, by the names of their columns."""
 
     @classmethod
-    def of(cls, domain: Domain, codes: Floats) -> Columns:
+    def of(cls, domain: Domain, codes: Floats) -> RecordColumns:
         """The values of records with these codes."""
         found = cls()
         for column, own in zip(domain.columns, codes.T, strict=True):
