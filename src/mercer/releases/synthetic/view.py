@@ -38,7 +38,7 @@ class _Levels(np.ndarray):
         self._check(other)
         return np.asarray(np.asarray(self) != other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class RecordColumns(dict[str, Any]):
@@ -51,8 +51,9 @@ class RecordColumns(dict[str, Any]):
         for column, own in zip(domain.columns, codes.T, strict=True):
             values = np.asarray(column.values(own))
             if labels_of(column) and not isinstance(column, Boolean):
-                values = values.view(_Levels)
-                values.column = column
+                named = values.view(_Levels)
+                named.column = column
+                values = named
             found[column.name] = values
         return found
 
