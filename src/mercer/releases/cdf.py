@@ -244,7 +244,8 @@ class Distributed(ABC):
     def share(self, lower: object = None, upper: object = None, level: float = 0.95) -> Interval:
         """The share of records from `lower` to `upper`, with an interval for the noise; None: the bound.
 
-        Of a column of integers both ends are included.
+        Of values that were counted (integers, dates, steps) both ends count: 20 <= x <= 40; of a
+        density 20 <= x < 40, and the upper bound itself.
         """
         law = self.law
         low = law.first if lower is None else float(self._codes(lower)[0][0])
