@@ -15,7 +15,7 @@ import mercer
 from mercer.cli.app import app
 from mercer.columns.conditions import conditions
 from mercer.ledger.ledger import Ledger
-from tests.helpers.shell import released, run
+from tests.helpers.shell import released, run, said
 
 DOMAIN = """\
 age: [0, 100]
@@ -62,10 +62,6 @@ def folder(made, tmp_path, monkeypatch):
 @pytest.fixture
 def truth(folder):
     return pyarrow.csv.read_csv(folder / "survey.csv").to_pandas()
-
-
-def said(capsys, *arguments):
-    return json.loads(released(capsys, *arguments, "--json"))
 
 
 def flat(text):

@@ -32,6 +32,7 @@ __all__ = [
     "Open",
     "axes_of_condition",
     "conditions",
+    "end_words",
     "holds",
     "matches",
     "range_words",
@@ -68,7 +69,7 @@ def upper_counts(rule: tuple[Any, ...], *, whole: bool) -> bool:
     return isinstance(rule, Closed) or (whole and not isinstance(rule, Open))
 
 
-def ranged(name: str, rule: Any) -> Any:
+def ranged(name: str, rule: object) -> object:
     """A `range` of integers as the range with both its ends; any other rule as it is."""
     if not isinstance(rule, range):
         return rule
@@ -77,6 +78,11 @@ def ranged(name: str, rule: Any) -> Any:
             f"condition on {name!r}: a range must be of one or more integers, of step 1; got {rule!r}"
         )
     return Closed(rule[0], rule[-1])
+
+
+def end_words(end: Any) -> str | None:
+    """An end of a range as text: 20 for 20.0, a date as it is written; None for an open end."""
+    return f"{end:.12g}" if isinstance(end, (float, np.floating)) else None if end is None else str(end)
 
 
 def range_words(name: str, low: str | None, high: str | None, *, closed: bool) -> str:
@@ -112,7 +118,7 @@ def words_of(where: Mapping[str, Any]) -> str:
     for name, given in where.items():
         rule = ranged(name, given)
         if isinstance(rule, tuple):
-            low, high = (None if end is None else str(end) for end in rule)
+            low, high = map(end_words, rule) if len(rule) == 2 else (None, None)
             days = any(isinstance(end, (str, date)) for end in rule)
             parts.append(range_words(name, low, high, closed=upper_counts(rule, whole=days)))
         elif isinstance(rule, (list, set, frozenset)):

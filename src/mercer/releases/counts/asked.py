@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.conditions import Open, matches, range_words, ranged, upper_counts, words_of
+from mercer.columns.conditions import Open, end_words, matches, range_words, ranged, upper_counts, words_of
 from mercer.common.checks import Floats
 from mercer.releases.base import Interval
 
@@ -225,7 +225,7 @@ def _values_words(axis: Axis, rule: Any, found: Floats) -> str:
         return words_of({axis.name: rule})
     if np.all(found) and axis.clips:
         return range_words(axis.name, None, None, closed=True)
-    ends = [None if end is None else str(end) for end in rule]
+    ends = [end_words(end) for end in rule]
     if axis.clips:  # the first and the last cell hold what lies beyond them
         ends = [None if found[place] else end for place, end in zip((0, -1), ends, strict=True)]
     return range_words(axis.name, *ends, closed=upper_counts(rule, whole=True))
