@@ -253,6 +253,7 @@ def test_spread_is_released_or_declined_openly(rng):
     assert pure.privacy.delta == 0
     promise = {"bounds": (0, 100), "epsilon": 4, "delta": 1e-6, "method": "propose-test-release"}
     tested = mercer.iqr(x, **promise)
+    assert tested.lower <= tested.value <= tested.upper
     # the base is 1.087: a factor of 8 is 25 steps of Laplace(1/2) noise
     assert true / 8 < tested.value < 8 * true
     assert tested.privacy.delta == 1e-6
