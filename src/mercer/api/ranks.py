@@ -287,7 +287,8 @@ def _factor(epsilon: float, n: int) -> FactorAccuracy:
     """By which factor a range is off whose logarithm has noise of this epsilon."""
     bins = LogBins(n, CELLS - 1)
     width = GeometricLaw(bins.steps / epsilon).half_width(1, 0.95)
-    return FactorAccuracy(bins.base ** min(width / bins.steps, 1e3 / math.log(bins.base)))
+    most = math.log(2 * bins.cells)  # from half a cell to all of them
+    return FactorAccuracy(math.exp(min(width / bins.steps * math.log(bins.base), most)))
 
 
 def draw_ends(ranks: Ranks, epsilon: float, payer: Payer) -> EndCounts | None:
