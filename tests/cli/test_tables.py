@@ -283,7 +283,7 @@ def test_eval_asks_for_means_and_probabilities(folder, capsys):
     assert said["values"][0]["value"] == pytest.approx(release.probability(condition))
     assert said["level"] == 0.8
     out = released(capsys, "eval", "table.json", "--expect", "age", "--where", "sex=f")
-    assert re.search(r"mean of age where sex=f +[\d.]+ +[\d.]+ to [\d.]+", out)
+    assert re.search(r"mean of age where sex = f +[\d.]+ +[\d.]+ to [\d.]+", out)
 
 
 @pytest.mark.parametrize(

@@ -112,15 +112,16 @@ def axes_of_condition(where: object) -> Axes:
     return Axes(tuple(axes))
 
 
-def words_of(where: Mapping[str, Any]) -> str:
-    """A condition in words, such as `age >= 65 and sex = f`."""
+def words_of(where: Mapping[str, Any], column_of: Callable[[str], Column] | None = None) -> str:
+    """A condition in words, such as `age >= 65 and sex = f`; of known columns, or by what it looks like."""
     parts = []
     for name, given in where.items():
         rule = ranged(name, given)
         if isinstance(rule, tuple):
             low, high = map(end_words, rule) if len(rule) == 2 else (None, None)
             days = any(isinstance(end, (str, date)) for end in rule)
-            parts.append(range_words(name, low, high, closed=upper_counts(rule, whole=days)))
+            whole = days if column_of is None else not column_of(name).continuous
+            parts.append(range_words(name, low, high, closed=upper_counts(rule, whole=whole)))
         elif isinstance(rule, (list, set, frozenset)):
             parts.append(f"{name} in {{{', '.join(map(str, rule))}}}")
         else:
