@@ -289,7 +289,7 @@ def test_eval_asks_for_means_and_probabilities(folder, capsys):
     assert (said["values"][0]["lower"], said["values"][0]["upper"]) == (None, None)
     assert said["interval"].startswith("no interval is known")
     out = released(capsys, "eval", "table.json", "--expect", "age", "--where", "sex=f")
-    assert re.search(r"mean of age where sex=f +[\d.]+ *$", out, re.M)
+    assert re.search(r"mean of age where sex = f +[\d.]+ *$", out, re.M)
     assert "No interval is known" in out
 
 

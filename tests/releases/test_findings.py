@@ -389,7 +389,9 @@ def test_quantiles_audited_with_their_counts(rng):
     def ratio(rows, promise):
         out = []
         for _ in range(runs):
-            made = mercer.quantiles(rows, 0.5, bounds=(0, 1), epsilon=promise, grid=[0.0, 0.5, 1.0], rng=rng)
+            made = mercer.quantiles(
+                rows, 0.5, bounds=(0, 1), epsilon=promise, grid=[0.0, 0.5, 1.0], level=None, rng=rng
+            )
             out.append(made.ends.upper - made.ends.lower + 40 * (made.values[0] - 0.5))
         return np.array(out)
 

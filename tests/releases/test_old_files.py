@@ -58,6 +58,14 @@ def test_a_release_answers_as_it_did(name):
             if isinstance(said.get(asked), list):
                 assert all(math.isnan(end) for end in found[asked][1:3])
                 said[asked] = [said[asked][0], *found[asked][1:3], *said[asked][3:]]
+    if release.kind in (
+        "histogram",
+        "margins",
+    ):  # of cut bins today from the least to the most: test_asked.py
+        for asked in {"cut", "whole", "pair"} & said.keys():
+            if isinstance(said[asked], list) and far(said[asked], found[asked]):
+                assert found[asked][1] < found[asked][2]
+                said[asked], found[asked] = said[asked][::3], found[asked][::3]  # estimate and level
     found = {asked: found.get(asked) for asked in said}  # what was refused then may be answered now
     assert far(said, found, SOLVED if name.startswith("synthetic") else NEAR) == []
 

@@ -374,6 +374,7 @@ def curve_bound(
             bounds=(0, last),
             epsilon=epsilon,
             grid=range(last + 1),
+            level=None,
             columns=name,
             unit=unit,
             ledger=purse.ledger,

@@ -176,11 +176,15 @@ class Cdf(ABC):
         """The least value there can be."""
         return float(self.edges[1] if self.steps else self.edges[0])
 
+    def before(self, x: float) -> float:
+        """The greatest edge below x: the last value before it, where records stand at values."""
+        place = int(np.searchsorted(self.edges, x, side="left"))
+        return float(self.edges[min(max(place - 1, 0), len(self.edges) - 1)])
+
     def _ends(self, low: float, high: float) -> Floats:
         """Where a range begins, just below its first value where records stand there, and ends."""
         if self.steps:
-            place = int(np.searchsorted(self.edges, low, side="left"))
-            return np.array([self.edges[min(max(place - 1, 0), len(self.edges) - 1)], high])
+            return np.array([self.before(low), high])
         whole = low <= self.edges[0], high >= self.edges[-1]
         return np.array([-np.inf if whole[0] else low, np.inf if whole[1] else high])
 
@@ -259,7 +263,8 @@ class Distributed(ABC):
     def share(self, lower: object = None, upper: object = None, level: float = 0.95) -> Interval:
         """The share of records from `lower` to `upper`, with an interval for the noise; None: the bound.
 
-        Of a column of integers both ends are included.
+        Of values that were counted (integers, dates, steps) both ends count: 20 <= x <= 40; of a
+        density 20 <= x < 40, and the upper bound itself.
         """
         law = self.law
         low = law.first if lower is None else float(self._codes(lower)[0][0])

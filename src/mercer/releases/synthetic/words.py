@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from mercer.columns.conditions import conditions
+from mercer.columns.conditions import conditions, words_of
 from mercer.columns.kinds import Categorical, Column, Date, labels_of
 from mercer.common import streams
 from mercer.common.checks import Floats, check_level
@@ -158,7 +158,7 @@ class TableWords(SyntheticWords[TableRelease]):
                 }
             )
             return
-        condition = f" where {' and '.join(where)}" if where else ""
+        condition = f" where {words_of(rules, release.domain.column)}" if where else ""
         table = terminal.table("of", "value")
         table.columns[0].justify = "left"
         for name, column, value in zip(names, columns, found, strict=True):
