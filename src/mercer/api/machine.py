@@ -236,7 +236,9 @@ def regression(
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     source = Source.of(terms, X, bounds, columns, missing, na_values, outside, formats)
     choices = (kernel, bandwidth, features, size, points, constant, method, penalty, band)
-    return learn(source, Labels(y, response), functions, choices, build, "regression")
+    return learn(
+        source, Labels(y, response), functions, choices, build, "regression", squared=loss == "squared"
+    )
 
 
 def _levels(quantiles: object) -> tuple[float, ...]:
