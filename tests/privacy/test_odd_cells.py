@@ -388,6 +388,36 @@ NAMED = [  # tables whose columns have names
         dear=True,
     ),
     Entry(
+        "regression by moments",
+        ("x", "y"),
+        lambda d, p: mercer.regression(
+            d,
+            "y",
+            columns=["x"],
+            y_bounds=UNIT,
+            loss="squared",
+            method="moments",
+            progress=p,
+            **SMALL,
+            **APPROXIMATE,
+        ),
+    ),
+    Entry(
+        "regression by moments, persons",
+        ("x", "y"),
+        lambda d, p: mercer.regression(
+            d,
+            "y",
+            columns=["x"],
+            y_bounds=UNIT,
+            loss="squared",
+            unit="who",
+            progress=p,
+            **SMALL,
+            **APPROXIMATE,
+        ),
+    ),
+    Entry(
         "regression",
         ("x", "y"),
         lambda d, p: mercer.regression(

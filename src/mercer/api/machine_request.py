@@ -24,7 +24,7 @@ from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.curvature import Curvature
-from mercer.releases.machine.moments import Moments
+from mercer.releases.machine.moments import NoisyMoments
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.base import Scores
 from mercer.sensitive.labels import Labels
@@ -201,7 +201,7 @@ def _from_moments(
     plan.warn()
 
     def made(noisy: Floats, law: Law, statement: Statement) -> M:
-        moments = Moments(plan.span.ratio)
+        moments = NoisyMoments(plan.span.ratio)
         sd = float(law.deviations(len(noisy))[0])
         penalty = plan.given or moments.rule(plan.features, sd, plan.n)
         return build(

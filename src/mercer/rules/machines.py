@@ -42,7 +42,9 @@ def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool, moment
         return 0.28 * math.sqrt(dimension)
     more = max(n * epsilon / 100, 1.0)
     c = 0.3 * more**-0.25 if dimension == 1 else 0.2 * more ** (-1 / (dimension + 1))
-    least = {1: 0.03, 2: _two(1.0 if moments else epsilon, pure=pure), 3: 0.11 if moments else 0.05}.get(dimension, 0.15)
+    least = {1: 0.03, 2: _two(1.0 if moments else epsilon, pure=pure), 3: 0.11 if moments else 0.05}.get(
+        dimension, 0.15
+    )
     return max(c, least) * math.sqrt(dimension)
 
 
@@ -140,7 +142,7 @@ def moment_penalty(*, sd: float, n: int, size: int, dimension: int) -> float:
 def moment_noise(*, sd: float, n: int, size: int, penalty: float) -> float:
     """About the noise of the function at a record, in half ranges, where records fill the features evenly.
 
-    sum phi phi' is n / size times one then, and the weights of a function of half a half range have
-    |w|^2 = size / 4.
+    sum phi phi' is n / size times one then; weights w of responses in [-1, 1] have mostly |w|^2 near 2,
+    with which the error's first factor is sqrt(2).
     """
-    return sd * math.sqrt(1 + size / 8) / (n / size + n * penalty)
+    return sd * math.sqrt(2) / (n / size + n * penalty)

@@ -16,7 +16,8 @@ from mercer.spaces.moments import MomentSpan
 __all__ = ["MomentPlan", "check_features", "check_moments"]
 
 _MOST = 1024  # features, whose moments are half a million numbers
-_LITTLE = 0.25  # half ranges of noise: more leaves little of the function
+_LITTLE = 0.5  # half ranges of noise: more leaves little of the function
+_DRAWN = 2.0  # so many times a feature's share of the records: more penalty leaves little of it too
 
 
 def check_moments(penalty: object, band: float | None, *, squared: bool, pure: bool) -> None:
@@ -97,11 +98,19 @@ class MomentPlan:
 
     def warn(self) -> None:
         """Warn, before anything is spent, where little of the function would be left."""
-        if self.noise <= _LITTLE:
+        drawn = self.features.size * self.penalty / self.features.kappa**2  # penalty over a feature's share
+        if self.given is None and drawn > _DRAWN:
+            words = (
+                f"{self.n} records are few for this promise: the penalty that the noise for privacy asks for "
+                "draws the function to the middle of y_bounds; use a larger epsilon, fewer features "
+                "(size=…), or method='objective'"
+            )
+        elif self.noise > _LITTLE:
+            words = (
+                f"penalty = {self.penalty:.3g}: the noise for privacy has a standard deviation of about "
+                f"{self.noise:.2g} half widths of y_bounds; a larger penalty is free afterwards: "
+                "release.smooth(penalty=…)"
+            )
+        else:
             return
-        words = (
-            f"{self.n} records are few for this promise: the noise for privacy has a standard deviation of "
-            f"about {self.noise:.2g} half widths of y_bounds; use a larger epsilon, fewer features (size=…), "
-            "or method='objective'"
-        )
         warnings.warn(words, PrivacyWarning, stacklevel=6)  # the caller of `mercer.regression`

@@ -22,7 +22,7 @@ from mercer.rules.machines import moment_penalty
 from mercer.spaces.maps import FeatureMap
 from mercer.spaces.moments import MomentSpan
 
-__all__ = ["LeastSquares", "Moments", "check_smoothness"]
+__all__ = ["LeastSquares", "NoisyMoments", "check_smoothness"]
 
 _PLACES = 2000  # public points at which the size of features is averaged
 _ROUGHEST, _SMOOTHEST = 0.0, 4.0
@@ -39,7 +39,7 @@ class LeastSquares:
 
 
 @dataclass(frozen=True)
-class Moments:
+class NoisyMoments:
     """How coordinates are moments, and how a function follows from them."""
 
     ratio: float  # of the weight of sum y phi beside sum phi phi'

@@ -22,7 +22,7 @@ from mercer.promise.statement import Statement
 from mercer.releases.function import Band, FunctionRelease, Orders
 from mercer.releases.machine.curvature import Curvature
 from mercer.releases.machine.field import MachineAccuracy, MachineField
-from mercer.releases.machine.moments import LeastSquares, Moments
+from mercer.releases.machine.moments import LeastSquares, NoisyMoments
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
 
@@ -50,7 +50,7 @@ class MachineRelease(FunctionRelease):
     gap: float
     shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
     curvature: Curvature | None = field(default=None, kw_only=True)  # for the band of noise in the objective
-    moments: Moments | None = field(default=None, kw_only=True)  # what coordinates are by that method
+    moments: NoisyMoments | None = field(default=None, kw_only=True)  # what coordinates are by that method
 
     routes = ("machine",)
 
@@ -330,7 +330,7 @@ class MachineRelease(FunctionRelease):
             "gap": 0.0 if top.has("moments") else machine.positive("gap"),
             "shrink": machine.get("shrink", bool),
             "curvature": Curvature.from_fields(top.part("curvature")) if top.has("curvature") else None,
-            "moments": Moments.from_fields(top.part("moments")) if top.has("moments") else None,
+            "moments": NoisyMoments.from_fields(top.part("moments")) if top.has("moments") else None,
         }
 
 
