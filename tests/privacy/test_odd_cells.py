@@ -421,7 +421,15 @@ NAMED = [  # tables whose columns have names
         "regression",
         ("x", "y"),
         lambda d, p: mercer.regression(
-            d, "y", columns=["x"], y_bounds=UNIT, loss="squared", progress=p, **SMALL, **APPROXIMATE
+            d,
+            "y",
+            columns=["x"],
+            y_bounds=UNIT,
+            loss="squared",
+            method="objective",
+            progress=p,
+            **SMALL,
+            **APPROXIMATE,
         ),
     ),
     Entry(

@@ -91,12 +91,12 @@ def learn(
         )
     spread: Any = [bounds] * len(rows.names) if one_pair else bounds
     domain = Box.of(spread, rows.names, most=MOST_COLUMNS)
+    recipe = recipe.settled(domain)
     recipe.check(domain)
     rows.progress(terms.tick)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
     n = n_of(examples, rows.unit, source.missing)
     recipe = replace(recipe, functions=tuple(functions(n, promise["epsilon"])))
-    recipe = recipe.settled(domain, n=n, epsilon=promise["epsilon"])
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     moves = rows.unit is not None or not rows.fixed
     if recipe.method == "moments":

@@ -19,7 +19,6 @@ __all__ = [
     "machine_penalty",
     "moment_noise",
     "moment_penalty",
-    "moment_rule",
     "threshold_rule",
 ]
 
@@ -28,7 +27,6 @@ _MOST = 400  # eigenfunctions
 _FEW = {1: 16, 2: 28}  # of a pure promise, by columns
 _RIDGE = {1: 2.0}  # of moments, in one column, in units of noise sqrt(features);
 _FURTHER = 1.0  # in more columns, where features are many
-_ENOUGH = 10_000  # n epsilon from which moments are better than noise in the objective
 _SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; regressions 4
 
 
@@ -123,11 +121,6 @@ def threshold_rule(*, n: int, epsilon: float) -> float:
     the median; with the whole range the function is the mean.
     """
     return min(WHOLE, max(0.3, 0.3 * math.sqrt(n * epsilon / 1000)))
-
-
-def moment_rule(*, n: int, epsilon: float) -> bool:
-    """Whether least squares is better by moments than with noise in the objective (M21)."""
-    return n * epsilon >= _ENOUGH
 
 
 def moment_penalty(*, sd: float, n: int, size: int, dimension: int) -> float:

@@ -14,7 +14,7 @@ from mercer.common.checks import FindingWarning, PrivacyWarning
 from mercer.noise.mechanisms import Gaussian
 from mercer.releases.machine.moments import NoisyMoments
 from mercer.releases.words import words_of
-from mercer.rules.machines import bandwidth_rule, moment_noise, moment_penalty, moment_rule
+from mercer.rules.machines import bandwidth_rule, moment_noise, moment_penalty
 from mercer.spaces.losses import Huber
 from mercer.spaces.maps import RandomFeatures, TensorMap
 from tests.contracts.test_kinds import broken
@@ -242,18 +242,15 @@ def method_of(n, d, **options):
 
 
 def test_squared_loss_takes_moments_by_a_public_rule():
-    """From n epsilon = 10,000 on, with a delta; where a band in more than three columns is asked for."""
-    assert [moment_rule(n=n, epsilon=0.5) for n in (19_999, 20_000)] == [False, True]
-    assert method_of(9_999, 1) == "other"
-    assert method_of(10_000, 1) == "moments"
-    assert method_of(2_500, 5, epsilon=4.0) == "moments"
+    """With a delta, unless something is asked for that noise in the objective alone has."""
+    assert method_of(100, 1) == method_of(10_000, 1) == method_of(2_000, 5) == "moments"
+    assert method_of(2_000, 5, band=0.05) == "moments"
+    assert method_of(2_000, 1, band=0) == "moments"
     assert method_of(10_000, 1, delta=None) == "other"
     assert method_of(10_000, 1, loss="huber") == "other"
     assert method_of(10_000, 1, method="objective") == "other"
     assert method_of(10_000, 1, penalty=[0.1, 1.0]) == "other"
     assert method_of(10_000, 1, band=0.05) == "other"
-    assert method_of(2_000, 5) == "other"
-    assert method_of(2_000, 5, band=0.05) == "moments"
     with pytest.raises(ValueError, match="has a band in any number of columns, by method='moments'"):
         method_of(2_000, 5, band=0.05, loss="huber")
     with pytest.raises(ValueError, match="has a band in any number of columns, by method='moments'"):

@@ -17,14 +17,7 @@ from mercer.door.objective import FINISH, tilted_bounds, tilted_noise
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
 from mercer.noise.mechanisms.base import Promise
 from mercer.releases.machine.release import METHODS
-from mercer.rules.machines import (
-    band_rule,
-    bandwidth_rule,
-    cells_rule,
-    feature_rule,
-    machine_penalty,
-    moment_rule,
-)
+from mercer.rules.machines import band_rule, bandwidth_rule, cells_rule, feature_rule, machine_penalty
 from mercer.sensitive.summaries.machine import FINE, MachineBounds, MachineSummary
 from mercer.sensitive.summaries.risk import Machine
 from mercer.spaces.kernels import KERNELS
@@ -56,7 +49,7 @@ class MachineRecipe:
     penalty: float | tuple[float, ...] | None  # None: by the rule; several: one is chosen
     band: float | None  # share of epsilon for the error band; None: by the rule
     pure: bool
-    free: bool = False  # the public rule may take moments instead, once n is known
+    free: bool = False  # the public rule may take moments instead, once the columns are known
 
     @classmethod
     def of(
@@ -103,17 +96,16 @@ class MachineRecipe:
         found = (shape, bandwidth, features, size, points, weight, chosen, penalties)
         return cls(tuple(functions), *found, share, pure, free and chosen == "objective")
 
-    def settled(self, domain: Box, *, n: int, epsilon: float) -> MachineRecipe:
+    def settled(self, domain: Box) -> MachineRecipe:
         """With moments instead of noise in the objective where the public rule has them (M21).
 
-        A share of epsilon for a band is noise in the objective's own, up to three columns; in more a
-        band is what moments are for.
+        Least squares with a delta has less noise by moments, however many records there are.  A share of
+        epsilon for a band is noise in the objective's own, up to three columns; in more a band is what
+        moments are for.
         """
-        if not self.free:
+        if not self.free or (self.band and domain.dimension <= MOST_MESH):
             return self
-        wanted = self.band is not None and self.band > 0
-        better = domain.dimension > MOST_MESH if wanted else moment_rule(n=n, epsilon=epsilon)
-        return replace(self, method="moments", band=None) if better else self
+        return replace(self, method="moments", band=None)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -157,8 +149,7 @@ class MachineRecipe:
         if self.points is not None:
             domain.points(self.points)
         self._lengths(domain, 1.0)
-        apt = self.method == "objective" and (d <= MOST_MESH or self.free)
-        if self.band and not apt:
+        if self.band and (d > MOST_MESH or self.method != "objective"):
             raise ValueError(
                 f"band is a share of the budget for the error band of noise in the objective with up to "
                 f"{MOST_MESH} columns, got {d} with method={self.method!r}; leave it out; a regression with "

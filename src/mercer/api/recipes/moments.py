@@ -103,7 +103,7 @@ class MomentPlan:
             words = (
                 f"{self.n} records are few for this promise: the penalty that the noise for privacy asks for "
                 "draws the function to the middle of y_bounds; use a larger epsilon, fewer features "
-                "(size=…), or method='objective'"
+                "(size=…), or loss='huber'"
             )
         elif self.noise > _LITTLE:
             words = (
