@@ -293,8 +293,8 @@ def report(
         "`error`: root mean square, over the releases and eleven quantiles of the rows, of the difference to "
         "the mean response of rows within 1 % (Old Faithful: 3 %) of the width. `bias`: its mean. `spread`: "
         "realised standard deviation. Claimed standard errors are those of the release; a realised one is "
-        f"itself known to {1 / np.sqrt(2 * plan.runs - 2):.0%}. `anywhere`: at {ANYWHERE} points drawn in the "
-        "bounds.",
+        f"itself known to {1 / np.sqrt(2 * plan.runs - 2):.0%}. `anywhere`: at {ANYWHERE} points drawn in "
+        "the bounds.",
         "",
         *first,
         "",

@@ -349,7 +349,7 @@ def test_audit_stays_under_the_claim_and_comes_near(rng):
         one, two = (noise.add(np.tile(e, runs), source).reshape(runs, -1) @ way for e in exact)
         return epsilon_lower_bound(two, one, delta=0.05, confidence=CONFIDENCE)
 
-    assert 0.75 < audited(1.0) <= 1.0
+    assert 0.7 < audited(1.0) <= 1.0
     assert audited(0.8) > 1.0
 
 

@@ -17,7 +17,8 @@ __all__ = ["MomentPlan", "check_features", "check_moments"]
 
 _MOST = 1024  # features, whose moments are half a million numbers
 _LITTLE = 0.5  # half ranges of noise: more leaves little of the function
-_DRAWN = 2.0  # so many times a feature's share of the records: more penalty leaves little of it too
+_DRAWN, _FURTHER = 1.5, 5.0  # times a feature's share of the records, in one column and in more, where
+# records fill few features: more penalty than that leaves little of the function too
 
 
 def check_moments(penalty: object, band: float | None, *, squared: bool, pure: bool) -> None:
@@ -98,8 +99,8 @@ class MomentPlan:
 
     def warn(self) -> None:
         """Warn, before anything is spent, where little of the function would be left."""
-        drawn = self.features.size * self.penalty / self.features.kappa**2  # penalty over a feature's share
-        if self.given is None and drawn > _DRAWN:
+        drawn = self.features.size * self.penalty / self.features.kappa**2
+        if self.given is None and drawn > (_DRAWN if self.features.dimension == 1 else _FURTHER):
             words = (
                 f"{self.n} records are few for this promise: the penalty that the noise for privacy asks for "
                 "draws the function to the middle of y_bounds; use a larger epsilon, fewer features "
