@@ -53,6 +53,11 @@ def test_a_release_answers_as_it_did(name):
     said, found = dict(SAID["releases"][name]), answers(release)
     if release.kind == "density" and release.domain.dimension == 1:
         del said["integral"], found["integral"]  # today from the monotone distribution function: test_cdf.py
+    if name.startswith(("synthetic", "records")):  # the ends of intervals did not cover: none is told today
+        for asked in ("interval", "interval_where"):
+            if isinstance(said.get(asked), list):
+                assert all(math.isnan(end) for end in found[asked][1:3])
+                said[asked] = [said[asked][0], *found[asked][1:3], *said[asked][3:]]
     found = {asked: found.get(asked) for asked in said}  # what was refused then may be answered now
     assert far(said, found, SOLVED if name.startswith("synthetic") else NEAR) == []
 

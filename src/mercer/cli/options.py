@@ -70,6 +70,14 @@ Delta = Annotated[
     float | None, typer.Option(help="The delta of the promise. Left out: pure, which is stronger.")
 ]
 Level = Annotated[float, typer.Option(help="Level of the band.")]
+Of = Annotated[
+    str | None,
+    typer.Option(
+        metavar="data|population",
+        help="Mean curves: the band is about the mean of the file's own curves (data), or of the "
+        "population that they are a sample of, which --population paid for.",
+    ),
+]
 MechanismName = Annotated[
     str | None, typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta).")
 ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.options import Columns, Json, Level, Overwrite, command
+from mercer.cli.options import Columns, Json, Level, Of, Overwrite, command
 from mercer.cli.releasing import place
 from mercer.cli.typed import named_numbers
 from mercer.columns.rules import listed
@@ -51,6 +51,7 @@ def eval_command(
     bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before evaluating: free.")],
     raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
     derivative: Derivative,
+    of: Of,
     expect: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN…", help="Synthetic tables: means of columns.")
     ],
@@ -81,8 +82,8 @@ def eval_command(
     """
     from mercer.releases.words import Question
 
-    asked = Question(at, grid, level, raw, derivative or (), expect or (), where or (), margin or (), smooth)
-    _words(release, bandwidth).answer(asked, as_json=as_json)
+    lists = (derivative or (), expect or (), where or (), margin or ())
+    _words(release, bandwidth).ask(Question(at, grid, level, raw, *lists, smooth, of), as_json=as_json)
 
 
 @command()
@@ -99,6 +100,7 @@ def plot_command(
     column: Columns,
     at: Annotated[list[str] | None, typer.Option(metavar="NAME=X…", help="Where other columns stand.")],
     derivative: Derivative,
+    of: Of,
     as_json: Json = False,
 ) -> None:
     """Draw a release: a curve with its band, a map, bars with error bars, a table's columns.
@@ -110,7 +112,7 @@ def plot_command(
     """
     target = release.with_suffix(".png") if output is None else output
     placed = named_numbers(at) if at else None
-    given = {"columns": column, "at": placed, "xlabel": xlabel, "ylabel": ylabel, "size": size}
+    given = {"columns": column, "at": placed, "xlabel": xlabel, "ylabel": ylabel, "size": size, "of": of}
     options: dict[str, Any] = {name: value for name, value in given.items() if value}
     words = _words(release, bandwidth)
     if derivative:

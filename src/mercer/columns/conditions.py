@@ -193,7 +193,8 @@ def _code(column: Column, value: Any) -> float:
         found = float(plain)
     if found is None:
         raise ValueError(
-            f"condition on {column.name!r}: {value!r} is no value of it; there is {column.describe()}"
+            f"condition on {column.name!r}: {value!r} is no value of it; there is {column.describe()}: "
+            "ask for one of those"
         )
     return found
 

@@ -49,6 +49,7 @@ class Question:
     where: Sequence[str] = ()
     margin: Sequence[str] = ()
     smooth: bool = False
+    of: str | None = None  # whose mean a band is about
 
     def points(self, domain: Box) -> Floats:
         """Where `--at` asks, as points of a domain."""
@@ -72,6 +73,7 @@ class Words(ABC, Generic[R]):
     """What is said of one release."""
 
     penalised: ClassVar[bool] = False  # whether it is smoothed again in Python, by a penalty
+    sampled: ClassVar[bool] = False  # whether a band may be about a population
 
     def __init__(self, release: R) -> None:
         self.release = release
@@ -91,6 +93,12 @@ class Words(ABC, Generic[R]):
     @abstractmethod
     def answer(self, asked: Question, *, as_json: bool) -> None:
         """Print what `mercer eval` asked; ValueError says what this kind cannot answer."""
+
+    def ask(self, asked: Question, *, as_json: bool) -> None:
+        """The same, where this kind has all that is asked for."""
+        if asked.of is not None and not self.sampled:
+            raise ValueError(f"--of is for mean curves; this is a {self.release.kind}")
+        self.answer(asked, as_json=as_json)
 
     def told(self, heading: str) -> None:
         """Print what is said when it has just been made."""
