@@ -227,8 +227,7 @@ class RegressionWords(MachineWords[RegressionRelease]):
 
 def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
     """Whether the functions can be told from zero, and a classifier from one class everywhere."""
-    sd = float(release.noise.deviations(release.coordinates.size)[0])
-    parts = release.coordinates.reshape(len(release.losses), -1) / sd
+    parts = release.signals
     inside = release.method == "objective"
     # of features that are alike, or few in many columns, nothing tells the records from the noise
     alike = inside and (not release.features.ordered or release.domain.dimension > 3)
