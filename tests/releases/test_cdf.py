@@ -203,6 +203,15 @@ def test_records_at_the_bounds_stand_there(given, rng):
     assert release.cdf(0.9999) < 0.99
 
 
+def test_a_picture_names_what_is_at_a_bound(rng):
+    spike = np.where(rng.random(20_000) < 0.9, 0.0, rng.random(20_000))
+    texts = [part.get_text() for part in mercer.density(spike, bounds=(0, 1), epsilon=4).plot().axes[0].texts]
+    assert [text.split()[1:] for text in texts] == [["of", "the", "records", "are", "at", "this", "bound"]]
+    assert abs(float(texts[0].split("%")[0]) - 100 * np.mean(spike == 0)) < 1
+    smooth = mercer.density(rng.beta(2, 5, 5000), bounds=(0, 1), epsilon=4)
+    assert not smooth.plot().axes[0].texts
+
+
 @pytest.mark.parametrize("given", [PURE, WEAK, {**PURE, "epsilon": 8}])
 def test_smooth_laws_leave_nothing_at_the_bounds(given, rng):
     """Also with a slope at the wall; one release in a million finds what is not there."""

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.common.checks import Floats
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.density.shape import CELLS, Shape
-from mercer.show.figure import BAND, INK, MAP, entitle, figure_of, no_more, promised
+from mercer.show.figure import BAND, INK, MAP, SMALL, entitle, figure_of, no_more, promised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,6 +61,15 @@ def _curve(release: DensityRelease, axes: Any, level: float | None, smooth: bool
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
+    for side, share in enumerate(release.law.piled):
+        if share:  # no curve can show it
+            _told_at_bound(axes, f"{share:.1%} of the records\nare at this bound", upper=bool(side))
+
+
+def _told_at_bound(axes: Any, words: str, *, upper: bool) -> None:
+    """Words beside a wall of the picture, half way up."""
+    place, side = (0.98, "right") if upper else (0.02, "left")
+    axes.text(place, 0.5, words, transform=axes.transAxes, ha=side, fontsize=9, color=SMALL)
 
 
 def _map(release: DensityRelease, figure: Any, axes: Any, pair: tuple[int, int]) -> None:
