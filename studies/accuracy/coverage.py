@@ -14,12 +14,14 @@ is seeded: nothing here is private.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +163,33 @@ def _seed(*what: Any) -> int:
     return zlib.crc32(repr(what).encode()) & 0x3FFFFFFF
 
 
+def kept(path: Path | None, name: str, cells: Callable[[], list[Cell]]) -> list[Cell]:
+    """The cells of a kind, from a file if an earlier run finished them."""
+    if path is not None and (path / f"{name}.json").exists():
+        held = json.loads((path / f"{name}.json").read_text())
+        return [_again(**fields) for fields in held]
+    found = cells()
+    if path is not None:
+        path.mkdir(parents=True, exist_ok=True)
+        text = json.dumps([_fields(cell) for cell in found], indent=0)
+        (path / f"{name}.json").write_text(text)
+    return found
+
+
+def _fields(cell: Cell) -> dict[str, Any]:
+    found = cell.found if isinstance(cell.found, str) else asdict(cell.found)
+    names = ("kind", "question", "epsilon", "delta")
+    return {name: getattr(cell, name) for name in names} | {
+        "data": [cell.data.name, cell.data.n],
+        "found": found,
+    }
+
+
+def _again(data: list[Any], found: Any, **fields: Any) -> Cell:
+    made = found if isinstance(found, str) else Measured(**found)
+    return Cell(**fields, data=Data(data[0], data[1], None), found=made)
+
+
 # --- shares of Adult's columns -------------------------------------------------------------------
 
 
@@ -224,7 +253,7 @@ def share_cells(quick: bool) -> Iterator[Shares]:
         for declared in (True, False):
             for epsilon in (1.0,) if quick else (0.1, 1.0, 3.0, 10.0):
                 for delta in (None, DELTA):
-                    runs = 2 if quick or (many and declared) else 8
+                    runs = 2 if quick or (many and declared) else 4
                     yield shares(
                         data.name, data.values, declared=declared, epsilon=epsilon, delta=delta, runs=runs
                     )
@@ -364,14 +393,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="drawn data, 3 releases a cell")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     parser.add_argument("--only", action="append", choices=list(KINDS), help="this kind alone")
+    parser.add_argument("--runs", type=int, help="releases of a cell, in place of each kind's own number")
+    parser.add_argument("--keep", type=Path, help="a folder for what is finished, kind by kind")
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # few rows for the promise
     epsilons = (1.0,) if options.quick else EPSILONS
     source, start = provenance("pandas"), time.process_time()
     cells: dict[str, list[Cell]] = {}
     for name in options.only or KINDS:
-        runs = 3 if options.quick else None
-        cells[name] = list(run(KINDS[name], quick=options.quick, epsilons=epsilons, runs=runs))
+        runs = 3 if options.quick else options.runs
+        made = partial(run, KINDS[name], quick=options.quick, epsilons=epsilons, runs=runs)
+        cells[name] = kept(options.keep, name, lambda made=made: list(made()))
         print(f"{name}: {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
     told = [] if options.only else list(share_cells(options.quick))
     print(f"shares: {time.process_time() - start:.0f} s", file=sys.stderr, flush=True)
