@@ -22,7 +22,7 @@ from mercer.common.checks import Bools, Floats, check_choice
 from mercer.common.files import Fields, numbers
 from mercer.noise.laws import Law, Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.function import Band, Field, FunctionRelease, Orders, suprema_of
+from mercer.releases.function import Band, Field, FunctionRelease, Orders, radial_quantile, suprema_of
 from mercer.releases.machine.curvature import Curvature
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
@@ -84,7 +84,7 @@ class MachineField(Field):
 
     def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
         del unit
-        return sd * (float(ndtri((1 + level) / 2)) * self._radius(level))
+        return sd * radial_quantile(level, self.law.radii(self.size))
 
     def everywhere(self, level: float) -> float:
         """For all functions together; above three columns Scheffe's, over all weights at once."""
