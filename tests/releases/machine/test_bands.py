@@ -151,7 +151,7 @@ def test_several_functions_have_a_band_each(rng):
     error = made.standard_error([0.2, 0.5])
     assert error.shape == (2, 3)
     bound = replace(made, curvature=None).standard_error([0.2, 0.5])
-    assert np.all(error < bound)
+    assert np.all(error <= bound * (1 + 1e-9))  # equal where noise hides all curvature of a quantile
     assert made.band([0.2, 0.5]).lower.shape == (2, 3)
     three = mercer.classifier(
         x[:, None],
