@@ -146,7 +146,9 @@ def _column(name: str, n: int) -> Data:
     low, middle, high = (float(v) for v in np.quantile(some, [0.1, 0.5, 0.9]))
     if law.step is None:
         low, middle, high = round(low, 2), round(middle, 2), round(high, 2)
-    return Data(name if name not in REAL else f"Adult {name}", len(values), _made(values, law, low, middle, high))
+    return Data(
+        name if name not in REAL else f"Adult {name}", len(values), _made(values, law, low, middle, high)
+    )
 
 
 def _made(values: Floats, law: Law, *places: float) -> Column:
@@ -215,12 +217,7 @@ def _distribution(release: Any, x: Column, aside: float, errors: tuple[float, fl
 @kind(
     "density, one column by bounds",
     "shares, cdf, quantiles and mean: the file's; the curve: the same estimate without noise",
-    columns(
-        "two normals",
-        "heaped integers",
-        once=("log-normal", *_STEPPED[1:]),
-        files=("capital_gain",),
-    ),
+    columns("two normals", "heaped integers", once=("log-normal", *_STEPPED[1:]), files=("capital_gain",)),
     runs=50,
 )
 def density(x: Column, epsilon: float, delta: float | None) -> Once:
@@ -234,9 +231,7 @@ def density(x: Column, epsilon: float, delta: float | None) -> Once:
         yield from _distribution(made, x, (x.step or 0) / 2, (NONE, NONE))
         plain = replace(made, coordinates=seen[-1])
         band = made.band(places, simultaneous=False, raw=True)
-        yield Answer(
-            "curve at a point", plain.raw(places), made.raw(places), band.lower, band.upper, planned
-        )
+        yield Answer("curve at a point", plain.raw(places), made.raw(places), band.lower, band.upper, planned)
 
     return once
 
@@ -264,7 +259,12 @@ def density_band(x: Column, epsilon: float, delta: float | None) -> Once:
 @kind(
     "density, one column by step",
     "the file's own shares, cdf, quantiles, mean and shares of values",
-    columns("heaped integers", "90 % zeros, hundreds", once=(*_STEPPED[1:3], "constant"), files=("age", "hours_per_week")),
+    columns(
+        "heaped integers",
+        "90 % zeros, hundreds",
+        once=(*_STEPPED[1:3], "constant"),
+        files=("age", "hours_per_week"),
+    ),
     runs=100,
 )
 def column(x: Column, epsilon: float, delta: float | None) -> Once:
@@ -290,12 +290,7 @@ def column(x: Column, epsilon: float, delta: float | None) -> Once:
             "largest",
         )
         yield Answer(
-            "shares of all values",
-            truth,
-            made.shares,
-            whole.lower * step,
-            whole.upper * step,
-            together=True,
+            "shares of all values", truth, made.shares, whole.lower * step, whole.upper * step, together=True
         )
 
     return once
@@ -392,12 +387,18 @@ def machines(count: int, *, classes: bool) -> Callable[[bool], list[Data]]:
         bounds, y_bounds = [(0.0, 1.0)] * count, None if classes else (-2.0, 2.0)
         for n in (1000,) if quick else SIZES:
             for name in ("even", "skewed", "constant") if n == 1000 and not quick else ("even",):
-                x = rng.random((n, count)) if name == "even" else np.minimum(rng.lognormal(-2, 0.7, (n, count)), 1)
+                x = (
+                    rng.random((n, count))
+                    if name == "even"
+                    else np.minimum(rng.lognormal(-2, 0.7, (n, count)), 1)
+                )
                 if name == "constant":
                     x = np.full((n, count), 0.37)
                 mean = np.sin(6 * x[:, 0]) * (x[:, -1] + 0.5 if count > 1 else 1.0)
                 y = mean + 0.3 * rng.normal(size=n)
-                out.append(Data(name, n, Columns(x, (y > 0).astype(float) if classes else y, bounds, y_bounds)))
+                out.append(
+                    Data(name, n, Columns(x, (y > 0).astype(float) if classes else y, bounds, y_bounds))
+                )
         if not quick:
             names = (["income 2"] if classes else ["california 2"]) if count > 1 else ["california", "hours"]
             for name in names if count > 1 or not classes else []:
@@ -465,7 +466,15 @@ def histogram(x: Column, epsilon: float, delta: float | None) -> Once:
         )
         low, high = made.interval()
         yield Answer("a cell", truth, made.counts, low, high, mean, "mean")
-        yield Answer("a cell, negative counts kept", truth, made.raw, made.raw - _half(made), made.raw + _half(made), mean, "mean")
+        yield Answer(
+            "a cell, negative counts kept",
+            truth,
+            made.raw,
+            made.raw - _half(made),
+            made.raw + _half(made),
+            mean,
+            "mean",
+        )
         for name, (start, end) in ranges.items():
             found = made.query(start, end)
             true = int(np.sum((known >= start) & (known < end)))
@@ -532,7 +541,15 @@ def margins(frame: pd.DataFrame, epsilon: float, delta: float | None) -> Once:
         each = made.accuracy.unbiased[made.margins.index(("age", "region"))] / both.size
         first, second = made.margin("age"), made.margin("age", "region")
         yield Answer("a cell of one column", ages, first.counts, first.lower, first.upper)
-        yield Answer("a cell of two columns", both.reshape(-1), second.counts.reshape(-1), second.lower.reshape(-1), second.upper.reshape(-1), each, "mean")
+        yield Answer(
+            "a cell of two columns",
+            both.reshape(-1),
+            second.counts.reshape(-1),
+            second.lower.reshape(-1),
+            second.upper.reshape(-1),
+            each,
+            "mean",
+        )
         found = made.query(asked)
         yield Answer("a condition", true, found.estimate, found.lower, found.upper)
 
@@ -542,7 +559,9 @@ def margins(frame: pd.DataFrame, epsilon: float, delta: float | None) -> Once:
 def yes_no(quick: bool) -> list[Data]:
     """How many of n: half, or a few."""
     sizes = (1000,) if quick else SIZES
-    return [Data(f"{share:.1%} of the rows", n, np.arange(n) < share * n) for n in sizes for share in (0.5, 0.02)]
+    return [
+        Data(f"{share:.1%} of the rows", n, np.arange(n) < share * n) for n in sizes for share in (0.5, 0.02)
+    ]
 
 
 @kind("count and proportion", "the file's own number", yes_no)
@@ -642,7 +661,9 @@ def synthetic(frame: pd.DataFrame, epsilon: float, delta: float | None) -> Once:
         for name, truth in true.items():
             found = made.interval(asked.get(name, "age"))
             if found is None:
-                yield Answer(name, truth, made.probability(asked[name]) if name in asked else made.expect("age"))
+                yield Answer(
+                    name, truth, made.probability(asked[name]) if name in asked else made.expect("age")
+                )
             else:
                 yield Answer(name, truth, found.estimate, found.lower, found.upper)
 
@@ -657,7 +678,13 @@ def _live(kernel: str) -> Ask:
         def once(seed: int) -> Iterator[Answer]:
             with _coordinates() as seen:
                 made: Any = mercer.live(
-                    x.values, bounds=x.bounds, epsilon=epsilon, delta=delta, bandwidth=0.08 * width, kernel=kernel, rng=seed
+                    x.values,
+                    bounds=x.bounds,
+                    epsilon=epsilon,
+                    delta=delta,
+                    bandwidth=0.08 * width,
+                    kernel=kernel,
+                    rng=seed,
                 )
             plain = replace(made.release, coordinates=seen[-1])
             truth = plain.raw(places)
