@@ -392,8 +392,8 @@ RULES: dict[str, list[Rule]] = {
             "density, one column by step",
             "share of a value",
             _always,
-            "the plan is of the raw share; the one shown is a difference of the fitted cdf, and where the raw "
-            "one falls beside a high bar the fit takes that from the bar: it errs more",
+            "the plan is of the raw share; the one shown is a difference of the fitted cdf, and where the "
+            "raw one falls beside a high bar the fit takes that from the bar: it errs more",
         ),
         (
             "mean curve",
@@ -568,8 +568,8 @@ def main() -> None:
         f"{SURE:.1%} is below it) and below {LEAST:.0%}, where the width is above {WIDEST:g}, or where the "
         f"error is above {PLAN:g} times the planned one. *worst place*: the least coverage of a place, where "
         "a question has several. *of the needed*: the width over twice the 95 % quantile of the error, which "
-        "counts bias as well. A share of 0.95 of 50 releases has a standard error of 0.03, of 16 one of 0.05. Private choices "
-        "(`mercer.select`, `select_function`, private bandwidths) have no interval.",
+        "counts bias as well. A share of 0.95 of 50 releases has a standard error of 0.03, of 16 0.05. "
+        "Private choices (`mercer.select`, `select_function`, private bandwidths) have no interval.",
         "",
     ]
     text += [line for name in cells for line in summary(KINDS[name], cells[name])]
