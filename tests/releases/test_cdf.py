@@ -163,40 +163,6 @@ def test_an_interval_is_wide_where_values_may_be_anywhere(rng):
     assert found.upper - found.lower > 0.2
 
 
-PILES = {
-    "at a bound": lambda rng: np.where(rng.random(5000) < 0.9, 0.0, np.clip(rng.gamma(2, 0.1, 5000), 0, 1)),
-    "inside": lambda rng: np.where(rng.random(5000) < 0.6, 0.4, rng.random(5000)),
-}
-
-
-@pytest.mark.parametrize("promise", [{}, {"delta": 1e-6}], ids=["pure", "delta"])
-@pytest.mark.parametrize("where", PILES)
-def test_a_share_that_ends_beside_a_value_of_many_is_covered(rng, where, promise):
-    """With a delta the series fades before it could ring: the steep rise alone tells.
-
-    40 releases; fewer than 22 hold with probability 1e-9 at most, if each does with 0.9.
-    """
-    x, held = PILES[where](rng), 0
-    start = 0.001 if where == "at a bound" else 0.401
-    truth = np.mean(x >= start)
-    for _ in range(40):
-        share = mercer.density(x, bounds=(0, 1), epsilon=0.2, **promise).share(start, 1.0)
-        held += share.lower <= truth <= share.upper
-    assert binom.cdf(held, 40, 0.9) > ALPHA
-
-
-def test_a_smooth_law_is_not_taken_for_a_pile(rng):
-    """Intervals are as wide as the noise alone.
-
-    Noise passes 4 standard deviations within some wave in one release of a hundred, and that widens
-    a twentieth of the places: five such at once have probability 1e-10.
-    """
-    for draw in (rng.beta(4, 6, 5000), rng.random(5000), np.clip(rng.normal(0.5, 0.1, 5000), 0, 1)):
-        for promise in PURE, WEAK:
-            law = mercer.density(draw, bounds=(0, 1), **promise).law
-            assert np.mean(law.unseen(np.linspace(0.05, 0.95, 181))[0] > 0) < 0.25
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -26,7 +26,6 @@ _BLOCK = 1 << 20  # numbers held at once
 _UNDONE = 0.02  # eigenvalue down to which smoothing is undone
 _HALF = 1.2  # more than 0.5 / 0.44
 _RINGING = 4.0  # standard deviations of the noise beyond which a misfit is a jump's
-_STEEP = 2.0  # times as many records within a wave as in either beside it
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,35 +98,23 @@ class BasisCdf(Cdf):
 
         What the function does within a quarter of a wave holds 0.44 of a jump that stands at the point.
         """
-        wave = self.resolution * float(self.domain.widths[0])
+        wave = self.basis.resolution * float(self.domain.widths[0])
         place = np.clip(np.searchsorted(self.edges, points), 0, self.cells)
-        near, waves = _HALF * self._jumps(wave)[place], self._waves(wave)[place]
+        near, waves = _HALF * self._ringing(wave)[place], self._waves(wave)[place]
         here = self.at(points)
         down, up = here - self.at(points - wave / 2), self.at(points + wave / 2) - here
         return near * down + waves, near * up + waves
 
     def unseen_at_bounds(self, values: Floats) -> float:
         """Records at a bound are spread over a quarter of a wave, to one side alone."""
-        wave = self.resolution * float(self.domain.widths[0])
-        near, total = self._jumps(wave), 0.0
-        reach = max(1, round(self.cells * self.resolution / 2))
+        wave = self.basis.resolution * float(self.domain.widths[0])
+        near, total = self._ringing(wave), 0.0
+        reach = max(1, round(self.cells * self.basis.resolution / 2))
         if near[0]:
             total += float(self.fitted[reach] * abs(values[reach] - values[0]))
         if near[-1]:
             total += float((1 - self.fitted[-1 - reach]) * abs(values[-1] - values[-1 - reach]))
         return _HALF * total
-
-    @cached_property
-    def resolution(self) -> float:
-        """Half a wave of the finest function that is seen at half its size, as a share of the width.
-
-        Of a series that smoothing makes fade, those beyond it are nearly lost.
-        """
-        if not isinstance(self.basis, SpectralBasis):
-            return self.basis.resolution
-        seen = self.basis.eigenvalues * self.factors >= 0.5
-        finest = float(np.max(self.basis.angular[seen, 0])) / math.pi
-        return 1 / finest if finest > 0 else 1.0
 
     @property
     def rings(self) -> bool:
@@ -146,27 +133,10 @@ class BasisCdf(Cdf):
     def _misfit(self) -> Bools:
         return np.asarray(np.abs(self.fitted - self.raw) > _RINGING * self._deviation_at_edges)
 
-    def _steep(self, around: int) -> Bools:
-        """Edges around which there are twice as many records as in the waves beside, beyond the noise.
-
-        They may all have one value, which the release cannot tell from a narrow peak.
-        """
-        half = max(around // 2, 1)
-        shares = np.concatenate([np.zeros(3 * half), self.fitted, np.ones(3 * half)])
-        ends = np.arange(len(self.fitted)) + 2 * half  # of the wave around an edge, the lower one
-        here = shares[ends + 2 * half] - shares[ends]
-        below = shares[ends] - shares[ends - 2 * half]
-        above = shares[ends + 4 * half] - shares[ends + 2 * half]
-        noise = _RINGING * math.sqrt(2) * self._deviation_at_edges
-        return np.asarray(here > _STEEP * np.maximum(below, above) + noise)
-
-    def _jumps(self, reach: float) -> Floats:
-        """One at edges within half a wave of a value that many records may share.
-
-        There the raw function has a misfit that noise does not explain, or rises much more than beside.
-        """
+    def _ringing(self, reach: float) -> Floats:
+        """One at edges within half a wave of a misfit of the raw function that noise does not explain."""
+        misfit = self._misfit
         around = round(reach / (self.edges[1] - self.edges[0]))
-        misfit = self._misfit | self._steep(around)
         total = np.concatenate([[0], np.cumsum(misfit)])
         place = np.arange(len(misfit))
         most = len(misfit)
