@@ -118,11 +118,21 @@ def fresh(sizes: tuple[int, ...]) -> Iterator[Curves]:
 # --- what is measured ----------------------------------------------------------------------------
 
 
-def oracle(truth: tuple[Floats, Floats], first: CurveRelease, rng: np.random.Generator, runs: int) -> float:
-    """Least 95 % quantile of the largest error, over one-kernel filters that know the truth."""
+def oracle(
+    truth: tuple[Floats, Floats],
+    first: CurveRelease,
+    rng: np.random.Generator,
+    runs: int,
+    shift: Floats | float = 0.0,
+) -> float:
+    """Least 95 % quantile of the largest error, over one-kernel filters that know the truth.
+
+    `shift`: how far the mean of each run's curves is from the truth, in coordinates.
+    """
     frame, size = first.frame, first.size
     seen = truth[0] if frame is None else frame @ truth[0]
-    noisy = seen + first.noise.simulate(size, runs, rng)
+    apart = shift if frame is None or not np.ndim(shift) else shift @ frame.T
+    noisy = seen + apart + first.noise.simulate(size, runs, rng)
     variance, best = float(first.noise.deviations(size)[0] ** 2), np.inf
     for scale in SCALES:
         found = SpectralFilter("gaussian", (scale,), 1.0, 1.0, True).seen(POLYNOMIALS, frame)
@@ -284,8 +294,12 @@ def main() -> None:
         "The band is credible: draws of a posterior mixture, with the coverage measured here, and not a "
         "theorem. No band can be honest for all curves and as narrow as the smooth ones allow (Low 1997), so "
         "a mean with a jump is not held once the noise is small, and where noise hides how rough the curve "
-        "may be the band is wide and holds more often than it says. It is about the mean of the file's own "
-        "curves, not of a population that they were drawn from.",
+        "may be the band is wide and holds more often than it says. That is why some cells of the files are "
+        "wider than 1.5 oracle widths: a file of few curves, or a bound far above how much its mean bends, "
+        "says little of how rough the mean is, and the prior's rough part, without which means of other "
+        "files are held too seldom, is in the band ([curve_rough](curve_rough.md) has both). It is about the "
+        "mean of the file's own curves, not of a population that they were drawn from, which is in "
+        "[curve_population](curve_population.md).",
         "",
         provenance("pandas"),
     ]

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 import mercer
-from mercer.api.curve_request import center_of
+from mercer.api.recipes.curve import center_of
 from mercer.columns.domain import Box
 from studies.shared.curves import POLYNOMIALS, coordinates, rms
 from studies.shared.report import COLOURS, Floats, data_file, provenance, save, sheet, titles

@@ -466,6 +466,8 @@ def histogram(x: Column, epsilon: float, delta: float | None) -> Once:
         )
         low, high = made.interval()
         yield Answer("a cell", truth, made.counts, low, high, mean, "mean")
+        ends = made.interval(simultaneous=True)
+        yield Answer("all cells", truth, made.counts, *ends, together=True)
         yield Answer(
             "a cell, negative counts kept",
             truth,
@@ -580,14 +582,6 @@ def number(x: Any, epsilon: float, delta: float | None) -> Once:
 _RANKED = columns("heaped integers", "two normals", once=(*_STEPPED[1:], "log-normal"), files=("age",))
 
 
-def _ends(found: Any, place: int | None = None) -> tuple[float, float]:
-    """The interval of a quantile or of a range of quartiles; NaN where releases have none."""
-    if not hasattr(found, "interval"):
-        return NONE, NONE
-    ends = found.interval() if place is None else found.interval()[place]
-    return float(ends.lower), float(ends.upper)
-
-
 @kind("quantiles", "the file's own quantiles", _RANKED, promises=(None,))
 def quantiles(x: Column, epsilon: float, delta: float | None) -> Once:
     del delta
@@ -599,7 +593,7 @@ def quantiles(x: Column, epsilon: float, delta: float | None) -> Once:
         made: Any = mercer.quantiles(x.values, levels, bounds=x.bounds, epsilon=epsilon, rng=seed)
         for place, level in enumerate(levels):
             value = made.values[place]
-            yield Answer(f"quantile {level:g}", truth[place], value, *_ends(made, place))
+            yield Answer(f"quantile {level:g}", truth[place], value, *made.intervals[place][1:3])
             below, upto = np.searchsorted(order, value, "left"), np.searchsorted(order, value, "right")
             rank = float(np.clip(level * len(order), below, upto))
             yield Answer(f"rank of {level:g}", level * len(order), rank, NONE, NONE, reach, "95 %")
@@ -614,7 +608,7 @@ def spread(x: Column, epsilon: float, delta: float | None) -> Once:
 
     def once(seed: int) -> Iterator[Answer]:
         made: Any = mercer.iqr(x.values, bounds=x.bounds, epsilon=epsilon, rng=seed)
-        yield Answer("interquartile range", truth, made.value, *_ends(made))
+        yield Answer("interquartile range", truth, made.value, *made.interval[1:3])
 
     return once
 

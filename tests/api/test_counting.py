@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import mercer
+from mercer.columns.conditions import Closed, Open
 
 SURE = 1e6
 ROWS = pd.DataFrame(
@@ -24,7 +25,12 @@ ROWS = pd.DataFrame(
     ("where", "true"),
     [
         ({"age": (60, None)}, 3),
-        ({"age": (60, 80), "sex": "f"}, 2),
+        ({"age": (60, 80), "sex": "f"}, 1),  # 60 <= age < 80
+        ({"age": range(60, 81), "sex": "f"}, 2),  # of integers both ends count
+        ({"age": (60, 60)}, 1),
+        ({"age": Closed(None, 40)}, 2),
+        ({"age": Open(None, 40)}, 1),
+        ({"day": Open("2020-01-01", "2020-01-31")}, 2),
         ({"age": 40}, 1),
         ({"age": [20, 40, 41]}, 2),
         ({"sex": ["f", "m"]}, 5),

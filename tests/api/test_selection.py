@@ -253,6 +253,7 @@ def test_spread_is_released_or_declined_openly(rng):
     assert pure.privacy.delta == 0
     promise = {"bounds": (0, 100), "epsilon": 4, "delta": 1e-6, "method": "propose-test-release"}
     tested = mercer.iqr(x, **promise)
+    assert tested.lower <= tested.value <= tested.upper
     # the base is 1.087: a factor of 8 is 25 steps of Laplace(1/2) noise
     assert true / 8 < tested.value < 8 * true
     assert tested.privacy.delta == 1e-6
@@ -271,7 +272,9 @@ def test_missing_rows_stand_in_the_middle():
 def test_stable_data_pass_and_unstable_data_do_not():
     stable, unstable = ranks(np.linspace(0.2, 0.8, 4000)), ranks([0.2] * 2 + [0.8] * 6)
     source = Purse(entropy.Secure(), insist=True)
-    assert propose_test_release(stable, 10.0, 1e-6, source) == pytest.approx(0.3, rel=0.9)
+    found, low, high = propose_test_release(stable, 10.0, 1e-6, source)
+    assert found == pytest.approx(0.3, rel=0.9)
+    assert low <= found <= high
     assert all(propose_test_release(unstable, 2.0, 1e-12, source) is None for _ in range(20))
 
 

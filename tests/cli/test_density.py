@@ -283,7 +283,7 @@ def test_a_counted_column(folder, capsys):
     found = release.share(65, None)
     assert json.loads(out) == {"where": "65 <= age <= 100", **found._asdict()}
     code, out, _ = run(capsys, "eval", "ages.json", "--where", "age=40", "--level", "0.9")
-    assert out.startswith(f"share of 40 <= age <= 40: {release.share(40, 40).estimate:.4%}, 90% interval")
+    assert out.startswith(f"share of age = 40: {release.share(40, 40).estimate:.4%}, 90% interval")
     code, out, _ = run(capsys, "eval", "ages.json", "--at", "40", "65", "--json")
     assert [row["share"] for row in json.loads(out)["values"]] == [
         release.share(x, x).estimate for x in (40, 65)

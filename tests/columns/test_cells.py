@@ -14,7 +14,7 @@ from mercer.columns.conditions import axes_of_condition, words_of
 from mercer.columns.kinds import Boolean, Categorical, Integer, Numeric
 from mercer.columns.rules import FAR
 from mercer.columns.table import Domain
-from mercer.releases.counts.cells import shares, vectors
+from mercer.releases.counts.asked import Along, Asked
 from mercer.sensitive.summaries.cell_places import count_places, places_of, quick
 
 
@@ -54,8 +54,8 @@ def test_whole_numbers_and_dates():
     cut = one(bins=["2020-01-01", "2020-02-01", "2020-03-01"])
     assert cut.labels() == ["2020-01-01..2020-01-31", "2020-02-01..2020-03-01"]
     assert cut.describe() == "x in 2 bins of [2020-01-01, 2020-03-01]"
-    assert shares(cut, ("2020-01-01", "2020-01-31")).tolist() == [1.0, 0.0]
-    assert shares(cut, ("2020-02-01", None)).tolist() == [0.0, 1.0]
+    assert Along.of(cut, ("2020-01-01", "2020-01-31")).share.tolist() == [1.0, 0.0]
+    assert Along.of(cut, ("2020-02-01", None)).share.tolist() == [0.0, 1.0]
 
 
 EVEN = st.tuples(st.floats(-1e6, 1e6, allow_nan=False), st.floats(1e-3, 1e6), st.integers(1, 300)).map(
@@ -177,20 +177,20 @@ def test_columns_of_a_table():
 
 def test_shares_of_cut_bins():
     axis = one(bins=[0, 10, 20])
-    assert shares(axis, (5, 12)).tolist() == [0.5, 0.2]
-    assert shares(axis, (None, 10)).tolist() == [1.0, 0.0]
+    assert Along.of(axis, (5, 12)).share.tolist() == [0.5, 0.2]
+    assert Along.of(axis, (None, 10)).share.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="released in bins"):
-        shares(axis, 5)
+        Along.of(axis, 5)
     with pytest.raises(ValueError, match="other way round"):
-        shares(axis, (12, 5))
+        Along.of(axis, (12, 5))
     whole = axis_of_column(Integer("k", 0, 9), 5)
-    assert shares(whole, (2, 3)).tolist() == [0, 1, 0, 0, 0]
+    assert Along.of(whole, (2, 3)).share.tolist() == [0, 1, 0, 0, 0]
     axes = Axes((axis, Axis(Categorical("c", ("u", "v")))))
-    assert vectors(axes, {"c": ["u"]})[0] is None
+    assert Asked.of(axes, {"c": ["u"]}).shares[0] is None
     with pytest.raises(ValueError, match="no column 'd'"):
-        vectors(axes, {"d": 1})
+        Asked.of(axes, {"d": 1})
     with pytest.raises(TypeError, match="by columns"):
-        vectors(axes, [1])
+        Asked.of(axes, [1])
 
 
 def test_conditions_as_cells():
@@ -203,7 +203,7 @@ def test_conditions_as_cells():
     day = axes_of_condition({"d": (date(2020, 1, 1), date(2020, 1, 1))}).columns[0]
     assert day.size == 1
     words = words_of({"age": (60, None), "k": [1, 2], "sex": "f", "z": (None, None)})
-    assert words == "age >= 60 and k in {1, 2} and sex = f and z is there"
+    assert words == "age >= 60 and k in {1, 2} and sex = f and z has a value"
     for wrong in ({"age": (1, 2, 3)}, {"age": (5, 1)}, {"age": ("a", 1)}, {"age": []}, {"x": (math.nan, 1)}):
         with pytest.raises(ValueError, match="age|x"):
             axes_of_condition(wrong)

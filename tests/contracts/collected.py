@@ -238,7 +238,11 @@ def _classifier(release: Any) -> Questions:
 
 def _regression(release: Any) -> Questions:
     x = _mesh(release, 4)
-    return {**_machine(release), "as_released": lambda: release.predict(x, raw=True)}
+    return {
+        **_machine(release),
+        "as_released": lambda: release.predict(x, raw=True),
+        "smoothed": lambda: release.smooth(penalty=0.1, smoothness=0.5)(x),
+    }
 
 
 def _synthetic(release: Any) -> Questions:

@@ -164,7 +164,12 @@ KINDS = {
             _machine(mercer.regression, y_bounds=(0, 1), loss=loss, method=method),
             answers,
         )
-        for loss, method in (("huber", "objective"), ("huber", "output"), ("squared", "output"))
+        for loss, method in (
+            ("huber", "objective"),
+            ("huber", "output"),
+            ("squared", "output"),
+            ("squared", "moments"),
+        )
     },
     **{
         f"synthetic, {method}, {style}": (

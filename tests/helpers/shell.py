@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from mercer.cli.app import main
@@ -23,3 +24,8 @@ def released(capsys: Any, *arguments: object) -> str:
     code, out, err = run(capsys, *arguments)
     assert (code, err) == (0, ""), err
     return out
+
+
+def said(capsys: Any, *arguments: object) -> Any:
+    """What a call that must succeed prints as JSON."""
+    return json.loads(released(capsys, *arguments, "--json"))

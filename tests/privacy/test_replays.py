@@ -93,6 +93,8 @@ def test_persons(rng):
     "release",
     [
         lambda data, rng: mercer.quantiles(data, [0.1, 0.5], bounds=(0, 1), epsilon=1, rng=rng),
+        lambda data, rng: mercer.quantiles(data, 0.5, bounds=(0, 1), epsilon=1, level=None, rng=rng),
+        lambda data, rng: mercer.quantiles(data, 0.9, bounds=(0, 1), step=0.125, epsilon=1, rng=rng),
         lambda data, rng: mercer.iqr(data, bounds=(0, 1), epsilon=1, rng=rng),
         lambda data, rng: mercer.iqr(
             data, bounds=(0, 1), epsilon=1, delta=1e-3, method="propose-test-release", rng=rng
@@ -103,7 +105,7 @@ def test_persons(rng):
             [lambda x: np.ones_like(x), lambda x: 2 * x], data, bounds=(0, 1), epsilon=1, rng=rng
         ),
     ],
-    ids=["quantiles", "iqr", "tested-iqr", "cv", "scott", "select_function"],
+    ids=["quantiles", "without-intervals", "in-steps", "iqr", "tested-iqr", "cv", "scott", "select_function"],
 )
 def test_choices(release, rng):
     for pair in pairs(rng):

@@ -55,6 +55,19 @@ def test_a_release_answers_as_it_did(name):
         del said["integral"], found["integral"]  # today from the monotone distribution function: test_cdf.py
     if release.kind in ("classifier", "regression") and not release.privacy.delta:
         said.pop("narrow", None)  # its quantile was that of a normal times that of a radius: test_bands.py
+    if name.startswith(("synthetic", "records")):  # the ends of intervals did not cover: none is told today
+        for asked in ("interval", "interval_where"):
+            if isinstance(said.get(asked), list):
+                assert all(math.isnan(end) for end in found[asked][1:3])
+                said[asked] = [said[asked][0], *found[asked][1:3], *said[asked][3:]]
+    if release.kind in (
+        "histogram",
+        "margins",
+    ):  # of cut bins today from the least to the most: test_asked.py
+        for asked in {"cut", "whole", "pair"} & said.keys():
+            if isinstance(said[asked], list) and far(said[asked], found[asked]):
+                assert found[asked][1] < found[asked][2]
+                said[asked], found[asked] = said[asked][::3], found[asked][::3]  # estimate and level
     found = {asked: found.get(asked) for asked in said}  # what was refused then may be answered now
     assert far(said, found, SOLVED if name.startswith("synthetic") else NEAR) == []
 

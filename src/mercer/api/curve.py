@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import DryRun, Progress, Terms, call, made
-from mercer.api.curve_request import CurveRequest, center_of, check_disjoint
+from mercer.api.curve_request import CurveRequest, check_disjoint
 from mercer.api.ranks import expected_quantiles, quantiles
-from mercer.api.recipes.curve import CurveRecipe
+from mercer.api.recipes.curve import CurveRecipe, center_of
 from mercer.api.recipes.curve_plan import expected_curve
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import LedgerLike
@@ -27,7 +27,18 @@ from mercer.sources.values import identities
 
 __all__ = ["curve_bound", "mean_curve", "mean_curves"]
 
-_OPTIONS = ("kernel", "scale", "eta", "penalty", "order", "noise_kernel", "size", "missing", "outside")
+_OPTIONS = (
+    "kernel",
+    "scale",
+    "eta",
+    "penalty",
+    "order",
+    "noise_kernel",
+    "size",
+    "missing",
+    "outside",
+    "population",
+)
 _NAME = "root mean square"
 _DECADES, _STEPS = 6, 100  # candidates down to a millionth of `most`, 2.3 % apart
 
@@ -55,6 +66,7 @@ def mean_curve(
     missing: str = "fill",
     na_values: object = None,
     outside: str = "clip",
+    population: float = 0.0,
     choice_share: float = 0.2,
     insist: bool = False,
     dry_run: bool = False,
@@ -122,6 +134,11 @@ def mean_curve(
         Curves beyond the bound: "clip" (default) scales them down to it.  "drop": they count as
         the centre, and still in the number of curves.  Norms are rounded up, by less than a
         thousandth, so a curve that close to the bound may be beyond it.
+    population
+        Share of the budget for bands and intervals about the mean of the population that the curves
+        are a sample of: `release.band(x, of="population")`.  0 (default): none; 0.05 is enough, and
+        makes the mean's noise 2.6 % larger with a delta, 5.3 % larger without.  It pays for noisy
+        second moments of the curves about the released mean.  For curves with the default smoothing.
     choice_share, insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.density`.
 
@@ -140,6 +157,7 @@ def mean_curve(
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset, progress)
     choices = {"kernel": kernel, "scale": scale, "penalty": penalty, "eta": eta, "order": order, "size": size}
     choices |= {"noise_kernel": noise_kernel, "missing": missing, "outside": outside}
+    choices |= {"population": population}
     ask = CurveRequest.of(terms, bound=bound, choice_share=choice_share, **choices)
     purse = terms.purse(curves)
     seen = {"grid": grid, "bounds": bounds, "columns": columns, "long": long, "na_values": na_values}
@@ -193,7 +211,7 @@ def mean_curves(
     insist, dry_run, rng, ledger, dataset, progress
         As in `mercer.mean_curve`.
     options
-        kernel, scale, eta, penalty, order, noise_kernel, size, missing and outside.
+        kernel, scale, eta, penalty, order, noise_kernel, size, missing, outside and population.
 
     Examples
     --------
@@ -256,7 +274,10 @@ def mean_curves(
     parts_paid = ask.pay(groups_read, purse).parts(
         [one.n for one in groups_read], notes=[one.note for one in groups_read], disjoint=disjoint
     )
-    return {name: ask.release(shared[name], paid) for name, paid in zip(shared, parts_paid, strict=True)}
+    return {
+        name: ask.release(shared[name], paid, charged=True)
+        for name, paid in zip(shared, parts_paid, strict=True)
+    }
 
 
 @call(lambda _given, made: expected_quantiles({"q": 0.5, "grid": range(_DECADES * _STEPS)}, made))
@@ -353,6 +374,7 @@ def curve_bound(
             bounds=(0, last),
             epsilon=epsilon,
             grid=range(last + 1),
+            level=None,
             columns=name,
             unit=unit,
             ledger=purse.ledger,

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.api.calls import Split, Terms, pure
-from mercer.api.recipes.curve import CurveRecipe, Sight
-from mercer.columns.domain import Box
+from mercer.api.recipes.curve import CurveRecipe, Sight, center_of
 from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.door.publish import Paid, Payer, Purse, publish
 from mercer.noise.laws import Law
-from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms import Exponential, Mechanism
 from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.promise.events import Event, GaussianEvent, PureEvent
 from mercer.promise.statement import Statement
-from mercer.releases.curve.functionals import PolynomialCurve
 from mercer.releases.curve.release import CurveRelease
+from mercer.releases.curve.sampling import DIRECTIONS, Sampling, radius_of
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores
 from mercer.sensitive.curves.source import Curves
@@ -30,16 +29,23 @@ from mercer.sensitive.summaries.curves import (
     FOLDS,
     MISSING,
     OUTSIDE,
+    CurveBall,
     CurveSummary,
     CurveTally,
     fold_scores,
     tally_curves,
 )
+from mercer.sensitive.summaries.residuals import (
+    ResidualSummary,
+    residual_bound,
+    residual_size,
+    tally_residuals,
+)
 from mercer.sources.values import identities
 from mercer.spaces.modes import SpectralFilter, cameron_martin
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["CurveRequest", "Gathered", "center_of", "check_disjoint"]
+__all__ = ["CurveRequest", "Gathered", "check_disjoint"]
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,15 @@ class Gathered:
         """The unit of privacy: "row", or the column that names the person."""
         return self.curves.unit or "row"
 
-    def alone(self, promise: Promise) -> Promise:
-        """The promise that is left for this group's noise: lattices of several groups add up (M3.5)."""
-        less = 1 - 0.002 * self.share if self.share > 1 else 1.0
+    @property
+    def ball(self) -> CurveBall:
+        """How these curves were clipped."""
+        return self.tally.ball
+
+    def alone(self, promise: Promise, draws: int = 1) -> Promise:
+        """The promise that is left for this group's noise: lattices of several draws add up (M3.5)."""
+        draws *= self.share
+        less = 1 - 0.002 * draws if draws > 1 else 1.0
         return Promise(epsilon=promise["epsilon"], delta=promise["delta"] * less)
 
 
@@ -154,32 +166,67 @@ class CurveRequest:
         Noise of groups that share their persons is stretched, so that all of it together is one
         event of the whole promise: Gaussian noise by the root of their number, pure by the number.
         """
-        events = [self._noise_event(one) for one in groups]
-        whole: Event = PureEvent(self.promise["epsilon"])
-        if not self.recipe.mechanism.pure:
-            known = [event for event in events if isinstance(event, GaussianEvent)]
-            apart = [event.distance for event in known]
+        known = [self._known(one, self._parts(one)[0][1]) for one in groups]
+        return self._charge(groups, known, purse, f"mean curves of {len(groups)} groups")
+
+    def _charge(
+        self, groups: Sequence[Gathered], known: Sequence[SpectralFilter | None], payer: Payer, what: str
+    ) -> Paid:
+        """The same with the smoothing of each group, where it is known: an event for each draw of a group."""
+        every = [self._events(one, smoothing) for one, smoothing in zip(groups, known, strict=True)]
+        whole: list[Event] = []
+        for place, (mechanism, promise) in enumerate(self.recipe.parts(self.promise)):
+            if mechanism.pure:
+                whole.append(PureEvent(promise["epsilon"]))
+                continue
+            draws = [found for one in every if isinstance(found := one[place], GaussianEvent)]
+            apart = [event.distance for event in draws]
             distance = max(apart) if groups[0].share == 1 else sum(apart)
-            whole = GaussianEvent(max(event.mu for event in known), distance)
-        return purse.pay(
-            (whole,),
+            whole.append(GaussianEvent(max(event.mu for event in draws), distance))
+        return payer.pay(
+            whole,
             promise=self.promise,
             n=sum(one.n for one in groups),
             unit=groups[0].unit,
-            words=self.recipe.mechanism.words,
+            words=self.recipe.mechanism.words + self._words,
             calibration=self.recipe.mechanism.calibration,
-            what=f"mean curves of {len(groups)} groups",
+            what=what,
         )
 
-    def _noise_event(self, one: Gathered) -> Event:
-        promise = one.alone(self.promise)
-        summary, _ = self._summary(one, self._known(one, promise), promise)
-        sensitivity = summary.sensitivity(self.recipe.mechanism.norm)
-        return self.recipe.mechanism.calibrate(sensitivity, summary.size, **promise).event
+    @property
+    def _words(self) -> str:
+        """What the statement says of the part for the population's mean."""
+        share = self.recipe.population
+        if not share:
+            return ""
+        return (
+            "; second moments of the curves about the released mean, for bands about the population's mean, "
+            f"with {share:g} of the budget"
+        )
 
-    def release(self, read: Gathered, payer: Payer) -> CurveRelease:
-        """Charge for the noise, add it to the mean's coordinates, and smooth what comes out."""
-        recipe, promise = self.recipe, read.alone(self.promise)
+    def _parts(self, one: Gathered) -> list[tuple[Mechanism, Promise]]:
+        """Mechanisms and promises of a group's draws."""
+        return self.recipe.parts(one.alone(self.promise, 3 if self.recipe.population else 1))
+
+    def _events(self, one: Gathered, known: SpectralFilter | None) -> list[Event]:
+        """Of all draws of a group: errors of their noise come before the charge."""
+        parts, found = self._parts(one), []
+        summary, _ = self._summary(one, known, parts[0][1])
+        bounds = [(summary.sensitivity("l2"), summary.size)]
+        for directions in (None, self._directions(one)):
+            bound = residual_bound(one.n, directions, self.recipe.stretch)
+            bounds.append((bound, residual_size(directions)))
+        for (mechanism, promise), (bound, size) in zip(parts, bounds, strict=False):
+            found.append(mechanism.calibrate(bound, size, **promise).event)
+        return found
+
+    def release(self, read: Gathered, payer: Payer, *, charged: bool = False) -> CurveRelease:
+        """Charge for the noise, add it to the mean's coordinates, and smooth what comes out.
+
+        `charged`: a payer for groups, which were charged for together.
+        """
+        recipe, parts = self.recipe, self._parts(read)
+        mechanism, promise = parts[0]
         what = f"mean curve of {read.curves.value}"
         if self.split is not None:
             plain = CurveSummary(read.tally, n=read.n, unit=read.unit, size=read.polynomials.size)
@@ -192,6 +239,8 @@ class CurveRequest:
             known: SpectralFilter | None = self._chosen(read, self.split, payer, promise)
         else:
             known = self._known(read, promise)
+        if recipe.population and not charged:
+            payer = self._charge([read], [known], payer, what)
         summary, frame = self._summary(read, known, promise)
 
         def build(noisy: Floats, law: Law, statement: Statement) -> CurveRelease:
@@ -220,7 +269,47 @@ class CurveRequest:
                 penalty=recipe.penalty,
             )
 
-        return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
+        made = publish(summary, mechanism, build, payer, promise=promise, what=what)
+        return tell(self._sampled(made, read, payer, what) if recipe.population else made)
+
+    def _sampled(self, made: CurveRelease, read: Gathered, payer: Payer, what: str) -> CurveRelease:
+        """With how the curves vary about the mean that was released, which was paid for with it (M22)."""
+        mean = (made.coefficients - made.center) / made.bound
+        (_, (first, one), (second, other)) = self._parts(read)
+
+        def residuals(radius: float, directions: int | None) -> ResidualSummary:
+            return ResidualSummary(
+                tally_residuals(
+                    read.curves,
+                    read.polynomials,
+                    center=read.center,
+                    ball=read.ball,
+                    mean=mean,
+                    radius=radius,
+                    directions=directions,
+                ),
+                n=read.n,
+                unit=read.unit,
+                stretch=self.recipe.stretch,
+                parameters=(self.bound, radius, directions, mean.tobytes()),
+            )
+
+        def total(noisy: Floats, law: Law, _statement: object) -> tuple[float, Law]:
+            return float(noisy[0]), law
+
+        found, law = publish(residuals(1.0, None), first, total, payer, promise=one, what=what)
+        radius = radius_of(found, law)
+
+        def build(noisy: Floats, noise: Law, _statement: object) -> CurveRelease:
+            sampling = Sampling(found, law, radius, noisy, noise, read.n, self.recipe.population)
+            return replace(made, sampling=sampling)
+
+        moments = residuals(radius, self._directions(read))
+        return publish(moments, second, build, payer, promise=other, what=what)
+
+    def _directions(self, read: Gathered) -> int:
+        """Polynomials in which residuals have moments: public."""
+        return min(DIRECTIONS, read.polynomials.size)
 
     def _known(self, read: Gathered, promise: Promise) -> SpectralFilter | None:
         """The smoothing, unless it is chosen from the noisy mean; with a warning if there is need."""
@@ -286,44 +375,3 @@ def _spelt(people: Any) -> list[bytes | None]:
 
     names: list[bytes | None] = identities(people).cast(pa.large_binary()).to_pylist()
     return names
-
-
-def center_of(
-    center: object, polynomials: Polynomials, domain: Box, grid: tuple[Floats, ...] | None
-) -> Floats:
-    """Coefficients of a public centre, which is None, values on the grid, a function, or a curve."""
-    if center is None:
-        return np.zeros(polynomials.size)
-    if isinstance(center, PolynomialCurve):
-        if center.domain.bounds != domain.bounds or center.polynomials != polynomials:
-            raise ValueError("center must have the bounds and the size of the curves")
-        return np.array(center.coefficients)
-    if callable(center):
-        return polynomials.inner(lambda unit: _values(center, domain.from_unit(unit)))
-    if grid is None:
-        raise ValueError("center must be a function where curves have grids of their own")
-    shape = tuple(len(ticks) for ticks in grid)
-    try:
-        values = np.asarray(center, dtype=float)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.shape not in ((), shape) or not np.all(np.isfinite(values)):
-        raise ValueError(
-            f"center must be a finite number, {' x '.join(map(str, shape))} finite numbers, one "
-            f"for each point of the grid, or a function; got {_shown(center)}"
-        )
-    return np.broadcast_to(values, shape).reshape(-1) @ polynomials.of_grid(grid)
-
-
-def _values(center: Callable[[Any], Any], rows: Floats) -> Floats:
-    value = np.asarray(center(rows[:, 0] if rows.shape[1] == 1 else rows), dtype=float)
-    if value.shape not in ((), (len(rows),)) or not np.all(np.isfinite(value)):
-        raise ValueError(
-            f"center must give one finite number for each point; got shape {value.shape} for "
-            f"{len(rows)} points"
-        )
-    return np.broadcast_to(value, (len(rows),))
-
-
-def _shown(value: object) -> str:
-    return f"{type(value).__name__} of shape {getattr(value, 'shape', ())}"

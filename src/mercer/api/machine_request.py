@@ -10,25 +10,28 @@ import numpy as np
 
 from mercer.api.calls import Source, beside, check_share, pure
 from mercer.api.recipes.machine import MachineRecipe
+from mercer.api.recipes.moments import MomentPlan
 from mercer.columns.domain import MOST_COLUMNS, Box, dimension_of
 from mercer.common.checks import Floats, Ints
 from mercer.door.objective import Objective, tilted_noise
-from mercer.door.publish import Payer, Rehearsed, publish
+from mercer.door.publish import Payer, Purse, Rehearsed, publish
 from mercer.noise.count_laws import CountLaw
 from mercer.noise.laws import Law
-from mercer.noise.mechanisms import Exponential
+from mercer.noise.mechanisms import Exponential, Gaussian
 from mercer.noise.mechanisms.base import Promise, no_delta
 from mercer.noise.mechanisms.counts import GeometricCounts
 from mercer.promise.events import ApproximateEvent, Event, PureEvent
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
 from mercer.releases.machine.curvature import Curvature
+from mercer.releases.machine.moments import NoisyMoments
 from mercer.releases.machine.release import MachineRelease
 from mercer.sensitive.base import Scores
 from mercer.sensitive.labels import Labels
 from mercer.sensitive.persons import n_of
 from mercer.sensitive.summaries.curvature import CurvatureCells, curvature_bound
 from mercer.sensitive.summaries.machine import MachineBounds, MachineObjective, MachineSummary, held_scores
+from mercer.sensitive.summaries.moments import MomentSums
 from mercer.sensitive.summaries.risk import Examples, Machine
 from mercer.spaces.losses import Loss
 from mercer.spaces.maps import FeatureMap
@@ -50,14 +53,16 @@ def learn(
     choices: Sequence[object],
     build: Callable[[dict[str, Any], str], M],
     kind: str,
+    *,
+    squared: bool = False,
 ) -> M:
     """Read, check, charge, learn; `build` makes the release from the fields of any machine and a label.
 
     `functions` says what is learnt from so many rows with this epsilon; `choices` are those of
-    `MachineRecipe.of`, in its order.
+    `MachineRecipe.of`, in its order; `squared` whether moments are enough for it.
     """
     terms, bounds = source.terms, source.bounds
-    recipe = MachineRecipe.of((), *choices, pure=no_delta(terms.delta), unit=terms.unit)
+    recipe = MachineRecipe.of((), *choices, pure=no_delta(terms.delta), unit=terms.unit, squared=squared)
     named = labels.column or getattr(labels.values, "name", None)  # a series has a name
     label = named if isinstance(named, str) else "y"
     what = f"{kind} of {label}"
@@ -86,17 +91,24 @@ def learn(
         )
     spread: Any = [bounds] * len(rows.names) if one_pair else bounds
     domain = Box.of(spread, rows.names, most=MOST_COLUMNS)
+    recipe = recipe.settled(domain)
     recipe.check(domain)
     rows.progress(terms.tick)
     examples = Examples(rows, domain, "learnt" if chosen else "all")
     n = n_of(examples, rows.unit, source.missing)
     recipe = replace(recipe, functions=tuple(functions(n, promise["epsilon"])))
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
+    moves = rows.unit is not None or not rows.fixed
+    if recipe.method == "moments":
+        given = recipe.penalty if isinstance(recipe.penalty, float) else None
+        plan = MomentPlan(features, n, promise, given)
+        sums = MomentSums(examples, features, plan.span, n=n, unit=rows.unit or "row", moves=moves)
+        fields = {"domain": domain, "losses": recipe.losses}
+        return _from_moments(plan, sums, lambda more: build(fields | more, label), purse, what)
     band = BandPlan.of(recipe, domain, features, promise, n=n)
     learning = band.learning
     penalties = recipe.candidates(features, n=n, promise=learning)
     persons = rows.unit is not None
-    moves = persons or not rows.fixed
     limits = recipe.bounds(features, penalties, n, learning, moves=moves, persons=persons)
     for _ in range(25):  # the rule's penalty, or the next that doubles can solve
         if recipe.penalty is not None or recipe.sound(limits, learning):
@@ -179,6 +191,38 @@ def learn(
         return drawn()
     except Rehearsed as dry:
         dry.expected = recipe.expected(limits, learning) + band.expected
+        raise
+
+
+def _from_moments(
+    plan: MomentPlan, sums: MomentSums, build: Callable[[dict[str, Any]], M], purse: Purse, what: str
+) -> M:
+    """Charge for the moments and draw their noise; the function and its band follow from them."""
+    plan.warn()
+
+    def made(noisy: Floats, law: Law, statement: Statement) -> M:
+        moments = NoisyMoments(plan.span.ratio)
+        sd = float(law.deviations(len(noisy))[0])
+        penalty = plan.given or moments.rule(plan.features, sd, plan.n)
+        return build(
+            {
+                "privacy": statement,
+                "features": plan.features,
+                "coordinates": noisy,
+                "noise": law,
+                "method": "moments",
+                "penalty": penalty,
+                "choice": "rule" if plan.given is None else "given",
+                "gap": 0.0,
+                "shrink": False,
+                "moments": moments,
+            }
+        )
+
+    try:
+        return tell(publish(sums, Gaussian(), made, purse, promise=plan.promise, what=what))
+    except Rehearsed as dry:
+        dry.expected = plan.expected
         raise
 
 

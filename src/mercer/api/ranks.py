@@ -14,15 +14,17 @@ from typing import Any
 import numpy as np
 
 from mercer.api.calls import ENDS, DryRun, Terms, call, part, pure, shares
+from mercer.api.recipes.ranks import CELLS, Points, RankShares, accuracy_of, declared_step, draw_interval
 from mercer.columns.domain import Box
-from mercer.common.checks import Floats, Ints, check_choice, check_count, check_delta, check_epsilon
+from mercer.common.checks import Floats, Ints, check_choice, check_delta, check_epsilon, check_level
 from mercer.door.publish import LedgerLike, Paid, Payer, Purse, publish
+from mercer.noise.count_laws import GeometricLaw
 from mercer.noise.laws import LaplaceLaw
 from mercer.noise.mechanisms import Exponential, Geometric
 from mercer.noise.mechanisms.additive import GeometricShare
 from mercer.noise.mechanisms.base import Promise
 from mercer.promise.events import ApproximateEvent, PureEvent, Sensitivity
-from mercer.releases.choice import EndCounts, QuantileRelease, SpreadRelease
+from mercer.releases.choice import EndCounts, FactorAccuracy, QuantileRelease, RankAccuracy, SpreadRelease
 from mercer.releases.findings import share as percent
 from mercer.releases.findings import tell
 from mercer.sensitive.base import Scores, Whole
@@ -35,31 +37,38 @@ _QUARTILES = (Fraction(1, 4), Fraction(3, 4))
 _COUNTED = f", and {percent(ENDS)} of epsilon for three counts with discrete Laplace noise"
 _TESTED = "exact discrete Laplace on a lattice of logarithms, after a test of stability"
 _FINEST_LEVEL = 1_000_000  # levels are fractions with at most this denominator
-_CELLS = (1 << 15) + 1  # points of a grid that is not given
 
 
 def expected_quantiles(given: Mapping[str, Any], made: Any) -> str:
     """The expected error of the ranks of quantiles, in words."""
-    q, grid = given["q"], given["grid"]
+    q, grid, level = given["q"], given.get("grid"), given.get("level")
     levels = len(list(q)) if isinstance(q, Iterable) else 1
-    points = len(list(grid)) if isinstance(grid, Iterable) else grid or _CELLS
-    return expected_ranks(made.epsilon / levels, made.n, points)
+    points = len(list(grid)) if isinstance(grid, Iterable) else grid or _points_of(given)
+    share = RankShares.of(shares(made.epsilon, 1)[0], levels, ends=level is not None)
+    return str(accuracy_of(share, n=made.n, points=points, level=level, ends=given.get("ends", 2)))
+
+
+def _points_of(given: Mapping[str, Any]) -> int:
+    """How many points there are where none are given: the values of a column in steps, or even ones."""
+    bounds, step = declared_step(given.get("bounds"), given.get("step"))
+    if isinstance(bounds, Mapping) and len(bounds) == 1:
+        bounds = next(iter(bounds.values()))
+    if step is None or not isinstance(bounds, (tuple, list)):
+        return CELLS
+    low, high = Box.of(bounds, ["x"]).bounds[0]
+    return round((high - low) / step) + 1
 
 
 def _expected_spread(given: Mapping[str, Any], made: Any) -> str:
     """The expected error of an interquartile range, in words."""
     if given["method"] != "exponential":
-        return "the factor e^(1/epsilon) or so, where the test lets anything out"
-    return expected_ranks(made.epsilon / 2, made.n)
+        return str(_factor(shares(made.epsilon, 2)[0] / 2, made.n))
+    return expected_quantiles({**given, "q": _QUARTILES, "ends": 4}, made)
 
 
-def expected_ranks(epsilon: float, n: int, points: int = _CELLS) -> str:
+def expected_ranks(epsilon: float, n: int) -> str:
     """By how many records a rank that is drawn with this epsilon misses its target."""
-    reach = 2 / epsilon * (math.log(points) + math.log(20))
-    return (
-        f"each rank misses its target by at most {reach:.3g} of n = {n} records in 95 % of the "
-        f"cases ({min(reach / n, 1):.2%} of them)"
-    )
+    return str(RankAccuracy.of(epsilon, None, n=n, points=CELLS))
 
 
 @call(expected_quantiles)
@@ -70,6 +79,8 @@ def quantiles(
     bounds: object = None,
     epsilon: float,
     grid: int | Sequence[float] | None = None,
+    step: float | None = None,
+    level: float | None = 0.95,
     columns: object = None,
     unit: str | None = None,
     na_values: object = None,
@@ -84,18 +95,24 @@ def quantiles(
     """Quantiles of one column: epsilon-differentially private, no delta.
 
     2 % of epsilon pay for three noisy counts, of the rows with a number and of those at either
-    bound or beyond: they tell whether the column can be read so.  Each level gets an even share of
+    bound or beyond: they tell whether the column can be read so.  Each q gets an even share of
     the rest (they add up), and is chosen among public points by the exponential mechanism; a
-    point's score is minus the number of records by which its rank misses the target.  Values that
-    fall as the level grows are put in order afterwards.  Values outside the bounds are clipped;
-    rows without a value are left out.
+    point's score is minus the number of records by which its rank misses the target.  Half of that
+    share is for the ends of an interval, chosen likewise: it holds the records' own quantile, by
+    any usual definition, with the probability `level`.  Values that fall as q grows are put in
+    order afterwards.  Values outside the bounds are clipped; rows without a value are left out.
 
     Parameters
     ----------
     data, bounds, epsilon, columns, unit, na_values, outside, formats, insist, dry_run, rng
         As in `mercer.density`.
     q
-        A level in [0, 1], or several.
+        A number in [0, 1], or several; 0.5 is the median.
+    step
+        Distance between the values there can be: 1 for integers, which come out as integers.  Bounds
+        that are a `range` say it too, as do dates.
+    level
+        Of the interval of each quantile by itself; None for none, and all of epsilon for the quantiles.
     grid
         Public points to choose from: None for the 2^15 + 1 even points of the bounds, a number of
         even points, or the points themselves (`range(0, 101)` for whole years).
@@ -110,27 +127,40 @@ def quantiles(
 
     """
     epsilon = check_epsilon(epsilon)
-    levels = _levels(q)
+    levels, level = _levels(q), _sure(level)
     terms = Terms(epsilon, None, unit, insist, dry_run, rng, ledger, dataset)
+    bounds, step = declared_step(bounds, step)
+    asked = level is not None
     reading, purse = terms.reading(na_values, formats, outside), terms.purse(data)
     held = Counted(data, bounds, columns, unit, reading, one=True)
-    values, nodes = _points(grid, held.domain, held.tally.shape[0] - 1)
-    choice, counts = shares(epsilon, len(levels))
+    points = Points.of(grid, held.domain, held.tally.shape[0] - 1, step)
+    choice, counts = shares(epsilon, RankShares.choices(len(levels), ends=asked))
     paid = pay(purse, held, PureEvent(epsilon), f"quantiles of {held.name}", Exponential.words + _COUNTED)
     ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
     ends = draw_ends(ranks, counts, paid)
-    found = draw_quantiles(ranks, levels, nodes, choice, paid)
+    share = RankShares.of(choice, len(levels), ends=asked)
+    found = draw_quantiles(ranks, levels, points.nodes, share.point, paid)
     ordered = np.empty(len(levels))
-    ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(values[found])
+    ordered[np.argsort(np.array(levels, dtype=float), kind="stable")] = np.sort(points.values[found])
+    values = [points.told(value) for value in ordered.tolist()]
+    lower = upper = None
+    if share.end is not None and level is not None:
+        drawn = [draw_interval(ranks, q, points, share.end, (1 - level) / 2, paid) for q in levels]
+        lower = tuple(min(low, value) for (low, _), value in zip(drawn, values, strict=True))
+        upper = tuple(max(high, value) for (_, high), value in zip(drawn, values, strict=True))
     return tell(
         QuantileRelease(
             held.name,
             held.domain.bounds[0],
             tuple(map(float, levels)),
-            tuple(ordered.tolist()),
+            tuple(values),
             paid.statement,
             ends,
             bool(held.domain.dates),
+            lower,
+            upper,
+            level,
+            accuracy_of(share, n=held.n, points=len(points.values), level=level, ends=2),
         )
     )
 
@@ -143,6 +173,8 @@ def iqr(
     epsilon: float,
     delta: float | None = None,
     method: str = "exponential",
+    step: float | None = None,
+    level: float | None = 0.95,
     columns: object = None,
     unit: str | None = None,
     na_values: object = None,
@@ -161,9 +193,14 @@ def iqr(
     `method="propose-test-release"` (Dwork and Lei 2009; Hall 2013, Sec. 4.1.2): half of epsilon
     tests whether enough records would have to change before the logarithm of the range left its
     bin, the other half hides the logarithm within it; needs a delta, and may decline, openly.
+    `level`: the release has an interval that holds the records' own range with this probability; None
+    for none.  By the first method half of epsilon pays for it, by the second it is free.  `step`: the
+    distance between the values there can be, 1 for integers.
     """
-    epsilon = check_epsilon(epsilon)
-    choice, counts = shares(epsilon, 2)
+    epsilon, level = check_epsilon(epsilon), _sure(level)
+    asked = level is not None and method == "exponential"
+    choice, counts = shares(epsilon, RankShares.choices(2, ends=asked))
+    bounds, step = declared_step(bounds, step)
     check_choice("method", method, ("exponential", "propose-test-release"))
     terms = Terms(epsilon, delta, unit, insist, dry_run, rng, ledger, dataset)
     reading, purse = terms.reading(na_values, formats, outside), terms.purse(data)
@@ -184,13 +221,33 @@ def iqr(
     paid = pay(purse, held, event, f"{what} of {held.name}", words + _COUNTED)
     ranks = Ranks(held.tally, 0, n=held.n, unit=held.unit)
     ends = draw_ends(ranks, counts, paid)
-    share = (
-        propose_test_release(ranks, choice / 2, event.delta, paid)
-        if isinstance(event, ApproximateEvent)
-        else draw_spread(ranks, choice, paid)
-    )
-    value = None if share is None else share * float(held.domain.widths[0])
-    return tell(SpreadRelease(held.name, held.domain.bounds[0], value, method, paid.statement, ends))
+    top, width = ranks.cells, float(held.domain.widths[0])
+    if isinstance(event, ApproximateEvent):
+        found = propose_test_release(ranks, choice / 2, event.delta, paid, level)
+        spread = None if found is None else (found[0] * width, found[1] * width, found[2] * width)
+        accuracy: RankAccuracy | FactorAccuracy = _factor(choice / 2, held.n)
+    else:
+        points = Points.of(None, held.domain, top, step)
+        shared = RankShares.of(choice, 2, ends=asked)
+        spread = _quartiles_apart(ranks, points, shared, level, paid)
+        accuracy = accuracy_of(shared, n=held.n, points=len(points.values), level=level, ends=4)
+    value, low, high = (None, None, None) if spread is None else spread
+    made = held.name, held.domain.bounds[0], value, method, paid.statement, ends
+    return tell(SpreadRelease(*made, *((low, high) if level is not None else (None, None)), level, accuracy))
+
+
+def _quartiles_apart(
+    ranks: Ranks, points: Points, share: RankShares, level: float | None, payer: Payer
+) -> tuple[float, float, float]:
+    """The difference of two private quartiles, and the ends of its interval, from those of both."""
+    places = draw_quantiles(ranks, _QUARTILES, points.nodes, share.point, payer)
+    first, last = (points.told(points.values[place]) for place in places)
+    value = max(last - first, 0)
+    if share.end is None or level is None:
+        return value, value, value
+    miss, given = (1 - level) / 4, share.end
+    one, two = (draw_interval(ranks, q, points, given, miss, payer) for q in _QUARTILES)
+    return value, max(min(two[0] - one[1], value), 0), max(two[1] - one[0], value)
 
 
 def pay(purse: Purse, held: Counted, event: PureEvent | ApproximateEvent, what: str, words: str) -> Paid:
@@ -219,22 +276,19 @@ def _levels(q: object) -> tuple[Fraction, ...]:
     return tuple(Fraction(float(level)).limit_denominator(_FINEST_LEVEL) for level in given)
 
 
-def _points(grid: object, domain: Box, cells: int) -> tuple[Floats, Ints]:
-    """Public points to choose from, and the node of the fine grid nearest to each."""
-    low, high = domain.bounds[0]
-    if grid is None:
-        grid = cells + 1
-    if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
-        hint = "even points of the bounds, or a list of points"
-        values = np.linspace(low, high, check_count("grid", grid, least=2, most=1 << 20, hint=hint))
-    elif isinstance(grid, Iterable):
-        values = domain.points(list(grid))[:, 0]
-    else:
-        raise TypeError(f"grid must be a number of points or points, got {type(grid).__name__}")
-    if len(values) == 0:
-        raise ValueError("grid must hold at least one point, got none")
-    nodes = np.rint((values - low) / (high - low) * cells).astype(np.int64)
-    return values, np.clip(nodes, 0, cells)
+def _sure(level: float | None) -> float | None:
+    """The level of intervals, checked; None for none."""
+    if level is not None:
+        check_level(level)
+    return level
+
+
+def _factor(epsilon: float, n: int) -> FactorAccuracy:
+    """By which factor a range is off whose logarithm has noise of this epsilon."""
+    bins = LogBins(n, CELLS - 1)
+    width = GeometricLaw(bins.steps / epsilon).half_width(1, 0.95)
+    most = math.log(2 * bins.cells)  # from half a cell to all of them
+    return FactorAccuracy(math.exp(min(width / bins.steps * math.log(bins.base), most)))
 
 
 def draw_ends(ranks: Ranks, epsilon: float, payer: Payer) -> EndCounts | None:
@@ -260,8 +314,8 @@ def draw_ends(ranks: Ranks, epsilon: float, payer: Payer) -> EndCounts | None:
 def draw_quantiles(
     ranks: Ranks, levels: Sequence[Fraction], nodes: Ints, epsilon: float, payer: Payer
 ) -> list[int]:
-    """The place of the point chosen for each level, by an even share of epsilon."""
-    promise = pure(part(epsilon, len(levels)))
+    """The place of the point chosen for each level, each with this epsilon."""
+    promise = pure(epsilon)
     out = []
     for level in levels:
         moved = rank_sensitivity(level, ranks.weight)
@@ -273,12 +327,16 @@ def draw_quantiles(
 def draw_spread(ranks: Ranks, epsilon: float, payer: Payer) -> float:
     """The interquartile range of a column as a share of its bounds, from two private quartiles."""
     nodes = np.arange(ranks.cells + 1)
-    low, high = draw_quantiles(ranks, _QUARTILES, nodes, epsilon, payer)
+    low, high = draw_quantiles(ranks, _QUARTILES, nodes, part(epsilon, 2), payer)
     return max(high - low, 0) / ranks.cells
 
 
-def propose_test_release(ranks: Ranks, epsilon: float, delta: float, payer: Payer) -> float | None:
-    """The interquartile range as a share of the bounds, or None: (2 epsilon, delta)-DP.
+def propose_test_release(
+    ranks: Ranks, epsilon: float, delta: float, payer: Payer, level: float | None = None
+) -> tuple[float, float, float] | None:
+    """The interquartile range and the ends of its interval as shares of the bounds, or None.
+
+    (2 epsilon, delta)-DP.
 
     The distance A(D) moves by at most 1: discrete Laplace noise of scale 1/epsilon makes the test
     epsilon-DP.  Where A(D) <= 1 it passes with probability at most delta; where A(D) >= 2 the
@@ -290,8 +348,12 @@ def propose_test_release(ranks: Ranks, epsilon: float, delta: float, payer: Paye
     def passes(noisy: Floats, law: LaplaceLaw, _statement: object) -> bool:
         return noisy[0] > threshold(law.scale, delta)
 
-    def spread(noisy: Floats, *_: object) -> float:
-        return bins.cells_of(noisy[0]) / ranks.cells
+    def spread(noisy: Floats, law: LaplaceLaw, _statement: object) -> tuple[float, float, float]:
+        wide = GeometricLaw(law.scale).half_width(1, 0.95 if level is None else level) + 0.5
+        value, low, high = (bins.cells_of(noisy[0] + side) for side in (0.0, -wide, wide))
+        # either quartile was moved by half a cell at most to a node
+        ends = max(low - 1, 0.0), min(high + 1, float(ranks.cells))
+        return value / ranks.cells, ends[0] / ranks.cells, ends[1] / ranks.cells
 
     n, unit, steps = ranks.n, ranks.unit, Sensitivity(float(bins.steps), norm="l1")
     test = Whole([distance], Sensitivity(1.0, norm="l1"), n=n, unit=unit, name="distance")

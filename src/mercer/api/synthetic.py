@@ -38,9 +38,9 @@ _MOST_OWN = 2000
 
 
 def _expected_table(given: Mapping[str, Any], made: Statement) -> str:
-    """The expected error of the embedding behind a synthetic table, in words."""
+    """How far shares of a synthetic table will be off, in words."""
     if isinstance(given["kernel"], OwnKernel):
-        return "it depends on the kernel: see release.accuracy of a release with a seed"
+        return "it depends on the kernel: try public records like them, with a seed"
     names = ("domain", "method", "kernel", "scale", "size", "features", "weights", "bound", "public")
     chosen = {name: given[name] for name in (*names, "public")} | {"pure": not made.delta}
     plan = plan_table(
@@ -48,10 +48,7 @@ def _expected_table(given: Mapping[str, Any], made: Statement) -> str:
     )
     if not plan.coordinates:
         return "one of all tables is drawn; see docs/tables.md"
-    return (
-        f"noise moves the embedding by {plan.distance(made.n):.3g} before shrinking, where a "
-        f"record has length one; {plan.coordinates} coordinates, at most {plan.size} records"
-    )
+    return f"{plan.accuracy(made.n)}; {plan.coordinates} coordinates, at most {plan.size} synthetic records"
 
 
 @call(_expected_table)

@@ -22,6 +22,7 @@ from mercer.noise.mechanisms.exponential import Exponential
 from mercer.promise.events import replace_one
 from mercer.promise.statement import Statement
 from mercer.releases.findings import tell
+from mercer.releases.synthetic.accuracy import NoisyShares
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, WaveEmbedding
 from mercer.releases.synthetic.reduced.search import Space, reduce
 from mercer.releases.synthetic.release import TableRelease
@@ -71,7 +72,7 @@ class TableRequest:
         recipe, promise = self.recipe, self.promise
         payer: Payer = purse
         what = f"synthetic table of {', '.join(recipe.domain.names)}"
-        laws = None
+        laws, shares = None, None
         if self.split is not None:
             counts = count_columns(records)
             records.progress(lambda _rows: None)  # once is enough
@@ -87,7 +88,7 @@ class TableRequest:
                 by=f"laws of the columns, {Geometric().words}",
             )
             promise = self.split.noise
-            laws = draw_laws(counts, self.split.choice, payer)
+            laws, shares = draw_laws(counts, self.split.choice, payer)
         kernel, marks = recipe.record_kernel(laws), recipe.marks(laws)
         how, landmarks = recipe.features(kernel, marks)
         tally = tally_records(records, how)
@@ -99,8 +100,10 @@ class TableRequest:
 
         def build(noisy: Floats, law: Law, statement: Statement) -> TableRelease:
             if isinstance(seen, LandmarkFeatures):
-                return self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
-            return self._reduced(kernel, seen, laws, noisy, law, statement, polish)
+                made = self._weighed(kernel, seen, (landmarks, marks), noisy, law, statement)
+            else:
+                made = self._reduced(kernel, seen, laws, noisy, law, statement, polish)
+            return replace(made, shares=shares)
 
         return tell(publish(summary, recipe.mechanism, build, payer, promise=promise, what=what))
 
@@ -127,7 +130,8 @@ class TableRequest:
         codes, weight = placed(
             embedding, kernel, landmarks, marks, recipe.style, recipe.bound, size=recipe.size
         )
-        if recipe.public is None and recipe.style in ("positive", "l1"):
+        whole = recipe.domain.size is not None and recipe.domain.size <= recipe.size  # all there are
+        if recipe.public is None and not whole and recipe.style in ("positive", "l1"):
             codes, weight = moved(
                 embedding, kernel, landmarks, codes, weight, style=recipe.style, bound=recipe.bound
             )
@@ -163,15 +167,18 @@ class TableRequest:
         return TableRelease(recipe.domain, statement, kernel, recipe.method, embedding, *records)
 
 
-def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer) -> ColumnLaws:
+def draw_laws(counts: ColumnCounts, epsilon: float, payer: Payer) -> tuple[ColumnLaws, NoisyShares]:
     """Release the laws of the columns, by two-sided geometric noise on all counts.  M12, M13.
 
-    They say where landmarks belong and how long scales are.
+    They say where landmarks belong and how long scales are; the shares of rows that they come from
+    stay in the release, to compare the table with.
     """
     ends = np.cumsum([len(part) for part in counts.counts])[:-1]
 
-    def build(noisy: Floats, *_: object) -> ColumnLaws:
-        return ColumnLaws.of(counts.domain, np.split(noisy, ends))
+    def build(noisy: Floats, law: Law, _statement: object) -> tuple[ColumnLaws, NoisyShares]:
+        total = max(counts.n, 1) * counts.weight
+        shares = NoisyShares(tuple(np.split(noisy / total, ends)), float(law.deviations(1)[0]) / total)
+        return ColumnLaws.of(counts.domain, np.split(noisy, ends)), shares
 
     return publish(counts, Geometric(), build, payer, promise=pure(epsilon))
 

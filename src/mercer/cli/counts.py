@@ -203,7 +203,9 @@ def count_command(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CONDITION…", help="'age>=65', 'age<=17', age=20..40, sex=f, 'city=a|b'; all must hold."
+            metavar="CONDITION…",
+            help="'age>=65', 'age<=17', 'age<18', sex=f, 'city=a|b', age=20..40, which is 20 <= age < 40 "
+            "(of dates with both ends); all must hold.",
         ),
     ],
     column: Annotated[

@@ -108,6 +108,13 @@ def curve_command(
             "centre, and still in the number of curves."
         ),
     ] = "clip",
+    population: Annotated[
+        float,
+        finer(
+            help="Share of the budget for bands about the mean of the population that the curves are a "
+            "sample of: 0.05 is enough; then eval and plot with --of population."
+        ),
+    ] = 0.0,
     terms: CommandTerms,
 ) -> None:
     """Release the mean of curves: the function itself, a value and a band at every point.
@@ -146,6 +153,7 @@ def curve_command(
         "order": order,
         "na_values": na_of(na_values, by_column=False),
         "outside": outside,
+        "population": population,
     }
     if by is None:
         releases = {"": ask(mean_curve, file, terms=terms, **chosen)}

@@ -15,6 +15,7 @@ from mercer.cli.options import (
     Epsilon,
     File,
     Json,
+    Level,
     MechanismName,
     Output,
     OutputToo,
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_command", "density_command", "live_command", "quantiles_command"]
 
+Step = Annotated[
+    float | None,
+    typer.Option(help="Distance between the values there can be, 1 for integers, which come out as such."),
+]
 Boundary = Annotated[str | None, typer.Option(help="reflect, periodic or open.")]
 
 
@@ -41,10 +46,7 @@ def density_command(
     epsilon: Epsilon,
     delta: Delta,
     output: Output,
-    step: Annotated[
-        float | None,
-        typer.Option(help="Distance between the values there can be, 1 for integers: each is counted."),
-    ],
+    step: Step,
     bandwidth: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,20 +104,24 @@ def quantiles_command(
         list[float] | None,
         typer.Option("--q", metavar="Q…", help="Levels in [0, 1]. The quartiles unless given."),
     ],
+    step: Step,
+    level: Level = 0.95,
     epsilon: Epsilon,
     output: OutputToo,
     terms: CommandTerms,
 ) -> None:
     """Release quantiles of one column, with pure differential privacy.
 
-    [bold]Example:[/bold] mercer quantiles admissions.csv --column age --bounds 0 100
+    [bold]Example:[/bold] mercer quantiles admissions.csv --column age --bounds 0 100 --step 1
     --q 0.25 0.5 0.75 --epsilon 0.5 -o quartiles.json
 
-    2 % of epsilon count the rows with a number and those at the bounds; levels share the rest
-    evenly. Values outside the bounds are clipped, unless --outside drop; rows without a number are
-    left out. Nothing is spent if an argument is wrong; --dry-run says what would be.
+    2 % of epsilon count the rows with a number and those at the bounds; quantiles share the rest
+    evenly, half of it for the ends of their intervals. Values outside the bounds are clipped, unless
+    --outside drop; rows without a number are left out. Nothing is spent if an argument is wrong;
+    --dry-run says what would be.
     """
     from mercer.api.ranks import quantiles as release_quantiles
+    from mercer.releases.choice import word_of
     from mercer.releases.words import notes
 
     files = places(output, terms, needed=False)
@@ -128,16 +134,19 @@ def quantiles_command(
         epsilon=epsilon,
         bounds=pairs(bounds),
         columns=column,
+        step=step,
+        level=level,
     )
     written = write(release, files, terms)
     if terms.as_json:
         terminal.print_json(release.to_dict() | written.told(), file)
     else:
-        rows = terminal.table("q", release.column)
-        for level, value in zip(release.levels, release.shown, strict=True):
-            rows.add_row(f"{level:g}", str(value) if release.dates else f"{value:g}")
+        rows = terminal.table("q", release.column, f"{level:.0%} interval")
+        for q_of, value, (low, high) in zip(release.levels, release.shown, release.shown_ends, strict=True):
+            rows.add_row(f"{q_of:g}", word_of(value), f"{word_of(low)} to {word_of(high)}")
         terminal.console().print(rows)
-        terminal.facts("", [("promise", str(release.privacy)), *notes(release, release.privacy)])
+        about = [("promise", str(release.privacy)), ("accuracy", str(release.accuracy))]
+        terminal.facts("", about + notes(release, release.privacy))
         print(f"Written to {written.words()}." if written.files else NOTHING_WRITTEN)
     written.leave()
 

@@ -53,7 +53,13 @@ Features = Annotated[
 ]
 Size = Annotated[int | None, finer(help="Number of features.")]
 Constant = Annotated[float | None, finer(help="The kernel is K + constant^2: an intercept.")]
-Method = Annotated[str | None, finer(help="Where the noise is: objective (where it is proved) or output.")]
+Method = Annotated[
+    str | None,
+    finer(
+        help="Where the noise is: objective (where it is proved), output, or moments (regress --loss squared "
+        "with a delta)."
+    ),
+]
 
 
 Share = Annotated[

@@ -40,7 +40,10 @@ __all__ = [
     "Outside",
     "Overwrite",
     "Picture",
+    "Simultaneous",
+    "Smooth",
     "Unit",
+    "Where",
     "command",
     "finer",
 ]
@@ -69,7 +72,34 @@ Epsilons = Annotated[list[float] | None, typer.Option(metavar="E…", help="One 
 Delta = Annotated[
     float | None, typer.Option(help="The delta of the promise. Left out: pure, which is stronger.")
 ]
+Simultaneous = Annotated[
+    bool, typer.Option("--simultaneous", help="Counts of cells: intervals that hold for all of them at once.")
+]
+Smooth = Annotated[
+    bool,
+    typer.Option(
+        "--smooth",
+        help="Histograms: a nearer count, from smoothed ones; bins that are cut count by width: free.",
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=VALUE…",
+        help="Tables and histograms: where this holds; 'age>=60', 'age<80', age=60..80, sex=f, 'ward=a|b'. "
+        "60..80 is 60 <= age < 80, of integers and dates with both ends. Alone: its probability, or the "
+        "count.",
+    ),
+]
 Level = Annotated[float, typer.Option(help="Level of the band.")]
+Of = Annotated[
+    str | None,
+    typer.Option(
+        metavar="data|population",
+        help="Mean curves: the band is about the mean of the file's own curves (data), or of the "
+        "population that they are a sample of, which --population paid for.",
+    ),
+]
 MechanismName = Annotated[
     str | None, typer.Option("--mechanism", help="orbitope, l2, laplace (pure) or gaussian (needs delta).")
 ]

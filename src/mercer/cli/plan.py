@@ -120,6 +120,9 @@ def plan_curve(
     eta: Annotated[str, typer.Option(help="Power of the smoothing, 1 or more, or auto.")] = "auto",
     penalty: Annotated[list[str] | None, typer.Option(metavar="P", help="auto, a number, or rule.")],
     order: Annotated[str, typer.Option(help="noise-first or paper.")] = "noise-first",
+    population: Annotated[
+        float, typer.Option(help="Share of the budget for bands about the population's mean.")
+    ] = 0.0,
     output: Drawing,
     as_json: Json = False,
 ) -> None:
@@ -141,6 +144,7 @@ def plan_curve(
         eta=number_or_word(eta),
         penalty=one_of("penalty", penalty, "auto"),
         order=order,
+        population=population,
     )
     follows = plans[0].smoothing in ("average", "chosen")
     error = "noise and smoothing" if follows else "noise for privacy"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mercer.cli.options import Columns, Json, Level, Overwrite, command
+from mercer.cli.options import Columns, Json, Level, Of, Overwrite, Simultaneous, Smooth, Where, command
 from mercer.cli.releasing import place
 from mercer.cli.typed import named_numbers
 from mercer.columns.rules import listed
@@ -51,24 +51,17 @@ def eval_command(
     bandwidth: Annotated[list[float] | None, typer.Option(help="Smooth more before evaluating: free.")],
     raw: Annotated[bool, typer.Option(help="The function as released, not a density.")] = False,
     derivative: Derivative,
+    of: Of,
     expect: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN…", help="Synthetic tables: means of columns.")
     ],
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=VALUE…",
-            help="Tables and histograms: where this holds; age=60..80, sex=f, 'ward=a|b', "
-            "'age>=60'. Alone: its probability, or the count.",
-        ),
-    ],
+    where: Where,
     margin: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN…", help="Tables of counts: the counts of these columns."),
     ],
-    smooth: Annotated[
-        bool, typer.Option("--smooth", help="Histograms: a nearer count, from smoothed ones: free.")
-    ] = False,
+    smooth: Smooth = False,
+    simultaneous: Simultaneous = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate a release, with its error band: a density, a decision function, a curve, a table.
@@ -81,8 +74,9 @@ def eval_command(
     """
     from mercer.releases.words import Question
 
-    asked = Question(at, grid, level, raw, derivative or (), expect or (), where or (), margin or (), smooth)
-    _words(release, bandwidth).answer(asked, as_json=as_json)
+    lists = (derivative or (), expect or (), where or (), margin or ())
+    asked = Question(at, grid, level, raw, *lists, smooth, of, simultaneous)
+    _words(release, bandwidth).ask(asked, as_json=as_json)
 
 
 @command()
@@ -99,6 +93,8 @@ def plot_command(
     column: Columns,
     at: Annotated[list[str] | None, typer.Option(metavar="NAME=X…", help="Where other columns stand.")],
     derivative: Derivative,
+    of: Of,
+    simultaneous: Simultaneous = False,
     as_json: Json = False,
 ) -> None:
     """Draw a release: a curve with its band, a map, bars with error bars, a table's columns.
@@ -110,8 +106,9 @@ def plot_command(
     """
     target = release.with_suffix(".png") if output is None else output
     placed = named_numbers(at) if at else None
-    given = {"columns": column, "at": placed, "xlabel": xlabel, "ylabel": ylabel, "size": size}
+    given = {"columns": column, "at": placed, "xlabel": xlabel, "ylabel": ylabel, "size": size, "of": of}
     options: dict[str, Any] = {name: value for name, value in given.items() if value}
+    options |= {"simultaneous": True} if simultaneous else {}
     words = _words(release, bandwidth)
     if derivative:
         options["derivative"] = words.order(derivative)

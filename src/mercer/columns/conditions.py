@@ -1,10 +1,14 @@
 """Conditions on the columns of records: how they are typed, counted and looked up.  All public.
 
 A condition is a mapping of columns to rules that must all hold.  A rule is a value, a list of
-values, or (least, most) with None for an open end.  `conditions` reads it from text such as
-`age>=65`; `axes_of_condition` makes of it cells in which the records are for which it holds, where
-a condition itself is all that is known of the columns; `matches` and `holds` say which codes of
-known columns it takes in.  What does not fit is an error that names it.
+values, a `range` of integers, or (least, most) with None for an open end.  `conditions` reads it from
+text such as `age>=65`; `axes_of_condition` makes of it cells in which the records are for which it
+holds, where a condition itself is all that is known of the columns; `matches` and `holds` say which
+codes of known columns it takes in.  What does not fit is an error that names it.
+
+Ends have one meaning everywhere: (20, 40) is 20 <= x < 40, as bins hold their lower edge and not their
+upper one; of columns declared as integers and of dates both ends count, 20 <= x <= 40.  `Closed` and
+`Open` say it of one condition whatever the column is: `x<=40` and `x<40`.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,15 +27,74 @@ from mercer.columns.rules import FAR
 from mercer.columns.table import Domain
 from mercer.common.checks import Bools, Floats, is_number
 
-__all__ = ["axes_of_condition", "conditions", "holds", "matches", "words_of"]
+__all__ = [
+    "Closed",
+    "Open",
+    "axes_of_condition",
+    "conditions",
+    "end_words",
+    "holds",
+    "matches",
+    "range_words",
+    "ranged",
+    "upper_counts",
+    "words_of",
+]
 
 _FORM = (
-    "--where must be COLUMN=VALUE, COLUMN=VALUE|VALUE, COLUMN=FROM..TO, COLUMN>=FROM or "
-    "COLUMN<=TO, for example --where 'age>=65' sex=f"
+    "--where must be COLUMN=VALUE, COLUMN=VALUE|VALUE, COLUMN=FROM..TO, COLUMN>=FROM, COLUMN<=TO or "
+    "COLUMN<TO, for example --where 'age>=65' sex=f"
 )
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
+
+
+class Closed(NamedTuple):
+    """A range whose upper end counts, whatever the column is."""
+
+    least: Any
+    most: Any
+
+
+class Open(NamedTuple):
+    """A range whose upper end does not count, whatever the column is."""
+
+    least: Any
+    most: Any
+
+
+def upper_counts(rule: tuple[Any, ...], *, whole: bool) -> bool:
+    """Whether the upper end of a range counts: of integers and dates (`whole`), unless it says otherwise."""
+    return isinstance(rule, Closed) or (whole and not isinstance(rule, Open))
+
+
+def ranged(name: str, rule: object) -> object:
+    """A `range` of integers as the range with both its ends; any other rule as it is."""
+    if not isinstance(rule, range):
+        return rule
+    if rule.step != 1 or not rule:
+        raise ValueError(
+            f"condition on {name!r}: a range must be of one or more integers, of step 1; got {rule!r}"
+        )
+    return Closed(rule[0], rule[-1])
+
+
+def end_words(end: Any) -> str | None:
+    """An end of a range as text: 20 for 20.0, a date as it is written; None for an open end."""
+    return f"{end:.12g}" if isinstance(end, (float, np.floating)) else None if end is None else str(end)
+
+
+def range_words(name: str, low: str | None, high: str | None, *, closed: bool) -> str:
+    """A range in words, such as `20 <= age < 40`; None is an open end."""
+    if low is not None and low == high:
+        return f"{name} = {low}"
+    sign = "<=" if closed else "<"
+    if low is not None and high is not None:
+        return f"{low} <= {name} {sign} {high}"
+    if high is not None:
+        return f"{name} {sign} {high}"
+    return f"{name} has a value" if low is None else f"{name} >= {low}"
 
 
 def axes_of_condition(where: object) -> Axes:
@@ -49,15 +112,16 @@ def axes_of_condition(where: object) -> Axes:
     return Axes(tuple(axes))
 
 
-def words_of(where: Mapping[str, Any]) -> str:
-    """A condition in words, such as `age >= 65 and sex = f`."""
+def words_of(where: Mapping[str, Any], column_of: Callable[[str], Column] | None = None) -> str:
+    """A condition in words, such as `age >= 65 and sex = f`; of known columns, or by what it looks like."""
     parts = []
-    for name, rule in where.items():
+    for name, given in where.items():
+        rule = ranged(name, given)
         if isinstance(rule, tuple):
-            low, high = rule
-            ends = [f"{name} >= {low}"] if low is not None else []
-            ends += [f"{name} <= {high}"] if high is not None else []
-            parts += ends or [f"{name} is there"]
+            low, high = map(end_words, rule) if len(rule) == 2 else (None, None)
+            days = any(isinstance(end, (str, date)) for end in rule)
+            whole = days if column_of is None else not column_of(name).continuous
+            parts.append(range_words(name, low, high, closed=upper_counts(rule, whole=whole)))
         elif isinstance(rule, (list, set, frozenset)):
             parts.append(f"{name} in {{{', '.join(map(str, rule))}}}")
         else:
@@ -66,6 +130,7 @@ def words_of(where: Mapping[str, Any]) -> str:
 
 
 def _axis(name: str, rule: Any) -> Axis:
+    rule = ranged(name, rule)
     if isinstance(rule, tuple):
         return _range_axis(name, rule)
     if isinstance(rule, str):
@@ -95,6 +160,8 @@ def _check_no_range(name: str, text: str) -> None:
         return
     if between is not None:
         ends = f"({between[1]}, {between[2]})"
+        if between[1].isdigit() and between[2].isdigit():
+            ends = f"range({int(between[1])}, {int(between[2]) + 1})"
     else:
         assert beyond is not None
         most = (beyond[1] or "").startswith(("<", "≤"))
@@ -120,6 +187,10 @@ def _range_axis(name: str, rule: tuple[Any, ...]) -> Axis:
                 "values give a list, not a tuple"
             ) from None
         start, stop = days.ends
+        if isinstance(rule, Open) and rule[1] is not None:
+            stop -= 1
+            if stop < start:
+                raise ValueError(f"where: {name!r}: no day is in this range")
         return Axis(days, (start, stop if stop > start else start + 0.5), "drop")
     ends = []
     for end, far in zip(rule, (-FAR, FAR), strict=True):
@@ -134,13 +205,15 @@ def _range_axis(name: str, rule: tuple[Any, ...]) -> Axis:
         raise ValueError(f"where: {name!r}: (least, most) stand the other way round")
     if ends[0] == ends[1]:
         ends[1] = math.nextafter(ends[1], math.inf)
+    elif rule[1] is not None and not upper_counts(rule, whole=False):
+        ends[1] = max(math.nextafter(ends[1], -math.inf), math.nextafter(ends[0], math.inf))
     return Axis(Numeric(name, -FAR, FAR), tuple(ends), "drop")
 
 
 def holds(domain: Domain, codes: Floats, condition: Mapping[str, Any]) -> Bools:
     """Each column has a pair (least, most), a value, or a list of values; all must hold.
 
-    Ends of a pair are included; None is an open end.
+    None is an open end.  The upper end of a pair counts for integers and dates, and at the upper bound.
     """
     found = np.ones(len(codes), dtype=bool)
     for name, rule in condition.items():
@@ -151,6 +224,7 @@ def holds(domain: Domain, codes: Floats, condition: Mapping[str, Any]) -> Bools:
 
 def matches(column: Column, codes: Floats, rule: Any) -> Bools:
     """Whether a rule holds for each of the codes of one column."""
+    rule = ranged(column.name, rule)
     if isinstance(rule, tuple):
         return _within(column, codes, rule)
     if isinstance(rule, (list, set, frozenset)):
@@ -174,7 +248,10 @@ def _within(column: Column, codes: Floats, rule: tuple[Any, ...]) -> Bools:
     most = np.inf if high is None else high
     if least > most:
         raise ValueError(f"condition on {column.name!r}: (least, most) stand the other way round")
-    return np.asarray((codes >= least) & (codes <= most), dtype=bool)
+    counts = upper_counts(rule, whole=not column.continuous) or least == most
+    if counts or (most >= column.ends[1] and not isinstance(rule, Open)):
+        return np.asarray((codes >= least) & (codes <= most), dtype=bool)
+    return np.asarray((codes >= least) & (codes < most), dtype=bool)
 
 
 def _code(column: Column, value: Any) -> float:
@@ -193,7 +270,8 @@ def _code(column: Column, value: Any) -> float:
         found = float(plain)
     if found is None:
         raise ValueError(
-            f"condition on {column.name!r}: {value!r} is no value of it; there is {column.describe()}"
+            f"condition on {column.name!r}: {value!r} is no value of it; there is {column.describe()}: "
+            "ask for one of those"
         )
     return found
 
@@ -212,7 +290,8 @@ def _day_code(value: Any) -> float | None:
 def conditions(words: Sequence[str], column_of: Callable[[str], Column] | None = None) -> dict[str, Any]:
     """Conditions by column: a value, a list of values, or (least, most) with None for open ends.
 
-    `age=60..80`, `age=60..`, `age>=60`, `sex=f`, `ward=a|b`; also `age=60:80` and `ward=a,b`.
+    `age=60..80`, `age=60..`, `age>=60`, `age<=80`, `age<80`, `sex=f`, `ward=a|b`; also `age=60:80` and
+    `ward=a,b`.
     A value in double quotes is text as it stands.  With `column_of`, values are read as those of
     the column; without it, as what they look like.
     """
@@ -224,7 +303,7 @@ def conditions(words: Sequence[str], column_of: Callable[[str], Column] | None =
             rule = _told(column, text)
         else:
             end = _end(column, name, text)
-            rule = (end, None) if sign == ">=" else (None, end)
+            rule = {">=": (end, None), "<=": Closed(None, end), "<": Open(None, end)}[sign]
         rules[name] = _joined(name, rules[name], rule) if name in rules else rule
     return rules
 
@@ -234,10 +313,10 @@ def _parted(word: str) -> tuple[str, str, str]:
     if found is None or not found[3]:
         raise ValueError(f"{_FORM}; got {word!r}")
     name, sign, text = found[1], found[2], found[3]
-    if sign in ("<", ">"):
+    if sign == ">":
         raise ValueError(
-            f"--where knows {sign}= but not {sign}: write the {'least' if sign == '>' else 'most'} "
-            f"value that still counts, for example '{name}{sign}={text}'; got {word!r}"
+            f"--where knows >=, <= and < but not >: write the least value that still counts, for example "
+            f"'{name}>={text}'; got {word!r}"
         )
     if sign == "!=":
         raise ValueError(
@@ -246,7 +325,7 @@ def _parted(word: str) -> tuple[str, str, str]:
         )
     if text[0] in "<>=~":
         raise ValueError(
-            f"--where: {text!r} is no value; signs are =, >= and <=, and a value that begins with "
+            f"--where: {text!r} is no value; signs are =, >=, <= and <, and a value that begins with "
             f"one stands in double quotes, for example '{name}=\"{text}\"'; got {word!r}"
         )
     return name, "=" if sign == "==" else sign, text
@@ -309,8 +388,9 @@ def _said(column: Column | None, text: str) -> Any:
 def _joined(name: str, one: Any, two: Any) -> tuple[Any, Any]:
     """The range between two conditions on one column: `age>=20` and `age<=40`."""
     if isinstance(one, tuple) and isinstance(two, tuple):
+        upper = one if two[1] is None else two
         pairs = list(zip(one, two, strict=True))
         if all(None in pair for pair in pairs):
             low, high = (a if b is None else b for a, b in pairs)
-            return low, high
+            return type(upper)(low, high) if isinstance(upper, (Closed, Open)) else (low, high)
     raise ValueError(f"--where: {name!r} stands twice; all conditions must hold")

@@ -116,7 +116,9 @@ class PrivateMeanCurve(PrivateEstimator):
     grid
         The public points at which the curves were seen, one for each column of X; None stands for
         even points of [0, 1], where X is an array or a data frame.
-    kernel, scale, penalty, eta, center, order, missing, na_values, outside, ledger, dataset, insist
+    kernel, scale, penalty, eta, center, order, missing, na_values, outside, population
+        As for `mercer.mean_curve`.
+    ledger, dataset, insist
         As for `mercer.mean_curve`.
     random_state
         None: secure noise.  A seed: reproducible and not private.
@@ -145,6 +147,7 @@ class PrivateMeanCurve(PrivateEstimator):
     missing: str = "fill"
     na_values: Any = None
     outside: str = "clip"
+    population: float = 0.0
     release_: CurveRelease = field(init=False)
 
     def fit(self, X: Any, y: Any = None) -> PrivateMeanCurve:  # noqa: ARG002

@@ -79,6 +79,24 @@ class CountLaw(ABC):
         """The least integer w with P(|sum of `terms` independent draws| <= w) >= level."""
         return _half_width(self, terms, level) if terms else 0.0
 
+    def half_width_of_all(self, cells: int, terms: int, level: float) -> float:
+        """The same for so many such sums at once, of draws that no two of them share.
+
+        The sums are independent: all stay within w with the chance that one does to the power of
+        `cells`, so that each has the level^(1/cells) quantile.
+        """
+        if cells <= 1 or not terms:
+            return self.half_width(terms, level) if cells else 0.0
+        tail = -math.expm1(math.log(level) / cells)  # the chance that one is beyond
+        if terms > 1:
+            return self.half_width(terms, 1 - tail)
+        width = max(math.floor(self.threshold(tail / 2)) - 1, 0)
+        while 2 * self.above(width) > tail:
+            width += 1
+        while width and 2 * self.above(width - 1) <= tail:
+            width -= 1
+        return float(width)
+
     def chosen_width(self, terms: int, among: int, level: float) -> float:
         """A bound for all sums of at most `terms` out of `among` draws at once, at this level.
 

@@ -30,7 +30,8 @@ from mercer.releases.base import FORMAT, VERSION, Release, from_dict
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.density.smoothing import BasisAccuracy
 from mercer.releases.function import Band
-from mercer.releases.machine.release import MachineAccuracy, MachineRelease
+from mercer.releases.machine.field import MachineAccuracy
+from mercer.releases.machine.release import MachineRelease
 
 __all__ = [
     "ROUTES",

@@ -31,7 +31,9 @@ _LOOKED = 257  # points at which the width of the noise is computed for quantile
 class Cdf(ABC):
     """Released shares up to the ends of cells, with their noise; cells are rising and touch each other.
 
-    Mass is spread evenly over a cell, or stands at its upper end (`steps`).
+    Mass is spread evenly over a cell, or stands at its upper end (`steps`).  Otherwise records may
+    stand at the first edge, and then `raw` starts with their share, and at the last one, and then
+    it ends with what is below it.
     """
 
     steps: bool = False
@@ -44,13 +46,14 @@ class Cdf(ABC):
     @cached_property
     @abstractmethod
     def raw(self) -> Floats:
-        """The released share up to each edge: unbiased, not monotone.  It starts with 0 and ends with 1."""
+        """The released share up to each edge, not monotone; at the last one, of what is below it or there."""
 
     @abstractmethod
     def half_widths(self, points: Floats, weights: Floats | None, level: float) -> Floats:
         """What an interval for the noise of sums of the raw function at points reaches to each side.
 
-        `weights` has a row for each sum; None for the values at the points themselves.
+        `weights` has a row for each sum; None for the values at the points themselves.  At points
+        that are not finite the function is known.
         """
 
     @abstractmethod
@@ -70,7 +73,8 @@ class Cdf(ABC):
     def fitted(self) -> Floats:
         """The monotone function nearest to the raw one in least squares, within [0, 1], at the edges."""
         inside = isotonic_regression(self.raw[1:-1]).x if len(self.raw) > 2 else np.zeros(0)
-        found = np.concatenate([[0.0], np.clip(inside, 0.0, 1.0), [1.0]])
+        first, last = (float(np.clip(end, 0.0, 1.0)) for end in (self.raw[0], self.raw[-1]))
+        found = np.concatenate([[first], np.clip(inside, first, max(first, last)), [max(first, last)]])
         found.setflags(write=False)
         return found
 
@@ -98,16 +102,20 @@ class Cdf(ABC):
         lower, upper = (np.where(above, 1.0, np.where(below, 0.0, end)) for end in (lower, upper))
         return Band(lower, upper, level)
 
-    def share(self, low: float, high: float, level: float) -> Interval:
+    def between(self, low: float, high: float) -> float:
         """The share of records from low to high; where records stand at points, both ends included."""
+        return max(float(np.diff(self.at(self._ends(low, high)))[0]), 0.0)
+
+    def share(self, low: float, high: float, level: float) -> Interval:
+        """The same with an interval for the noise."""
         check_level(level)
-        ends = np.array([self.before(low), high])
-        value = max(float(np.diff(self.at(ends))[0]), 0.0)
+        ends = self._ends(low, high)
+        value = self.between(low, high)
         raw = float(np.diff(self.raw_at(ends))[0])
         width = float(self.half_widths(ends, np.array([[-1.0, 1.0]]), level)[0])
         down, up = self.unseen(ends)
-        lower = min(value, raw - width - up[0] - down[1])
-        upper = max(value, raw + width + down[0] + up[1])
+        lower = min(value, float(raw - width - up[0] - down[1]))
+        upper = max(value, float(raw + width + down[0] + up[1]))
         return Interval(value, min(max(lower, 0.0), 1.0), min(max(upper, 0.0), 1.0), level)
 
     def quantile_band(self, q: Floats, level: float) -> Band:
@@ -138,8 +146,11 @@ class Cdf(ABC):
                 "function must give one finite number for each of the numbers it is given: of an array "
                 f"of {len(points)} it gave shape {values.shape}"
             )
-        value, raw = (float(np.diff(shares) @ values) for shares in (self.fitted, self.raw))
-        weights = np.concatenate([[0.0], values]) - np.concatenate([values, [0.0]])
+        # records at the first edge count with the first value, those at the last one with the last
+        masses = [np.diff(shares, prepend=0.0, append=1.0) for shares in (self.fitted, self.raw)]
+        ends = np.concatenate([values[:1], values, values[-1:]])
+        value, raw = (float(mass @ ends) for mass in masses)
+        weights = ends[:-1] - ends[1:]
         width = float(self.half_widths(self.edges, weights[None, :], level)[0])
         least, most = float(values.min()), float(values.max())
         width += self.unseen_at_bounds(values)
@@ -166,16 +177,22 @@ class Cdf(ABC):
         return float(self.edges[1] if self.steps else self.edges[0])
 
     def before(self, x: float) -> float:
-        """Where a range that starts at x begins: just below it, where records stand at points."""
-        if not self.steps:
-            return x
+        """The greatest edge below x: the last value before it, where records stand at values."""
         place = int(np.searchsorted(self.edges, x, side="left"))
         return float(self.edges[min(max(place - 1, 0), len(self.edges) - 1)])
+
+    def _ends(self, low: float, high: float) -> Floats:
+        """Where a range begins, just below its first value where records stand there, and ends."""
+        if self.steps:
+            return np.array([self.before(low), high])
+        whole = low <= self.edges[0], high >= self.edges[-1]
+        return np.array([-np.inf if whole[0] else low, np.inf if whole[1] else high])
 
     def _between(self, shares: Floats, x: Floats) -> Floats:
         if self.steps:
             return shares[np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(shares) - 1)]
-        return np.interp(x, self.edges, shares)
+        found = np.interp(x, self.edges, shares)
+        return np.where(x >= self.edges[-1], 1.0, np.where(x < self.edges[0], 0.0, found))
 
     def _inverse(self, shares: Floats, q: Floats) -> Floats:
         """The generalised inverse of shares that rise."""
@@ -189,7 +206,9 @@ class Cdf(ABC):
             return self.edges[place]
         below, above = shares[place - 1], shares[place]
         part = np.clip((inside - below) / np.where(above > below, above - below, 1.0), 0.0, 1.0)
-        return self.edges[place - 1] + part * (self.edges[place] - self.edges[place - 1])
+        found = self.edges[place - 1] + part * (self.edges[place] - self.edges[place - 1])
+        found = np.where(inside > shares[-1], self.edges[-1], found)
+        return np.where((inside <= least) & (least > 0), self.edges[0], found)
 
     def _crossing(self, shares: Floats, q: float) -> float:
         """The first edge at which rising shares reach q, or the place between edges."""
@@ -244,7 +263,8 @@ class Distributed(ABC):
     def share(self, lower: object = None, upper: object = None, level: float = 0.95) -> Interval:
         """The share of records from `lower` to `upper`, with an interval for the noise; None: the bound.
 
-        Of a column of integers both ends are included.
+        Of values that were counted (integers, dates, steps) both ends count: 20 <= x <= 40; of a
+        density 20 <= x < 40, and the upper bound itself.
         """
         law = self.law
         low = law.first if lower is None else float(self._codes(lower)[0][0])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from mercer.columns.conditions import conditions
+from mercer.columns.conditions import Open, conditions, range_words, upper_counts
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, is_number
 from mercer.promise.statement import Statement
@@ -49,6 +49,8 @@ class Question:
     where: Sequence[str] = ()
     margin: Sequence[str] = ()
     smooth: bool = False
+    of: str | None = None  # whose mean a band is about
+    simultaneous: bool = False
 
     def points(self, domain: Box) -> Floats:
         """Where `--at` asks, as points of a domain."""
@@ -72,6 +74,7 @@ class Words(ABC, Generic[R]):
     """What is said of one release."""
 
     penalised: ClassVar[bool] = False  # whether it is smoothed again in Python, by a penalty
+    sampled: ClassVar[bool] = False  # whether a band may be about a population
 
     def __init__(self, release: R) -> None:
         self.release = release
@@ -91,6 +94,12 @@ class Words(ABC, Generic[R]):
     @abstractmethod
     def answer(self, asked: Question, *, as_json: bool) -> None:
         """Print what `mercer eval` asked; ValueError says what this kind cannot answer."""
+
+    def ask(self, asked: Question, *, as_json: bool) -> None:
+        """The same, where this kind has all that is asked for."""
+        if asked.of is not None and not self.sampled:
+            raise ValueError(f"--of is for mean curves; this is a {self.release.kind}")
+        self.answer(asked, as_json=as_json)
 
     def told(self, heading: str) -> None:
         """Print what is said when it has just been made."""
@@ -135,8 +144,8 @@ class Words(ABC, Generic[R]):
 
     def check_no_cells(self, asked: Question) -> None:
         """Refuse questions for counts."""
-        if asked.margin or asked.smooth:
-            option = "--margin" if asked.margin else "--smooth"
+        given = {"--margin": asked.margin, "--smooth": asked.smooth, "--simultaneous": asked.simultaneous}
+        for option in (name for name, value in given.items() if value):
             raise ValueError(
                 f"{option} is for histograms and tables of counts; this is a {self.release.kind}"
             )
@@ -183,15 +192,18 @@ def answer_shares(release: Distributed, domain: Box, asked: Question, *, as_json
     (name,), rules = domain.names, conditions(asked.where)
     if set(rules) != {name}:
         raise ValueError(f"--where: the release is of {name} alone, got {', '.join(map(repr, rules))}")
-    rule = rules[name]
-    if isinstance(rule, list) or (not isinstance(rule, tuple) and not release.law.steps):
+    rule, law = rules[name], release.law
+    if isinstance(rule, list) or (not isinstance(rule, tuple) and not law.steps):
         raise ValueError(f"--where must be a range of {name}, such as '{name}>=65' or '{name}=20..40'")
     low, high = rule if isinstance(rule, tuple) else (rule, rule)
+    if isinstance(rule, Open) and law.steps:  # the last value below the end
+        high = law.before(domain.points([high])[0, 0])
     found = release.share(low, high, asked.level)
-    law = release.law
     ends = (law.first if low is None else low), (float(law.edges[-1]) if high is None else high)
     shown = [end if isinstance(end, str) else domain.shown([float(end)])[0] for end in ends]
-    words = " <= ".join([_shown(shown[0]), name, _shown(shown[1])])
+    top = float(domain.points([ends[1]])[0, 0]) >= law.edges[-1]
+    closed = top or upper_counts(rule if isinstance(rule, tuple) else (low, high), whole=law.steps)
+    words = range_words(name, *map(_shown, shown), closed=closed or law.steps)
     if as_json:
         terminal.print_json({"where": words, **found._asdict()})
         return

@@ -11,24 +11,38 @@ from collections.abc import Sequence
 
 from mercer.spaces.losses import WHOLE, Loss
 
-__all__ = ["band_rule", "bandwidth_rule", "cells_rule", "feature_rule", "machine_penalty", "threshold_rule"]
+__all__ = [
+    "band_rule",
+    "bandwidth_rule",
+    "cells_rule",
+    "feature_rule",
+    "machine_penalty",
+    "moment_noise",
+    "moment_penalty",
+    "threshold_rule",
+]
 
 _WAVES = 256  # random features
 _MOST = 400  # eigenfunctions
 _FEW = {1: 16, 2: 28}  # of a pure promise, by columns
+_RIDGE = {1: 2.0}  # of moments, in one column, in units of noise sqrt(features);
+_FURTHER = 1.0  # in more columns, where features are many
 _SHARE = {"hinge": 1.0, "logistic": 0.5}  # of noise that the penalty balances; regressions 4
 
 
-def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool) -> float:
+def bandwidth_rule(*, n: int, epsilon: float, dimension: int, pure: bool, moments: bool = False) -> float:
     """Bandwidth as a share of the width of the bounds, the same in all columns.
 
-    c sqrt(d), with c falling slowly as there are more records: a finer function needs more.
+    c sqrt(d), with c falling slowly as there are more records: a finer function needs more.  Noise on
+    moments grows with the number of features, so that it is not finer where epsilon is large.
     """
     if dimension > 3 and pure:
         return 0.28 * math.sqrt(dimension)
     more = max(n * epsilon / 100, 1.0)
     c = 0.3 * more**-0.25 if dimension == 1 else 0.2 * more ** (-1 / (dimension + 1))
-    least = {1: 0.03, 2: _two(epsilon, pure=pure), 3: 0.05}.get(dimension, 0.15)
+    least = {1: 0.03, 2: _two(1.0 if moments else epsilon, pure=pure), 3: 0.11 if moments else 0.05}.get(
+        dimension, 0.15
+    )
     return max(c, least) * math.sqrt(dimension)
 
 
@@ -107,3 +121,21 @@ def threshold_rule(*, n: int, epsilon: float) -> float:
     the median; with the whole range the function is the mean.
     """
     return min(WHOLE, max(0.3, 0.3 * math.sqrt(n * epsilon / 1000)))
+
+
+def moment_penalty(*, sd: float, n: int, size: int, dimension: int) -> float:
+    """Penalty of least squares from moments with noise of this deviation in each coordinate (M21).
+
+    The noise of sum phi phi' has eigenvalues up to sd sqrt(2 size): the penalty is about as large, so
+    that no direction is made of noise alone and the error holds to first order.
+    """
+    return _RIDGE.get(dimension, _FURTHER) * sd * math.sqrt(size) / n
+
+
+def moment_noise(*, sd: float, n: int, size: int, penalty: float) -> float:
+    """About the noise of the function at a record, in half ranges, where records fill the features evenly.
+
+    sum phi phi' is n / size times one then; weights w of responses in [-1, 1] have mostly |w|^2 near 2,
+    with which the error's first factor is sqrt(2).
+    """
+    return sd * math.sqrt(2) / (n / size + n * penalty)

@@ -99,8 +99,11 @@ def told(axes: Axes, some: Iterable[Line]) -> list[dict[str, Any]]:
     ]
 
 
-def show_lines(axes: Axes, some: list[Line], more: int, level: float) -> None:
-    """Print a row for each cell: its count, its interval of this level and a bar."""
+def show_lines(axes: Axes, some: list[Line], more: int, level: float, *, simultaneous: bool = False) -> None:
+    """Print a row for each cell: its count, its interval of this level and a bar.
+
+    `simultaneous` says that the intervals of all cells hold at once.
+    """
     if not some:
         print("No cell is above the threshold.")
         return
@@ -108,7 +111,8 @@ def show_lines(axes: Axes, some: list[Line], more: int, level: float) -> None:
 
     wide = axes.dimension > _COLUMNS
     heads = ["cell" if wide else name for name in axes.names[: 1 if wide else None]]
-    table = terminal.table(*map(escape, heads), "count", f"{level:.0%} interval", "")
+    which = f"{level:.0%} interval{', all at once' if simultaneous else ''}"
+    table = terminal.table(*map(escape, heads), "count", which, "")
     for column in (*table.columns[: len(heads)], table.columns[-1]):
         column.justify = "left"
     for column in table.columns[len(heads) :]:

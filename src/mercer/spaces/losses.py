@@ -56,6 +56,7 @@ class Loss(ABC):
 
     name: ClassVar[str]
     classes: ClassVar[bool]  # the target is a class; otherwise a number in [-1, 1]
+    least_squares: ClassVar[bool] = False  # its minimum is that of the squared error, where |f| <= 1
     steps: ClassVar[int] = 1 << 20  # in which the second derivative is counted: 1 where it is all or nothing
 
     def __init_subclass__(cls) -> None:
@@ -269,6 +270,7 @@ class Squared(Loss):
 
     name = "squared"
     classes = False
+    least_squares = True
     steps = 1
     slopes = (-4.0, 4.0)
     curvature = 2.0

@@ -149,7 +149,7 @@ def test_two_columns_are_a_map_with_numbers():
     words = texts(figure)
     assert all(f"{count}" in words for count in release.counts.reshape(-1))
     assert {"0", "25", "100", "f", "m", "age", "sex", "count"} <= set(words)
-    assert "each count ± 6: 95% interval for the noise of privacy" in words
+    assert "each count ± 6: 95% intervals for the noise of privacy, each for itself" in words
     turned = release.plot(columns=["sex", "age"])
     (mesh,) = [c for c in turned.axes[0].collections if isinstance(c, QuadMesh)]
     assert np.array_equal(np.asarray(mesh.get_array()).reshape(4, 2), release.counts)

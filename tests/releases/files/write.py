@@ -69,6 +69,7 @@ CASES = [
     "regression-insensitive",
     "regression-squared",
     "regression-chosen",
+    "regression-moments",
     "regression-array",
     "synthetic-mixed",
     "synthetic-pure",

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from mercer.api.calls import beside, check_share
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count
 from mercer.noise.mechanisms import L2, Gaussian, Mechanism
+from mercer.noise.mechanisms.additive import GaussianShare
 from mercer.noise.mechanisms.base import Promise
+from mercer.promise.composition import decimal
+from mercer.releases.curve.functionals import PolynomialCurve
 from mercer.releases.curve.release import ORDERS, check_eta, check_penalty, unit_scales
 from mercer.releases.curve.smoothing import ETAS
 from mercer.rules.public import (
@@ -30,7 +35,7 @@ from mercer.spaces.kernels import Kernel
 from mercer.spaces.modes import CURVE_KERNELS, Modes, SpectralFilter, cameron_martin, gain_of, level_of
 from mercer.spaces.polynomials import MOST_FUNCTIONS, Polynomials
 
-__all__ = ["CurveRecipe", "Sight"]
+__all__ = ["CurveRecipe", "Sight", "center_of"]
 
 _WORDS = ("auto", "rule", "private-cv")
 _SMOOTHNESS = {"gaussian": math.inf, "matern52": 2.5, "matern32": 1.5, "exponential": 0.5}
@@ -66,6 +71,7 @@ class CurveRecipe:
     mechanism: Mechanism
     average: bool  # of filters, for curves: nothing was given
     stretch: float = 1.0  # of the noise, where several groups share the budget
+    population: float = 0.0  # share of the budget for bands about the population's mean
 
     @classmethod
     def of(
@@ -79,6 +85,7 @@ class CurveRecipe:
         penalty: object = "auto",
         order: object = "noise-first",
         size: object = None,
+        population: object = 0.0,
     ) -> CurveRecipe:
         order = check_choice("order", order, ORDERS)
         if isinstance(kernel, Kernel):  # its lengths are shares of the widths
@@ -95,9 +102,15 @@ class CurveRecipe:
             raise ValueError("noise_kernel is for order='paper'; leave it out")
         free = all(isinstance(value, str) and value == "auto" for value in (asked, scale, eta, penalty))
         average = free and order == "noise-first"
-        mechanism = L2() if pure else Gaussian()
-        recipe = cls(name, other, scale, eta, penalty, order, size, mechanism, average)
+        share = _share_of(population)
+        mechanism: Mechanism = L2() if pure else (GaussianShare(1 - share) if share else Gaussian())
+        recipe = cls(name, other, scale, eta, penalty, order, size, mechanism, average, population=share)
         recipe._check_words()
+        if share and not average:
+            raise ValueError(
+                "population is for the default smoothing, whose errors hold what smoothing takes away: leave "
+                "kernel, scale, eta, penalty and order out, or leave population out"
+            )
         recipe._check_compatible()
         return recipe
 
@@ -134,8 +147,28 @@ class CurveRecipe:
             frame = frame_of(polynomials, many)
         return Sight(polynomials, frame, n, promise)
 
+    def parts(self, promise: Promise) -> list[tuple[Mechanism, Promise]]:
+        """What draws the mean's noise, that of the residuals' total and that of their moments (M22).
+
+        Together they keep the promise: Gaussian noise by shares of mu^2, pure noise by shares of epsilon.
+        Without a share for the population it is the mean alone.
+        """
+        share, epsilon = self.population, promise["epsilon"]
+        if not share:
+            return [(self.mechanism, promise)]
+        if not self.mechanism.pure:
+            own = [1 - share, share / 4, 3 * share / 4]
+            return [(GaussianShare(part), promise) for part in own]
+        total, moments = epsilon * share / 4, epsilon * share * 3 / 4
+        both = float(decimal(total) + decimal(moments)) * (1 + 1e-15)
+        check_share(total, 1)
+        left = [beside(both, epsilon), total, moments]
+        return [(self.mechanism, Promise(epsilon=part, delta=0.0)) for part in left]
+
     def check(self, domain: Box) -> None:
         """Raise errors that follow from the domain, before any curve is read."""
+        if self.population and domain.dimension > 1:
+            raise ValueError("population is for curves of one argument, not for surfaces; leave it out")
         self.scales(domain)
         self.polynomials(domain)
 
@@ -265,6 +298,44 @@ class CurveRecipe:
             )
 
 
+def center_of(
+    center: object, polynomials: Polynomials, domain: Box, grid: tuple[Floats, ...] | None
+) -> Floats:
+    """Coefficients of a public centre, which is None, values on the grid, a function, or a curve."""
+    if center is None:
+        return np.zeros(polynomials.size)
+    if isinstance(center, PolynomialCurve):
+        if center.domain.bounds != domain.bounds or center.polynomials != polynomials:
+            raise ValueError("center must have the bounds and the size of the curves")
+        return np.array(center.coefficients)
+    if callable(center):
+        return polynomials.inner(lambda unit: _values(center, domain.from_unit(unit)))
+    if grid is None:
+        raise ValueError("center must be a function where curves have grids of their own")
+    shape = tuple(len(ticks) for ticks in grid)
+    try:
+        values = np.asarray(center, dtype=float)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.shape not in ((), shape) or not np.all(np.isfinite(values)):
+        raise ValueError(
+            f"center must be a finite number, {' x '.join(map(str, shape))} finite numbers, one "
+            f"for each point of the grid, or a function; got {_shown(center)}"
+        )
+    return np.broadcast_to(values, shape).reshape(-1) @ polynomials.of_grid(grid)
+
+
+def _share_of(value: object) -> float:
+    """The share of the budget for the population's mean; 0 for none."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not 0 <= float(value) <= 0.5 or 0 < float(value) < 1e-4:  # type: ignore[arg-type]
+        raise ValueError(
+            f"population must be a share of the budget, 0 (none) or in [0.0001, 0.5], got {value!r}; 0.05 is "
+            "usual"
+        )
+    return float(value)  # type: ignore[arg-type]
+
+
 def _check_paper(penalty: object, pure: bool) -> None:
     if pure:
         raise ValueError("order='paper' adds Gaussian noise and needs a delta; give delta=1e-6")
@@ -273,3 +344,17 @@ def _check_paper(penalty: object, pure: bool) -> None:
             "penalty is missing: order='paper' smooths before the noise, so it cannot be chosen "
             "from the result; give a number, 'rule' or 'private-cv'"
         )
+
+
+def _values(center: Callable[[Any], Any], rows: Floats) -> Floats:
+    value = np.asarray(center(rows[:, 0] if rows.shape[1] == 1 else rows), dtype=float)
+    if value.shape not in ((), (len(rows),)) or not np.all(np.isfinite(value)):
+        raise ValueError(
+            f"center must give one finite number for each point; got shape {value.shape} for "
+            f"{len(rows)} points"
+        )
+    return np.broadcast_to(value, (len(rows),))
+
+
+def _shown(value: object) -> str:
+    return f"{type(value).__name__} of shape {getattr(value, 'shape', ())}"

@@ -23,6 +23,7 @@ __all__ = ["REFERENCES", "CurvePlan", "curve_plan", "expected_curve", "reference
 
 _STREAM = 23  # a public one
 _DRAWS = 40  # of noise, for each reference curve
+_PLANNED = ("eta", "penalty", "order", "size", "population")  # arguments of calls that go into a plan
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,12 @@ def curve_plan(
     penalty: object = "auto",
     order: str = "noise-first",
     size: object = None,
+    population: object = 0.0,
 ) -> CurvePlan:
     """Accuracy of `mean_curve` before anything is spent: no curves are needed.
 
-    The arguments are those of `mean_curve`, with the same defaults; `bounds` are those of the
+    The arguments are those of `mean_curve`, with the same defaults; with `population` the mean has what that
+    share leaves of the budget.  `bounds` are those of the
     argument, or of both of a surface.  A choice with budget, penalty="private-cv", is planned as the
     public rule's.
     """
@@ -83,10 +86,12 @@ def curve_plan(
     surface = np.ndim(bounds) == 2 and len(np.asarray(bounds)) == 2  # type: ignore[arg-type]
     domain = Box.of(bounds, ["t1", "t2"] if surface else ["t"])
     choices = {"kernel": kernel, "scale": scale, "eta": eta, "penalty": penalty, "order": order, "size": size}
+    choices["population"] = population
     recipe = CurveRecipe.of(pure=no_delta(delta), **choices)
     promise = check_promise(recipe.mechanism, epsilon, delta)
     recipe.check(domain)
-    sight = recipe.sight(recipe.polynomials(domain), n=count, promise=promise)
+    _, alone = recipe.parts(promise)[0]
+    sight = recipe.sight(recipe.polynomials(domain), n=count, promise=alone)
     follows = recipe.choice == "auto"
     average = recipe.average and not surface
     known = None if follows else recipe.ruled(domain, sight)
@@ -174,7 +179,7 @@ def expected_curve(given: Mapping[str, Any], made: Statement) -> str:
     epsilon = made.epsilon
     if many > 1 and not given["disjoint"]:  # who may be in all of them pays for all
         epsilon /= many if not made.delta else math.sqrt(many)
-    public = {name: chosen[name] for name in ("eta", "penalty", "order", "size") if name in chosen}
+    public = {name: chosen[name] for name in _PLANNED if name in chosen}
     bounds = _bounds_of(given)
     if bounds is not None:  # lengths are in the units of the argument
         public |= {
@@ -185,7 +190,10 @@ def expected_curve(given: Mapping[str, Any], made: Statement) -> str:
     plan = curve_plan(
         n=max(made.n // many, 2), bound=given["bound"], epsilon=epsilon, delta=made.delta or None, **public
     )
-    return _words(plan) + (", for each of the groups, if all are of one size" if many > 1 else "")
+    share, words = chosen.get("population", 0.0), _words(plan)
+    if share:
+        words += f"; how the curves vary, for bands about the population's mean, has {share:g} of the budget"
+    return words + (", for each of the groups, if all are of one size" if many > 1 else "")
 
 
 def _words(plan: CurvePlan) -> str:

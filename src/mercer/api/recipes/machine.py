@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mercer.api.recipes.moments import check_features, check_moments
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, PrivacyWarning, check_choice, check_count, check_positive
 from mercer.door.objective import FINISH, tilted_bounds, tilted_noise
@@ -48,6 +49,7 @@ class MachineRecipe:
     penalty: float | tuple[float, ...] | None  # None: by the rule; several: one is chosen
     band: float | None  # share of epsilon for the error band; None: by the rule
     pure: bool
+    free: bool = False  # the public rule may take moments instead, once the columns are known
 
     @classmethod
     def of(
@@ -65,7 +67,9 @@ class MachineRecipe:
         *,
         pure: bool,
         unit: object,
+        squared: bool = False,
     ) -> MachineRecipe:
+        """`squared`: whether what is learnt is a regression with squared loss."""
         shape = check_choice("kernel", kernel, (*KERNELS, "linear"))
         if features is not None:
             features = check_choice("features", features, FEATURES)
@@ -80,13 +84,28 @@ class MachineRecipe:
         if size is not None:
             size = check_count("size", size, least=1, most=4096, hint="number of features")
         weight = _weight(constant)
+        penalties, share = _penalty(penalty), _share_of("band", band)
+        free = method is None and squared and not pure and not isinstance(penalties, tuple)
         if method is None:
-            method = "objective" if unit is None else "output"
+            method = "objective" if unit is None else "moments" if free else "output"
         chosen = check_choice("method", method, METHODS)
         if chosen == "objective" and unit is not None:
             raise ValueError("method='objective' is for one row a person; use method='output' with unit")
-        found = (shape, bandwidth, features, size, points, weight, chosen, _penalty(penalty))
-        return cls(tuple(functions), *found, _share_of("band", band), pure)
+        if chosen == "moments":
+            check_moments(penalties, share, squared=squared, pure=pure)
+        found = (shape, bandwidth, features, size, points, weight, chosen, penalties)
+        return cls(tuple(functions), *found, share, pure, free and chosen == "objective")
+
+    def settled(self, domain: Box) -> MachineRecipe:
+        """With moments instead of noise in the objective where the public rule has them (M21).
+
+        Least squares with a delta has less noise by moments, however many records there are.  A share of
+        epsilon for a band is noise in the objective's own, up to three columns; in more a band is what
+        moments are for.
+        """
+        if not self.free or (self.band and domain.dimension <= MOST_MESH):
+            return self
+        return replace(self, method="moments", band=None)
 
     @property
     def mechanism(self) -> Mechanism:
@@ -99,7 +118,8 @@ class MachineRecipe:
         if self.kernel == "linear":
             return self._fitting(Linear(self._constant(0.316), d))
         constant, pure = self._constant(0.0), self.pure
-        ruled = bandwidth_rule(n=n, epsilon=epsilon, dimension=d, pure=pure)
+        apart = self.method == "moments"
+        ruled = bandwidth_rule(n=n, epsilon=epsilon, dimension=d, pure=pure, moments=apart)
         lengths = self._lengths(domain, ruled)
         kind, most = feature_rule(n=n, epsilon=epsilon, dimension=d, pure=pure)
         if self.features is not None or self.points is not None:
@@ -132,7 +152,8 @@ class MachineRecipe:
         if self.band and (d > MOST_MESH or self.method != "objective"):
             raise ValueError(
                 f"band is a share of the budget for the error band of noise in the objective with up to "
-                f"{MOST_MESH} columns, got {d} with method={self.method!r}; leave it out"
+                f"{MOST_MESH} columns, got {d} with method={self.method!r}; leave it out; a regression with "
+                "loss='squared' and a delta has a band in any number of columns, by method='moments'"
             )
 
     def band_share(self, domain: Box, features: FeatureMap, *, n: int, epsilon: float) -> float:
@@ -161,6 +182,8 @@ class MachineRecipe:
                 f"size: {len(self.losses)} functions of {features.size} features are {weights} "
                 f"weights, at most {_MOST_WEIGHTS} are possible; use fewer features"
             )
+        if self.method == "moments":
+            check_features(features)
         return features
 
     def _lengths(self, domain: Box, ruled: float) -> Floats:

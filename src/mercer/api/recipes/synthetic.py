@@ -1,4 +1,4 @@
-"""The public choices of a synthetic table, checked before any record is read.  M10, M15.
+"""The public choices of a synthetic table, checked before any record is read.  M10.
 
 And what the table will be, before anything is spent: from public choices alone, where the number of
 records is not known yet.
@@ -17,8 +17,9 @@ from mercer.api.calls import Split
 from mercer.columns.kinds import Column
 from mercer.columns.table import Domain, domain_given
 from mercer.common.checks import Floats, check_choice, check_count, check_positive
-from mercer.noise.mechanisms import L2, Gaussian, Mechanism
+from mercer.noise.mechanisms import L2, Gaussian, Geometric, Mechanism
 from mercer.noise.mechanisms.base import check_promise
+from mercer.releases.synthetic.accuracy import UNCHECKED, counts_noise
 from mercer.releases.synthetic.release import METHODS, MOST_POINTS
 from mercer.releases.synthetic.weights import STYLES
 from mercer.sensitive.summaries.embedding import LandmarkFeatures, WaveFeatures
@@ -194,11 +195,17 @@ class TablePlan:
     kernel: str | None  # in words; None: its scales take a part of the budget
     epsilon: float
     delta: float
-    reach: float  # n times the expected distance that the noise makes, before shrinking, at most
+    counts_noise: float  # n times that of noisy shares to compare the table with; 0 without any
 
-    def distance(self, n: int) -> float:
-        """Expected distance due to the noise, where a record has length one."""
-        return self.reach / n
+    def accuracy(self, *sizes: int) -> str:
+        """How far shares of rows will be off, in words, with so many records."""
+        if not self.counts_noise:
+            return UNCHECKED
+        examples = ", ".join(f"{self.counts_noise / n:.2g} with {n}" for n in sizes)
+        return (
+            "how far a share of one column is off is measured when the table is made, noise and smoothing "
+            f"together: compared with noisy counts of the columns, themselves off by {examples} records"
+        )
 
     def rows(self) -> list[tuple[str, str]]:
         """What will be released, in words: a heading and a sentence each."""
@@ -206,18 +213,15 @@ class TablePlan:
         delta = f", delta = {self.delta:g}" if self.delta else ", pure"
         noise = "none: one of all tables of so many records is drawn"
         if self.coordinates:
-            examples = ", ".join(f"{self.distance(n):.2g} with {n}" for n in (1_000, 10_000, 100_000))
-            fewer = "" if self.delta else "; fewer coordinates are released where that is better"
-            noise = (
-                f"distance {self.reach:.3g}/n expected, at most, before shrinking (a record has length 1): "
-                f"{examples} records{fewer}"
-            )
+            fewer = "" if self.delta else "; fewer are released where that is better"
+            noise = f"in {many}{self.coordinates} coordinates{fewer}"
         return [
             ("columns", self.domain.describe(6)),
             ("records", f"{many}{self.size} synthetic ones, weights: {self.style}"),
             ("kernel", self.kernel or "its scales follow the laws of the columns, for a part of the budget"),
             ("promise", f"epsilon = {self.epsilon:g}{delta}, for each record"),
             ("noise", noise),
+            ("accuracy", self.accuracy(1_000, 10_000, 100_000)),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,7 +234,7 @@ class TablePlan:
             "kernel": self.kernel,
             "epsilon": self.epsilon,
             "delta": self.delta,
-            "noise_distance_times_n": self.reach or None,
+            "counts_noise_times_n": self.counts_noise or None,
         }
 
 
@@ -239,16 +243,15 @@ def plan_table(
 ) -> TablePlan:
     """Check all public choices and plan a table; `chosen` are the arguments of `TableRecipe.of`."""
     recipe = TableRecipe.of(**chosen)
-    promise = noise = check_promise(recipe.mechanism, epsilon, delta)
+    promise = check_promise(recipe.mechanism, epsilon, delta)
     whole = recipe.method == "exponential"
-    if recipe.private and not whole:
-        noise = Split.of("private-scott", recipe.mechanism, promise, choice_share).noise
+    counts = 0.0
+    if recipe.follows and not whole:
+        choice = Split.of("private-scott", recipe.mechanism, promise, choice_share).choice
+        between = 2 * recipe.domain.dimension  # counts that a record changes
+        counts = counts_noise(recipe.domain, Geometric().multiplier(1, epsilon=choice / between, delta=0.0))
     waves = recipe.method == "features"
     many = 0 if whole else 2 * ((recipe.waves + 1) // 2) if waves else recipe.size
-    reach = 0.0
-    if many:
-        between = 2.0 if waves else math.sqrt(2)  # records, at most: M10
-        reach = recipe.mechanism.multiplier(many, **noise) * between * math.sqrt(many)
     return TablePlan(
         recipe.domain,
         recipe.method,
@@ -258,7 +261,7 @@ def plan_table(
         None if recipe.private else recipe.record_kernel().words,
         promise["epsilon"],
         0.0 if whole else promise["delta"],
-        reach,
+        counts,
     )
 
 

@@ -45,6 +45,7 @@ from mercer.promise.weaker import pairs_of
 __all__ = [
     "Gaussian",
     "GaussianNoise",
+    "GaussianShare",
     "Geometric",
     "GeometricShare",
     "Laplace",
@@ -129,6 +130,52 @@ class Gaussian(Mechanism):
                 "draws allow; use a larger delta or a smaller epsilon"
             )
         return GaussianNoise(Normal(scale * step, step), scale, GaussianEvent(1 / multiplier, slack / growth))
+
+
+@dataclass(frozen=True)
+class GaussianShare(Mechanism, by_name=False):
+    """`Gaussian` for a share of a promise's mu^2: its noise is 1 / sqrt(share) times as large.
+
+    Gaussian releases compose to mu^2 = sum mu_i^2 (M1): releases whose shares add up to one keep the
+    promise together, where each is given a delta that leaves room for the lattices of the others.
+    """
+
+    share: float
+
+    name = "gaussian-share"
+    norm = "l2"
+    words = Gaussian.words
+    calibration = Gaussian.calibration
+    pure = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share must be in (0, 1], got {self.share!r}: it is a part of mu^2")
+
+    def multiplier(self, size: int, *, epsilon: float, delta: float) -> float:
+        return Gaussian().multiplier(size, epsilon=epsilon, delta=delta) / math.sqrt(self.share)
+
+    def event(self, *, epsilon: float, delta: float) -> GaussianEvent:
+        return self._part(Gaussian().event(epsilon=epsilon, delta=delta))
+
+    def calibrate(
+        self, sensitivity: Sensitivity, size: int, *, epsilon: float, delta: float
+    ) -> GaussianNoise:
+        """The noise of a summary that moves 1 / sqrt(share) times as far, and a little further.
+
+        The lattice widens the summary's own change by as much as the larger one's.  Twice that,
+        divided by the root, is added first: a step is at most doubled by it.
+        """
+        root = math.sqrt(self.share)
+        larger, whole = Sensitivity(sensitivity.value / root, sensitivity.norm), Gaussian()
+        found = whole.calibrate(larger, size, epsilon=epsilon, delta=delta)
+        spare = 2 * found.law.step * math.sqrt(size) / root
+        larger = Sensitivity((larger.value + spare) * (1 + 1e-12), sensitivity.norm)
+        found = whole.calibrate(larger, size, epsilon=epsilon, delta=delta)
+        return GaussianNoise(found.law, found.scale, self._part(found.event))
+
+    def _part(self, whole: GaussianEvent) -> GaussianEvent:
+        return GaussianEvent(whole.mu * math.sqrt(self.share) * (1 + 1e-15), whole.distance)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
 """What released counts of cells have in common, questions about them, and how near they are.  M13.
 
-A question is a condition on columns: which share of each cell it takes in, and an interval for the sum
-of those cells.  Everything here is public: what does not fit is an error that names it.
-docs/proofs/counts.md, 6.
+Widths of intervals for sums of cells: docs/proofs/counts.md, 6; which cells a condition means is in
+`counts.asked`.
 
 How near: the expected absolute errors of the mechanism beside a lower bound that holds for every pure
 epsilon-DP release, on its worst data (docs/proofs/lower_bounds.md).  All of it follows from the
@@ -12,14 +11,12 @@ law of the noise, the columns and the promise.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.columns.cells import MOST_LISTED, Axes, Axis
-from mercer.columns.conditions import matches
+from mercer.columns.cells import MOST_LISTED, Axes
 from mercer.common.checks import Floats, Ints
 from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw
@@ -40,12 +37,10 @@ __all__ = [
     "noise_width",
     "product",
     "rows_each",
-    "shares",
-    "sparse_answer",
+    "sparse_ends",
     "sparse_error",
-    "sum_width",
-    "vectors",
     "whole_numbers",
+    "within",
 ]
 
 MOST_COUNT = 1 << 62
@@ -53,13 +48,14 @@ MOST_COUNT = 1 << 62
 
 @dataclass(frozen=True)
 class Margin:
-    """Counts of some columns, with the ends of an interval for each."""
+    """Counts of some columns, with the ends of an interval for each, or of intervals that hold together."""
 
     axes: Axes
     counts: Floats
     lower: Floats
     upper: Floats
     level: float
+    simultaneous: bool = False  # whether all intervals together hold with the level, or each by itself
 
     def to_frame(self) -> pandas.DataFrame:
         """One row for each cell, as a pandas data frame."""
@@ -115,60 +111,17 @@ def whole_numbers(values: list[Any], what: str) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-def vectors(axes: Axes, where: Mapping[str, Any]) -> list[Floats | None]:
-    """The share of each cell that a condition takes in, for each column; None for all of it."""
-    if not isinstance(where, Mapping):
-        raise TypeError(
-            'a condition must be by columns, for example {"age": (20, 40), "sex": "f"}; got '
-            f"{type(where).__name__}"
-        )
-    found: list[Floats | None] = [None] * axes.dimension
-    for name, rule in where.items():
-        place = axes.index(name)
-        found[place] = shares(axes.columns[place], rule)
-    return found
-
-
-def shares(axis: Axis, rule: Any) -> Floats:
-    """The share of each cell of a column: a bin that is cut counts by its width.
-
-    A rule is (least, most) with None for an open end, a value, or a list of values.
-    """
-    if axis.edges is None:
-        codes = axis.column.ends[0] + np.arange(axis.size, dtype=np.float64)
-        found = matches(axis.column, codes, rule).astype(np.float64)
-        if axis.clips and not np.any(found):
-            _beyond(axis)
-        return found
-    if not isinstance(rule, tuple) or len(rule) != 2:
-        raise ValueError(
-            f"condition on {axis.name!r} must be (least, most): it was released in bins; None is an open end"
-        )
-    low, high = (_code(axis, end, open_) for end, open_ in zip(rule, axis.ends, strict=True))
-    if low > high:
-        raise ValueError(f"condition on {axis.name!r}: (least, most) stand the other way round")
-    if not axis.column.continuous:  # edges lie between the values
-        low, high = low - 0.5, high + 0.5
-    edges = np.array(axis.edges)
-    if axis.clips and (low >= edges[-1] or high <= edges[0]):
-        _beyond(axis)
-    inside = np.minimum(edges[1:], high) - np.maximum(edges[:-1], low)
-    return np.clip(inside / np.diff(edges), 0.0, 1.0)
-
-
-def _beyond(axis: Axis) -> NoReturn:
-    low, high = axis.bounds_in_words
-    raise ValueError(
-        f"condition on {axis.name!r}: whatever lies beyond {low} and {high} was counted in the end "
-        "cells, and cannot be told apart; ask about values between, or release with outside='drop'"
-    )
-
-
 def clipped(value: float, width: tuple[float, float], most: float, level: float) -> Interval:
     """An estimate with its ends, all within what a count can be."""
     low, high = value - width[0], value + width[1]
     value, low, high = (min(max(end, 0.0), most) for end in (value, low, high))
     return Interval(value, low, high, level)
+
+
+def within(estimate: float, low: float, high: float, most: float, level: float) -> Interval:
+    """An estimate and ends found apart from it, all within what a count can be."""
+    estimate, low, high = (min(max(end, 0.0), most) for end in (estimate, low, high))
+    return Interval(estimate, min(low, estimate), max(high, estimate), level)
 
 
 def product(axes: Axes, weights: list[Floats | None]) -> Floats:
@@ -186,22 +139,15 @@ def noise_width(noise: CountLaw, share: Floats, level: float) -> float:
     widths of whole sums are whole, so a ratio of them may be short by that.
     """
     squares = float(np.sum(share**2))
-    return sum_width(noise, int(np.count_nonzero(share)), squares, float(np.max(share)), level)
-
-
-def sum_width(noise: CountLaw, terms: int, squares: float, largest: float, level: float) -> float:
-    """The same from the number of weights that are not 0, their squares' sum and the largest.
-
-    Weights are at most one: they are all one where their squares sum to their number.
-    """
+    terms = int(np.count_nonzero(share))
     if squares == terms or not terms or not noise.deviation:
         return noise.half_width(terms, level)
     relative = noise.half_width(1, level) / noise.deviation
     many = noise.half_width(terms, level) / math.sqrt(terms * noise.variance)
-    return max(relative, many) * noise.deviation * math.sqrt(squares) + 0.5 * largest
+    return max(relative, many) * noise.deviation * math.sqrt(squares) + 0.5 * float(np.max(share))
 
 
-def sparse_answer(
+def sparse_ends(
     axes: Axes,
     noise: CountLaw,
     threshold: int,
@@ -209,50 +155,33 @@ def sparse_answer(
     weights: list[Floats | None],
     most: int,
     level: float,
-) -> Interval:
-    """Sum of the cells that are held; those left out hold up to the threshold and their noise.
+) -> tuple[float, float]:
+    """The ends of an interval for the number in some cells: those held, and those left out.
 
-    Four events, each of a quarter of what the level leaves out: the noise of all cells asked
-    about, summed, from above and from below; that of those among them that are held; and that of
-    the others that are held, which leave the rest of all records at most.
+    Weights are one for the cells that are meant and zero for others.  A cell that is left out holds up
+    to the threshold and its noise.  Four events, each of a quarter of what the level leaves out: the
+    noise of all cells meant, summed, from above and from below; that of those among them that are
+    held; and that of the others that are held, which leave the rest of all records at most.
     """
     keys, values = held
-    share = np.ones(len(keys))
-    asked, squares, whole, largest = 1.0, 1.0, 1, 1.0
+    meant = np.ones(len(keys), dtype=bool)
     terms = 1
     for axis, vector, places in zip(axes.columns, weights, axes.places(keys), strict=True):
         along = np.ones(axis.size) if vector is None else vector
-        share *= along[places]
-        asked *= float(np.sum(along))
-        squares *= float(np.sum(along**2))
-        largest *= float(np.max(along))
+        meant &= along[places] > 0
         terms *= int(np.count_nonzero(along))
-        whole *= int(np.count_nonzero(along == 1))
-    inside, outside = float(share @ values), float((1 - share) @ values)
-    here, there = int(np.count_nonzero(share)), int(np.count_nonzero(share < 1))
+    if not terms:
+        return 0.0, 0.0
+    inside, outside = float(values[meant].sum()), float(values[~meant].sum())
+    here, there = int(meant.sum()), int((~meant).sum())
     part = (1 - level) / 4
-    fixed = sum_width(noise, terms, squares, largest, 1 - 2 * part)
+    fixed = noise.half_width(terms, 1 - 2 * part)
     low = inside - noise.chosen_width(here, terms, 1 - part)
     if here == terms:
         low = max(low, inside - fixed)
-    left_out = max(asked - float(np.sum(share)), 0.0)
-    rest = outside - noise.chosen_width(there, axes.cells - whole, 1 - part)
-    high = min(most - max(rest, 0.0), inside + threshold * left_out + fixed)
-    high = max(high, inside) if math.isfinite(high) else most
-    return clipped(inside, (inside - low, high - inside), most, level)
-
-
-def _code(axis: Axis, end: Any, otherwise: float) -> float:
-    if end is None:
-        return otherwise
-    plain = end.item() if isinstance(end, np.generic) else end
-    if axis.column.kind == "date":
-        from mercer.columns.kinds import Date
-
-        return Date("end", plain, plain).ends[0]
-    if isinstance(plain, bool) or not isinstance(plain, (int, float)) or plain != plain:
-        raise ValueError(f"condition on {axis.name!r}: ends must be numbers")
-    return float(plain)
+    rest = outside - noise.chosen_width(there, axes.cells - terms, 1 - part)
+    high = min(most - max(rest, 0.0), inside + threshold * (terms - here) + fixed)
+    return low, max(high, inside) if math.isfinite(high) else float(most)
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,32 @@ _TOP, _BOTTOM = 0.74, 0.44  # inches
 
 
 @dataclass(frozen=True)
+class Ends:
+    """Which intervals a picture shows: their level, None for none, and whether they hold at once."""
+
+    level: float | None
+    simultaneous: bool
+
+    @property
+    def sure(self) -> float:
+        """The level, where one is needed."""
+        return 0.95 if self.level is None else self.level
+
+    @property
+    def words(self) -> str:
+        """What the intervals are."""
+        how = "all at once" if self.simultaneous else "each for itself"
+        return f"{self.level:.0%} intervals for the noise of privacy, {how}"
+
+    def of_panel(self, release: AnyTable, shown: Sequence[str], name: str) -> Ends:
+        """The intervals of one panel of several: what all at once leave out is shared by their cells."""
+        if not self.simultaneous:
+            return self
+        sizes = {one: release.domain.columns[release.domain.index(one)].size for one in shown}
+        return Ends(1 - (1 - self.sure) * sizes[name] / sum(sizes.values()), True)
+
+
+@dataclass(frozen=True)
 class CountPage:
     """What a picture shows, and its size in inches."""
 
@@ -100,20 +126,25 @@ def draw_cells(
     level: float | None,
     title: str | None,
     columns: Sequence[str] | str | None = None,
+    simultaneous: bool = False,
     **others: Any,
 ) -> Figure:
-    """Bars, maps and lists of cells, of all columns or of some."""
+    """Bars, maps and lists of cells, of all columns or of some.
+
+    `simultaneous`: the error bars of the whole picture hold at once, not each by itself.
+    """
     no_more("counts", others)
     page = CountPage.of(release, columns)
     figure = _empty(page.size, level)
+    ends = Ends(level, simultaneous)
     if page.form == "one":
-        caption = _one(release, page, figure.add_subplot(), level)
+        caption = _one(release, page, figure.add_subplot(), ends)
     elif page.form == "map":
-        caption = _map(release, page, figure, level)
+        caption = _map(release, page, figure, ends)
     elif page.form == "list" and isinstance(release, HistogramRelease):
-        caption = _list(release, figure.add_subplot(), level)
+        caption = _list(release, figure.add_subplot(), ends)
     else:
-        caption = _panels(release, page, figure, level)
+        caption = _panels(release, page, figure, ends)
     listed = " and ".join(filter(None, [", ".join(page.columns[:-1]), page.columns[-1]]))
     what = "histogram" if release.domain.dimension == 1 else "table"
     what = "margins" if isinstance(release, MarginsRelease) else what
@@ -169,11 +200,11 @@ def _point(release: AnyNumber, axes: Any, level: float | None) -> str:
     return f"line: {level:.0%} interval for the noise of privacy" if level and known else ""
 
 
-def _one(release: AnyTable, page: CountPage, axes: Any, level: float | None) -> str:
+def _one(release: AnyTable, page: CountPage, axes: Any, ends: Ends) -> str:
     """One column: bins to scale, or a bar for each value."""
-    margin, held = _margin(release, page.columns, level)
+    margin, held = _margin(release, page.columns, ends)
     axis, words = margin.axes.columns[0], names(margin.axes.columns[0])
-    cells, more = _cells(margin, level, held), ""
+    cells, more = _cells(margin, ends, held), ""
     if axis.edges is not None or not labels_of(axis.column):
         bins(axes, axis, cells)
     else:
@@ -187,23 +218,23 @@ def _one(release: AnyTable, page: CountPage, axes: Any, level: float | None) -> 
     if threshold is not None and (axis.edges is None or axis.equal):
         line = axes.axhline if upright(axis) else axes.axvline
         line(threshold, color=SMALL, linestyle=":", linewidth=1)
-    return _caption(release, level) + more
+    return _caption(release, ends) + more
 
 
-def _map(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
-    margin, held = _margin(release, page.columns, level)
+def _map(release: AnyTable, page: CountPage, figure: Any, ends: Ends) -> str:
+    margin, held = _margin(release, page.columns, ends)
     heat(figure.add_subplot(), figure, margin.axes, margin.counts, held)
-    if level is None:
-        return _caption(release, level)
+    if ends.level is None:
+        return _caption(release, ends)
     widths, left = (margin.upper - margin.lower) / 2, ""
     if isinstance(release, HistogramRelease) and held is not None:
-        widths = np.array(release.noise.half_width(1, level))
+        widths = np.array(release.width(ends.sure, simultaneous=ends.simultaneous))
         left = f"; grey: cells at or below the public threshold {release.threshold}"
     wide = f"each count ± {float(np.max(widths)):.3g}"
-    return f"{wide}: {level:.0%} interval for the noise of privacy{left}"
+    return f"{wide}: {ends.words}{left}"
 
 
-def _list(release: HistogramRelease, axes: Any, level: float | None) -> str:
+def _list(release: HistogramRelease, axes: Any, ends: Ends) -> str:
     """The largest cells of a table that is too large for a map."""
     order = np.argsort(-release.values, kind="stable")[:MOST_BARS]
     assert release.keys is not None
@@ -213,16 +244,16 @@ def _list(release: HistogramRelease, axes: Any, level: float | None) -> str:
         for row in release.domain.places(release.keys[order]).T
     ]
     counts = release.values[order].astype(float)
-    wide = 0.0 if level is None else release.noise.half_width(1, level)
-    ends = (np.maximum(counts - wide, 0), counts + wide) if level is not None else None
-    bars(axes, labels, Cells(counts, ends), standing=False)
+    wide = release.width(ends.sure, simultaneous=ends.simultaneous)
+    drawn = (np.maximum(counts - wide, 0), counts + wide) if ends.level is not None else None
+    bars(axes, labels, Cells(counts, drawn), standing=False)
     more = len(release.values) - len(order)
     return f"the {len(order)} largest of {len(release.values)} cells held; " * (more > 0) + _caption(
-        release, level
+        release, ends
     )
 
 
-def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None) -> str:
+def _panels(release: AnyTable, page: CountPage, figure: Any, ends: Ends) -> str:
     """Every column by itself, all others added up."""
     held = set().union(*release.margins) if isinstance(release, MarginsRelease) else set(page.columns)
     columns = [name for name in page.columns if name in held]
@@ -230,8 +261,8 @@ def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None
     across = round(page.size[0] / 4.0)
     for place, name in enumerate(shown):
         axes = figure.add_subplot(math.ceil(len(shown) / across), across, place + 1)
-        margin, _ = _margin(release, (name,), level)
-        axis, cells = margin.axes.columns[0], _cells(margin, level)
+        margin, _ = _margin(release, (name,), ends.of_panel(release, shown, name))
+        axis, cells = margin.axes.columns[0], _cells(margin, ends)
         if axis.edges is not None or not labels_of(axis.column):
             bins(axes, axis, cells, small=True)
         else:
@@ -240,32 +271,32 @@ def _panels(release: AnyTable, page: CountPage, figure: Any, level: float | None
             axes.set_ylabel(name)
     left = len(columns) - len(shown)
     more = f"; {left} more columns: columns=…" if left else ""
-    return "each column by itself; " + _caption(release, level) + more
+    return "each column by itself; " + _caption(release, ends) + more
 
 
-def _margin(release: AnyTable, columns: Sequence[str], level: float | None) -> tuple[Margin, Bools | None]:
+def _margin(release: AnyTable, columns: Sequence[str], ends: Ends) -> tuple[Margin, Bools | None]:
     """Counts of some columns; of a sparse release also which cells it holds."""
-    sure = 0.95 if level is None else level
+    sure, at_once = ends.sure, ends.simultaneous
     if isinstance(release, MarginsRelease):
-        return release.margin(*columns, level=sure), None
+        return release.margin(*columns, level=sure, simultaneous=at_once), None
     if release.keys is None:
-        return _coarser(release, release.margin(*columns, level=sure), sure), None
+        return _coarser(release, release.margin(*columns, level=sure, simultaneous=at_once)), None
     assert release.domain.cells <= MOST_LISTED
     order = [release.domain.index(name) for name in columns]
     held = np.zeros(release.domain.cells, dtype=bool)
     held[release.keys] = True
-    low, high = release.interval(sure)
+    low, high = release.interval(sure, simultaneous=at_once)
     counts, lower, upper = (np.transpose(part, order) for part in (release.counts.astype(float), low, high))
     shown = np.transpose(held.reshape(release.domain.sizes), order)
     return Margin(release.domain.only(order), counts, lower, upper, sure), shown
 
 
-def _cells(margin: Margin, level: float | None, held: Bools | None = None) -> Cells:
+def _cells(margin: Margin, ends: Ends, held: Bools | None = None) -> Cells:
     """Bars of a margin of one column."""
-    return Cells(margin.counts, None if level is None else (margin.lower, margin.upper), held)
+    return Cells(margin.counts, None if ends.level is None else (margin.lower, margin.upper), held)
 
 
-def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
+def _coarser(release: HistogramRelease, margin: Margin) -> Margin:
     """Neighbouring bins together, where there are more than a picture can show."""
     axis = margin.axes.columns[0]
     listed = axis.edges is None and axis.column.kind not in ("integer", "date")
@@ -283,11 +314,12 @@ def _coarser(release: HistogramRelease, margin: Margin, level: float) -> Margin:
     others_of = tuple(i for i in range(release.domain.dimension) if i != place)
     sums: Floats = np.add.reduceat(release.raw.sum(axis=others_of), starts).astype(float)
     others = release.domain.cells // axis.size
-    wide = release.noise.half_width(step * others, level)
+    cells = len(starts) if margin.simultaneous else 1
+    wide = release.noise.half_width_of_all(cells, step * others, margin.level)
     edges = (*(axis.edges[start] for start in starts), axis.edges[-1])
     counts, low, high = (np.maximum(sums + shift, 0.0) for shift in (0.0, -wide, wide))
     coarse = Axes((Axis(axis.column, edges, axis.outside),))
-    return Margin(coarse, counts, low, high, level)
+    return Margin(coarse, counts, low, high, margin.level, margin.simultaneous)
 
 
 def _heading(release: AnyNumber) -> str:
@@ -301,10 +333,10 @@ def _kind(release: AnyCounts) -> str:
     return "Noisy" if isinstance(release.privacy, RandomStatement) else "Private"
 
 
-def _caption(release: AnyTable, level: float | None) -> str:
+def _caption(release: AnyTable, ends: Ends) -> str:
     words = "noisy counts, none below 0"
-    if level is not None:
-        words = f"error bars: {level:.0%} intervals for the noise of privacy, each for itself"
+    if ends.level is not None:
+        words = f"error bars: {ends.words}"
     if isinstance(release, MarginsRelease):
         return words
     if release.exact is not None:

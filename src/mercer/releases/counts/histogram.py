@@ -19,7 +19,8 @@ from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, GeometricLaw, count_law_from_dict
 from mercer.noise.lower_bounds import histogram_bound, sparse_bound
 from mercer.promise.weaker import RandomStatement, promise_from
-from mercer.releases.base import Interval, freeze
+from mercer.releases.base import freeze
+from mercer.releases.counts.asked import Asked, CountAnswer
 from mercer.releases.counts.cells import (
     MOST_COUNT,
     CellsRelease,
@@ -29,10 +30,10 @@ from mercer.releases.counts.cells import (
     noise_width,
     product,
     rows_each,
-    sparse_answer,
+    sparse_ends,
     sparse_error,
-    vectors,
     whole_numbers,
+    within,
 )
 
 if TYPE_CHECKING:
@@ -133,18 +134,24 @@ class HistogramRelease(CellsRelease):
             columns[axis.name] = labels[places]
         return pd.DataFrame(columns | {"count": self.values[keep]})
 
-    def to_frame(self, level: float = 0.95) -> pandas.DataFrame:
+    def to_frame(self, level: float = 0.95, *, simultaneous: bool = False) -> pandas.DataFrame:
         """Every cell with its count and the ends of its interval, as a pandas data frame."""
-        low, high = self.interval(level)
+        low, high = self.interval(level, simultaneous=simultaneous)
         return Margin(self.domain, self.counts.astype(float), low, high, level).to_frame()
 
-    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+    def width(self, level: float = 0.95, *, simultaneous: bool = False) -> float:
+        """What the interval of a cell's noise reaches to each side: of one cell, or of all at once."""
+        check_level(level)
+        noisy = self.domain.cells if self.exact is None else int((~self.exact).sum())
+        return self.noise.half_width_of_all(noisy if simultaneous else 1, 1, level)
+
+    def interval(self, level: float = 0.95, *, simultaneous: bool = False) -> tuple[Floats, Floats]:
         """Lower and upper ends for the count of every cell, each covered with this probability.
 
-        A cell that a sparse release left out may hold up to about its threshold.
+        With `simultaneous=True` all of them together are.  A cell that a sparse release left out may
+        hold up to about its threshold.
         """
-        check_level(level)
-        wide = self.noise.half_width(1, level)
+        wide = self.width(level, simultaneous=simultaneous)
         width = np.full(self.domain.sizes, wide)
         raw = self.raw.astype(float)
         if self.exact is not None and self.keys is None:
@@ -157,34 +164,56 @@ class HistogramRelease(CellsRelease):
             low[empty], high[empty] = 0.0, self.threshold + wide
         return np.clip(low, 0, self.most), np.clip(high, 0, self.most)
 
-    def query(self, *question: Any, level: float = 0.95, smooth: bool = False) -> Interval:
+    def query(self, *question: Any, level: float = 0.95, smooth: bool = False) -> CountAnswer:
         """How many records: `query(20, 40)`, `query("a")` or `query({"age": (20, 40), …})`.
 
-        The unbiased sum of noisy counts with an interval for the noise; a bin that is cut counts
-        by its width.  Of a sparse release the interval also allows for the cells left out.
-        `smooth`: the sum of `best` instead, moved into that interval, for one column in order:
-        usually much nearer, and free.
+        Of numbers in bins 20 <= x < 40; of integers and dates both ends count.  The estimate is the
+        unbiased sum of noisy counts; a bin that is cut counts by its width in it.  The interval is for
+        the records: from the least to the most that the bins that are cut allow, and noise; the
+        answer's `note` names the nearest ends that cut none.  Of a sparse release it also allows
+        for the cells left out.  `smooth`: the sum of `best` instead, for one column in order,
+        usually much nearer, and free; bins that are cut count by their width, and the interval is for
+        the noise alone.
         """
         check_level(level)
-        where = self._where(question)
-        weights = vectors(self.domain, where)
+        asked = Asked.of(self.domain, self._where(question))
         best = self.best if smooth else None
-        if self.keys is not None:
-            assert self.threshold is not None
-            held = self.keys, self.values
-            return sparse_answer(self.domain, self.noise, self.threshold, held, weights, self.most, level)
-        share = product(self.domain, weights)
-        value = float(np.sum(share * self.raw.reshape(-1)))
-        noisy = share if self.exact is None else share * ~self.exact
-        width = noise_width(self.noise, noisy, level)
-        found = clipped(value, (width, width), self.most, level)
-        if best is None:
-            return found
-        nearer = min(max(float(share @ best), found.lower), found.upper)
-        return found._replace(estimate=nearer)
+        share, raw = self._shared(asked.shares)
+        if best is not None:
+            noisy = share if self.exact is None else share * ~self.exact
+            width = noise_width(self.noise, noisy, level)
+            found = clipped(float(share @ raw), (width, width), self.most, level)
+            nearer = min(max(float(share @ best), found.lower), found.upper)
+            return CountAnswer.of(found._replace(estimate=nearer), asked, smooth=True)
+        low = self._ends_of(asked.least, level)[0]
+        high = self._ends_of(asked.most, level)[1]
+        return CountAnswer.of(within(float(share @ raw), low, high, self.most, level), asked)
 
-    def margin(self, *names: str, level: float = 0.95) -> Margin:
-        """Counts of some of the columns, all others added up, with an interval for each cell."""
+    def _shared(self, along: list[Floats | None]) -> tuple[Floats, Ints]:
+        """Shares of the cells that are held, and their noisy counts."""
+        if self.keys is None:
+            return product(self.domain, along), self.raw.reshape(-1)
+        share = np.ones(len(self.keys))
+        for vector, places in zip(along, self.domain.places(self.keys), strict=True):
+            share *= 1.0 if vector is None else vector[places]
+        return share, self.values
+
+    def _ends_of(self, meant: list[Floats | None], level: float) -> tuple[float, float]:
+        """The ends of an interval for the number in some cells, each off with half of 1 - level."""
+        if self.keys is not None and self.threshold is not None:
+            held = self.keys, self.values
+            return sparse_ends(self.domain, self.noise, self.threshold, held, meant, self.most, level)
+        cells = product(self.domain, meant) > 0
+        value = float(self.raw.reshape(-1)[cells].sum())
+        noisy = cells if self.exact is None else cells & ~self.exact
+        width = self.noise.half_width(int(noisy.sum()), level)
+        return value - width, value + width
+
+    def margin(self, *names: str, level: float = 0.95, simultaneous: bool = False) -> Margin:
+        """Counts of some of the columns, all others added up, with an interval for each cell.
+
+        With `simultaneous=True` the intervals of all these cells hold together at this level.
+        """
         check_level(level)
         places = [self.domain.index(name) for name in names]
         if not places or len(set(places)) < len(places):
@@ -199,12 +228,13 @@ class HistogramRelease(CellsRelease):
         counts = np.transpose(self.raw.sum(axis=others), [kept.index(i) for i in places])
         noisy = np.ones_like(self.raw) if self.exact is None else ~self.exact.reshape(self.raw.shape)
         terms = np.transpose(noisy.sum(axis=others), [kept.index(i) for i in places])
-        width = np.array([self.noise.half_width(int(t), level) for t in terms.reshape(-1)])
-        width = width.reshape(terms.shape)
+        among = int(np.count_nonzero(terms)) if simultaneous else 1
+        flat = [self.noise.half_width_of_all(among, int(t), level) for t in terms.reshape(-1)]
+        width = np.array(flat).reshape(terms.shape)
         counts, low, high = (
             np.clip(counts + shift, 0, self.most).astype(float) for shift in (0, -width, width)
         )
-        return Margin(self.domain.only(places), counts, low, high, level)
+        return Margin(self.domain.only(places), counts, low, high, level, simultaneous)
 
     def __call__(self, x: object) -> Floats:
         """The histogram as a density at x: share of the bin over its width, 0 outside."""

@@ -8,7 +8,7 @@ release.  docs/proofs/margins.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -22,15 +22,8 @@ from mercer.common.files import Fields
 from mercer.noise.count_laws import CountLaw, RoundedNormalLaw, count_law_from_dict
 from mercer.noise.lower_bounds import margins_bound
 from mercer.promise.statement import Statement
-from mercer.releases.base import Interval
-from mercer.releases.counts.cells import (
-    CellsRelease,
-    Margin,
-    best_in_words,
-    rows_each,
-    vectors,
-    whole_numbers,
-)
+from mercer.releases.counts.asked import Asked, CountAnswer
+from mercer.releases.counts.cells import CellsRelease, Margin, best_in_words, rows_each, whole_numbers, within
 from mercer.releases.counts.margin_fit import MarginFit
 from mercer.releases.counts.margin_parts import MOST_CELLS
 
@@ -123,46 +116,63 @@ class MarginsRelease(CellsRelease):
         total = float(self.n) if self.complete else None
         return MarginFit.of(self.domain.sizes, self.sets, raw, variances, total)
 
-    def margin(self, *names: str, level: float = 0.95) -> Margin:
+    def margin(self, *names: str, level: float = 0.95, simultaneous: bool = False) -> Margin:
         """Counts of columns that are together in a released margin, with an interval for each.
 
         Counts are not negative and agree with those of all other margins.  Each interval covers
-        the true count with this probability, as in `query`.
+        the true count with this probability, as in `query`; with `simultaneous=True` all of them
+        together do (a union bound: what is left out is shared evenly among the cells).
         """
         check_level(level)
+        return self._margin(names, level, math.prod(self._sizes(names)) if simultaneous else 1)
+
+    def _sizes(self, names: Iterable[str]) -> list[int]:
+        return [self.domain.columns[self.domain.index(name)].size for name in names]
+
+    def _margin(self, names: Sequence[str], level: float, among: int) -> Margin:
+        """A margin whose intervals are those of so many that hold together."""
         places = [self.domain.index(name) for name in names]
         if not places or len(set(places)) < len(places):
             raise ValueError("margin needs the names of one or more different columns")
         self._check_together(places)
         corner = [np.eye(1, self.domain.sizes[place])[0] for place in places]
         counts, middle = self.fit.margin(places), self.fit.unbiased(places)
-        ends = self._ends(counts, middle, self._width(places, corner, level))
-        return Margin(self.domain.only(places), counts, *ends, level)
+        ends = self._ends(counts, middle, self._width(places, corner, 1 - (1 - level) / among))
+        return Margin(self.domain.only(places), counts, *ends, level, among > 1)
 
-    def one_way(self, *, level: float = 0.95) -> dict[str, Margin]:
-        """The margin of every column that is in a released one."""
-        held = set().union(*self.sets)
-        return {
-            name: self.margin(name, level=level)
-            for place, name in enumerate(self.domain.names)
-            if place in held
-        }
+    def one_way(self, *, level: float = 0.95, simultaneous: bool = False) -> dict[str, Margin]:
+        """The margin of every column that is in a released one.
 
-    def query(self, where: Mapping[str, Any], *, level: float = 0.95) -> Interval:
-        """How many records fulfil a condition: `query({"age": (20, 40), "sex": "f"})`.
-
-        A bin that is cut counts by its width.  The estimate agrees with `margin`.  The interval
-        has the exact variance of the noise in the best unbiased answer; its level is by the
-        normal law, widened as for a sum of few noises where few counts decide.
+        With `simultaneous=True` the intervals of all cells of all of them hold together.
         """
         check_level(level)
-        weights = {k: w for k, w in enumerate(vectors(self.domain, where)) if w is not None}
-        places, shares = list(weights), list(weights.values())
+        held = set().union(*self.sets)
+        names = [name for place, name in enumerate(self.domain.names) if place in held]
+        among = sum(self._sizes(names)) if simultaneous else 1
+        return {name: self._margin([name], level, among) for name in names}
+
+    def query(self, where: Mapping[str, Any], *, level: float = 0.95) -> CountAnswer:
+        """How many records fulfil a condition: `query({"age": (20, 40), "sex": "f"})`.
+
+        Of numbers in bins 20 <= x < 40; of integers and dates both ends count.  The estimate agrees
+        with `margin`; a bin that is cut counts by its width in it.  The interval is for the records:
+        from the least to the most that the bins that are cut allow, and noise, of which it has the
+        exact variance in the best unbiased answer; its level is by the normal law, widened as for
+        a sum of few noises where few counts decide.  The answer's `note` names the nearest ends
+        that cut no bin.
+        """
+        check_level(level)
+        asked = Asked.of(self.domain, where)
+        places = [k for k, one in enumerate(asked.along) if one is not None]
         self._check_together(places)
-        middle, estimate = self.fit.answer(places, shares)
-        width = self._width(places, shares, level)
-        low, high = self._ends(np.array(estimate), np.array(middle), width)
-        return Interval(estimate, float(low), float(high), level)
+        least, share, most = (
+            [vector for vector in vectors if vector is not None]
+            for vectors in (asked.least, asked.shares, asked.most)
+        )
+        estimate = self.fit.answer(places, share)[1]
+        low = self.fit.answer(places, least)[0] - self._width(places, least, level)
+        high = self.fit.answer(places, most)[0] + self._width(places, most, level)
+        return CountAnswer.of(within(estimate, low, high, self.most, level), asked)
 
     def terms(self, places: Sequence[int], shares: Sequence[Floats]) -> float:
         """How many equal noises have a sum as near to a normal as that in an answer, at least."""

@@ -9,16 +9,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mercer.columns.cells import MOST_LISTED
 from mercer.columns.conditions import conditions
-from mercer.releases.base import Interval, Release
-from mercer.releases.counts.cells import Margin
+from mercer.releases.base import Release
+from mercer.releases.counts.asked import CountAnswer
 from mercer.releases.counts.histogram import HistogramRelease
+from mercer.releases.counts.lines import cells_of, lines_of, show_answer
 from mercer.releases.counts.margins import MarginsRelease
 from mercer.releases.counts.number import CountRelease, StatisticRelease
 from mercer.releases.words import LEVEL, Question, Words, words_of
 from mercer.show import terminal
-from mercer.show.cells import Line, counted, largest, lines, number, show_lines, told
+from mercer.show.cells import counted, number, show_lines, told
 
 __all__ = ["CountWords", "HistogramWords", "MarginsWords", "StatisticWords"]
 
@@ -221,24 +221,25 @@ class CellsWords(CountsWords[T]):
                 "say what to ask, in one way: --where 'COLUMN>=VALUE' … for a count of records, "
                 "--margin COLUMN… for the counts of some columns, or --at X… for a density"
             )
+        if asked.simultaneous and not asked.margin:
+            raise ValueError("--simultaneous goes with --margin: one number has one interval")
         if asked.margin:
-            found = release.margin(*asked.margin, level=level)
-            some, more = _lines_of(found, _TOLD if as_json else _SHOWN)
+            found = release.margin(*asked.margin, level=level, simultaneous=asked.simultaneous)
+            some, more = lines_of(found, _TOLD if as_json else _SHOWN)
             if as_json:
-                counts = told(found.axes, some)
-                terminal.print_json({"level": level, "counts": counts, "counts_left_out": more})
+                about = {"level": level, "simultaneous": asked.simultaneous}
+                terminal.print_json(about | {"counts": told(found.axes, some), "counts_left_out": more})
             else:
-                show_lines(found.axes, some, more, level)
+                show_lines(found.axes, some, more, level, simultaneous=asked.simultaneous)
         elif asked.where:
             domain = release.domain
             rules = conditions(asked.where, lambda name: domain.columns[domain.index(name)].column)
-            answer = self.counted(rules, level, smooth=asked.smooth)
-            _answer(" and ".join(asked.where), answer, release.n, as_json)
+            show_answer(self.counted(rules, level, smooth=asked.smooth), release.n, as_json)
         else:
             self.heights(at, as_json=as_json)
 
     @abstractmethod
-    def counted(self, rules: dict[str, Any], level: float, *, smooth: bool) -> Interval:
+    def counted(self, rules: dict[str, Any], level: float, *, smooth: bool) -> CountAnswer:
         """How many records a condition holds for."""
 
     @abstractmethod
@@ -255,7 +256,7 @@ class HistogramWords(CellsWords[HistogramRelease]):
 
     def summary(self) -> dict[str, Any]:
         release = self.release
-        some, more = _cells_of(release, LEVEL, _TOLD)
+        some, more = cells_of(release, LEVEL, _TOLD)
         return self.about() | {
             "cells": release.domain.cells,
             "held": len(release.values),
@@ -265,12 +266,14 @@ class HistogramWords(CellsWords[HistogramRelease]):
         }
 
     def show_cells(self) -> None:
-        show_lines(self.release.domain, *_cells_of(self.release, LEVEL, _SHOWN), LEVEL)
+        show_lines(self.release.domain, *cells_of(self.release, LEVEL, _SHOWN), LEVEL)
 
     def each(self) -> list[tuple[str, str]]:
         release = self.release
-        wide = release.noise.half_width(1, LEVEL)
+        wide, cells = release.width(LEVEL), release.domain.cells
         words = f"± {wide:g} ({LEVEL:.0%}), standard deviation {release.noise.deviation:.3g}"
+        if cells > 1:
+            words += f"; all {cells} at once ± {release.width(LEVEL, simultaneous=True):g}"
         rows = [("each count", words + (", of the rows that were drawn" if release.rows else ""))]
         if release.exact is not None:
             some = f"{int(release.exact.sum())} of {len(release.values)}"
@@ -290,7 +293,7 @@ class HistogramWords(CellsWords[HistogramRelease]):
         """Smoothed, it is a density."""
         return words_of(self.release.density()).smoothed(bandwidth)
 
-    def counted(self, rules: dict[str, Any], level: float, *, smooth: bool) -> Interval:
+    def counted(self, rules: dict[str, Any], level: float, *, smooth: bool) -> CountAnswer:
         return self.release.query(rules, level=level, smooth=smooth)
 
     def heights(self, at: list[float], *, as_json: bool) -> None:
@@ -315,7 +318,7 @@ class MarginsWords(CellsWords[MarginsRelease]):
         left, margins = _TOLD, []
         for chosen in self.release.margins:
             found = self.release.margin(*chosen, level=LEVEL)
-            some, more = _lines_of(found, left)
+            some, more = lines_of(found, left)
             left -= len(some)
             margins.append(
                 {"columns": list(chosen), "counts": told(found.axes, some), "counts_left_out": more}
@@ -332,7 +335,7 @@ class MarginsWords(CellsWords[MarginsRelease]):
             table.columns[place].justify = "left"
         room, left = _SHOWN, 0
         for name, margin in release.one_way(level=LEVEL).items():
-            some, more = _lines_of(margin, room)
+            some, more = lines_of(margin, room)
             room, left = room - len(some), left + more
             for k, line in enumerate(some):
                 shown = map(escape, (name if k == 0 else "", *line.labels))
@@ -344,7 +347,7 @@ class MarginsWords(CellsWords[MarginsRelease]):
         others = f" and {len(sets) - _SETS} more" if len(sets) > _SETS else ""
         print(f"Released together: {', '.join(sets[:_SETS])}{others}.")
 
-    def counted(self, rules: dict[str, Any], level: float, *, smooth: bool) -> Interval:
+    def counted(self, rules: dict[str, Any], level: float, *, smooth: bool) -> CountAnswer:
         if smooth:
             raise ValueError("--smooth is for histograms of one column; this is margins")
         return self.release.query(rules, level=level)
@@ -352,42 +355,3 @@ class MarginsWords(CellsWords[MarginsRelease]):
     def heights(self, at: list[float], *, as_json: bool) -> None:
         del at, as_json
         raise ValueError("--at is for histograms of one column; ask with --where or --margin")
-
-
-def _cells_of(release: HistogramRelease, level: float, most: int) -> tuple[list[Line], int]:
-    """The largest cells with their intervals, and how many more there are.
-
-    All cells are in their order; some of them too where a column has one, or the largest first.
-    """
-    keys = np.arange(len(release.values)) if release.keys is None else release.keys
-    if release.domain.cells <= MOST_LISTED:
-        low, high = (end.reshape(-1)[keys] for end in release.interval(level))
-    else:
-        wide = release.noise.half_width(1, level)
-        low, high = (np.clip(release.values + shift, 0, release.most) for shift in (-wide, wide))
-    counts = np.maximum(release.values, 0).astype(float)
-    order = largest(release.domain, counts, most)
-    some = lines(release.domain, keys[order], counts[order], low[order], high[order])
-    return some, len(counts) - len(order)
-
-
-def _lines_of(margin: Margin, most: int) -> tuple[list[Line], int]:
-    """The largest cells of a margin with their intervals, and how many more there are."""
-    counts = margin.counts.reshape(-1)
-    order = largest(margin.axes, counts, most)
-    ends = (end.reshape(-1)[order] for end in (margin.counts, margin.lower, margin.upper))
-    return lines(margin.axes, order, *ends), counts.size - len(order)
-
-
-def _answer(words: str, found: Interval, n: int, as_json: bool) -> None:
-    if as_json:
-        ends = {"count": found.estimate, "lower": found.lower, "upper": found.upper}
-        terminal.print_json({"level": found.level, "where": words, **ends, "of": n})
-        return
-    from rich.markup import escape
-
-    table = terminal.table("where", "count", f"{found.level:.0%} interval for the noise", "of")
-    table.columns[0].justify = "left"
-    between = f"{number(found.lower)} to {number(found.upper)}"
-    table.add_row(escape(words), number(found.estimate), between, f"{n}")
-    terminal.console().print(table)

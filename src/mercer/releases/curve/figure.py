@@ -33,14 +33,21 @@ Order = int | tuple[int, ...]
 
 
 def draw(
-    curve: NoisyCurve, *, level: float | None, title: str | None, derivative: Order = 0, **others: Any
+    curve: NoisyCurve,
+    *,
+    level: float | None,
+    title: str | None,
+    derivative: Order = 0,
+    of: str = "data",
+    **others: Any,
 ) -> Figure:
     """A curve with its band, or a surface beside the size of its noise; or a derivative of it."""
     no_more("a mean curve", others)
+    seen = curve.whose(of)
     one = curve.domain.dimension == 1
     figure = figure_of((7, 4.2) if one else (11.5, 4.8))
     if one:
-        _line(curve, figure.add_subplot(), level, derivative)
+        _line(curve, seen, figure.add_subplot(), level, derivative)
     else:
         _surface(curve, figure, level, derivative)
     entitle(figure, title or _heading(curve, derivative), _promise([curve]), flat=one)
@@ -55,11 +62,14 @@ def plot_curves(
     title: str | None = None,
     band: bool = True,
     derivative: int = 0,
+    of: str = "data",
     xlabel: str | None = None,
     ylabel: str | None = None,
     size: tuple[float, float] | None = None,
 ) -> Figure:
     """Several mean curves in one picture, by name, each with its band.
+
+    With of="population" bands are about the means of populations, where all releases paid for that.
 
     Examples
     --------
@@ -80,6 +90,7 @@ def plot_curves(
         title=title,
         band=band,
         derivative=derivative,
+        of=of,
         xlabel=xlabel,
         ylabel=ylabel,
         size=size,
@@ -87,16 +98,16 @@ def plot_curves(
 
 
 def _overlay(
-    curves: Mapping[str, NoisyCurve], *, level: float | None, title: str | None, derivative: Order
+    curves: Mapping[str, NoisyCurve], *, level: float | None, title: str | None, derivative: Order, of: str
 ) -> Figure:
     figure = figure_of((7, 4.2))
-    _lines(curves, figure, level, derivative)
+    _lines(curves, figure, level, derivative, of)
     several = "Private mean curves" if len(curves) > 1 else "Private mean curve"
     entitle(figure, title or several, _promise(list(curves.values())), flat=True)
     return figure
 
 
-def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, order: Order) -> None:
+def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, order: Order, of: str) -> None:
     """Several curves on one argument, each with its band."""
     axes = figure.add_subplot()
     first = next(iter(curves.values()))
@@ -105,7 +116,7 @@ def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, o
         ink, shade, style = _LINES[place % len(_LINES)]
         width = 1.8 if place < len(_LINES) else 1.0
         if level is not None:
-            band = curve.band(x, level, order=order)
+            band = curve.band(x, level, order=order, of=of)
             axes.fill_between(x, band.lower, band.upper, color=shade, alpha=0.45, linewidth=0)
             for end in (band.lower, band.upper):
                 axes.plot(x, end, style, color=ink, linewidth=0.5)
@@ -113,7 +124,11 @@ def _lines(curves: Mapping[str, NoisyCurve], figure: Any, level: float | None, o
     if np.any(order) or any(isinstance(curve, Difference) for curve in curves.values()):
         axes.axhline(0.0, color=GREY, linewidth=0.8, zorder=1)
     _frame(axes, first, order)
-    words = "" if level is None else f"shaded: {_band_words(list(curves.values()), level)}"
+    words = (
+        ""
+        if level is None
+        else f"shaded: {_band_words([curve.whose(of) for curve in curves.values()], level)}"
+    )
     axes.legend(frameon=False, fontsize=9, title=words, title_fontsize=8, alignment="left")
 
 
@@ -167,12 +182,13 @@ def _together(curves: object) -> Mapping[str, NoisyCurve]:
     return {str(name): curve for name, curve in curves.items()}
 
 
-def _line(curve: NoisyCurve, axes: Any, level: float | None, order: Order) -> None:
+def _line(curve: NoisyCurve, seen: NoisyCurve, axes: Any, level: float | None, order: Order) -> None:
+    """A curve with its band, as it is `seen`: about the mean of its file or population."""
     x = np.linspace(*curve.domain.bounds[0], _POINTS)
     signed = np.any(order) or isinstance(curve, Difference)  # zero means something
     if level is not None:
-        band = curve.band(x, level, order=order)
-        words = _band_words([curve], level)
+        band = seen.band(x, level, order=order)
+        words = _band_words([seen], level)
         axes.fill_between(x, band.lower, band.upper, color=BAND, linewidth=0, label=words)
         sure = (band.lower > 0) | (band.upper < 0)
         if signed and np.any(sure):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.common.checks import Floats, check_count, check_level
+from mercer.common.checks import Floats, check_choice, check_count, check_level
 from mercer.releases.base import KINDS, Interval, found
 from mercer.releases.curve.functionals import PolynomialCurve, Sketch
 from mercer.releases.curve.smoothing import Mesh, suprema
@@ -20,7 +20,9 @@ from mercer.show.figure import picture
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["CurveNoise", "Difference", "NoisyCurve"]
+__all__ = ["OF", "CurveNoise", "Difference", "NoisyCurve"]
+
+OF = ("data", "population")  # whose mean a band is about
 
 _RUNS = 2000  # draws of which whole curves are looked at
 _EACH = 6  # points of a mesh in half a wave: a peak between two is seen within 0.4 percent
@@ -55,6 +57,22 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
         """What sort of a band it is, where it is not one of a known law's noise."""
         return ""
 
+    def whose(self, of: str = "data") -> NoisyCurve:
+        """The same curve, with errors about the mean of the file's own curves, or of the population's.
+
+        Its bands, intervals and standard errors are about that mean; see `band`.
+        """
+        if check_choice("of", of, OF) == "data":
+            return self
+        if "population" not in self._memory:
+            self._memory["population"] = self._of_population()
+        found: NoisyCurve = self._memory["population"]
+        return found
+
+    @abstractmethod
+    def _of_population(self) -> NoisyCurve:
+        """With errors about the population's mean; ValueError where nothing was paid for that."""
+
     @abstractmethod
     def _noise(self, orders: Orders = ()) -> CurveNoise:
         """Of the coefficients, under this smoothing: for values, or for derivatives of these orders."""
@@ -75,15 +93,28 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
         return self._memory["field", orders]
 
     def band(
-        self, x: object, level: float = 0.95, *, simultaneous: bool = True, order: int | Orders = 0
+        self,
+        x: object,
+        level: float = 0.95,
+        *,
+        simultaneous: bool = True,
+        order: int | Orders = 0,
+        of: str = "data",
     ) -> Band:
         """A band at points: everywhere at once (simultaneous), or at each point.
 
         *Of the default smoothing* (M22) it is about the mean of the file's own curves, as clipped to the
         bound: noise and smoothing are both in it.  It is a credible band, from draws of the mixture
         that the curve is the mean of, with a coverage that is measured and not a theorem
-        (studies/accuracy/results/curve_coverage.md); a jump is not held.  How far the file's mean is
-        from a population's is not in it.
+        (studies/accuracy/results/curve_coverage.md).  A jump is not held once the noise is small, and
+        a cusp, a kink or a rough walk less often than said.  How far the file's mean is from a
+        population's is not in it.
+
+        *With of="population"* it is about the mean of the population that the curves are a sample of:
+        independent curves of one law, each as clipped to the bound.  The release must have paid for it, with
+        `mercer.mean_curve(..., population=0.05)`, and have the default smoothing.  This band is credible
+        too, and fails where the other does.  In a difference, of="population" takes the two samples for
+        independent.
 
         *Of a smoothing that was given* (M15) it covers the same smoothing of the mean without noise:
         what smoothing takes away is not in it.  Where scale, power or penalty was chosen from the
@@ -91,17 +122,23 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
         added to this curve as an estimate of the mean (M17): at level 0.95, measured coverage was 0.92
         to 0.98.  It is never narrower than for a smoothing fixed beforehand.
         """
-        return self._band(x, level, self._orders(order), simultaneous=simultaneous)
+        return self.whose(of)._band(x, level, self._orders(order), simultaneous=simultaneous)
 
     def interval(
-        self, functional: Callable[[PolynomialCurve], float], level: float = 0.95, *, runs: int = 400
+        self,
+        functional: Callable[[PolynomialCurve], float],
+        level: float = 0.95,
+        *,
+        runs: int = 400,
+        of: str = "data",
     ) -> Interval:
         """Any number computed from the curve, with an error bar.
 
         Percentiles of the same number of `runs` curves that the true one may be: the place of a maximum
         is always in the domain, an area never negative where no curve is.  They are about what the
-        band is about (see `band`).  The curves are looked at on a fine grid, and the ends are simulated:
-        another number of runs moves them a little.
+        band is about, the file's own mean or, with of="population", the population's (see `band`).  The
+        curves are looked at on a fine grid, and the ends are simulated: another number of runs moves
+        them a little.
         """
         check_level(level)
         check_count("runs", runs, least=20, most=4000, hint="more runs, steadier ends")
@@ -111,7 +148,7 @@ class NoisyCurve(PolynomialCurve, NoisyFunction):
                 "at most 4000 runs can be had"
             )
         value = float(functional(self))
-        others = self.coefficients - self._errors(runs)
+        others = self.coefficients - self.whose(of)._errors(runs)
         found = [
             float(functional(Sketch(self.domain, self.polynomials, row, self.kernels))) for row in others
         ]
@@ -185,6 +222,9 @@ class Difference(NoisyCurve):
     @property
     def grade(self) -> str:
         return max(term.grade for _, term in self._terms())
+
+    def _of_population(self) -> NoisyCurve:
+        return Difference(self.one.whose("population"), self.two.whose("population"))
 
     def _terms(self) -> list[tuple[int, NoisyCurve]]:
         """The releases it is made of, with their signs."""

@@ -21,6 +21,7 @@ from mercer.releases.base import freeze
 from mercer.releases.curve.accuracy import CHOICES, CurveAccuracy
 from mercer.releases.curve.average import RUNS, Average, Averaged
 from mercer.releases.curve.noisy import CurveNoise, NoisyCurve
+from mercer.releases.curve.sampling import PopulationCurve, Sampling
 from mercer.releases.curve.smoothing import (
     ETAS,
     SCALES,
@@ -63,6 +64,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
     center: Floats
     value: str
     exact: Floats | None = None  # coefficients as a file has them: the same on every machine
+    sampling: Sampling | None = None  # for bands about the population's mean, where they were paid for
 
     kind = "mean-curve"
 
@@ -90,6 +92,9 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             fits = self.domain.dimension == 1 and self.order == "noise-first" and self.choice == "auto"
         else:
             fits = len(self.smoothing.scales) == self.domain.dimension
+        if self.sampling is not None:
+            first = self.domain.dimension == 1 and self.order == "noise-first"
+            fits = fits and first and self.sampling.directions <= size
         if not fits or not self.bound > 0:
             raise ValueError("smoothing and bound of the curve do not fit its domain")
         if self.exact is not None:
@@ -200,6 +205,19 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         average = isinstance(self.smoothing, Average)
         return "credible: coverage measured, not a theorem" if average else super().grade
 
+    def _of_population(self) -> NoisyCurve:
+        if self.sampling is None:
+            raise ValueError(
+                "of='population' needs to know how the curves vary, and this release paid nothing for that; "
+                "make it with population=0.05, a share of the budget, or take of='data', the file's own mean"
+            )
+        if not isinstance(self.smoothing, Average):
+            raise ValueError(
+                "of='population' is for the default smoothing, whose errors hold what smoothing takes away; "
+                "take release.smooth(), which is free"
+            )
+        return PopulationCurve(self, self.sampling, self._average_again, self.bound)
+
     @cached_property
     def accuracy(self) -> CurveAccuracy:
         """Expected error due to privacy."""
@@ -243,6 +261,10 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         assert isinstance(self.smoothing, Average)
         variance = float(self.noise.deviations(self.size)[0] ** 2)
         return self.smoothing.of(self.coordinates, variance, self.polynomials, self.frame)
+
+    def _average_again(self) -> Averaged:
+        """The same, for whoever keeps no more than this release."""
+        return self._averaged
 
     @property
     def _freedom(self) -> float:
@@ -333,6 +355,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             "center": self.center.tolist(),
             "coefficients": self.coefficients.tolist(),
             "privacy": self.privacy.to_dict(),
+            **({} if self.sampling is None else {"sampling": self.sampling.to_dict()}),
         }
 
     @classmethod
@@ -362,6 +385,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
             center=center,
             value=top.get("value", str),
             exact=exact,
+            sampling=Sampling.from_fields(top.part("sampling")) if top.has("sampling") else None,
         )
 
     def __repr__(self) -> str:

@@ -28,13 +28,18 @@ class CurveWords(FunctionWords[CurveRelease]):
     """`mean curve of value over t in [0, 1]`."""
 
     penalised = True
+    sampled = True
 
     def describe(self) -> str:
         kind = "mean curve" if self.release.domain.dimension == 1 else "mean surface"
         return f"{kind} of {self.release.value} over {self.release.domain.describe()}"
 
     def summary(self) -> dict[str, Any]:
-        release, accuracy = self.release, self.release.accuracy
+        release, accuracy, sampling = self.release, self.release.accuracy, self.release.sampling
+        found = {}
+        if sampling is not None:
+            error = sampling.error * release.bound
+            found["population"] = {"share": sampling.share, "sampling_error": error}
         return {
             "kind": release.kind,
             "domain": release.domain.to_dict(),
@@ -52,6 +57,7 @@ class CurveWords(FunctionWords[CurveRelease]):
                 "coordinates": accuracy.coordinates,
                 "freedom": accuracy.freedom,
             },
+            **found,
         }
 
     def show(self, heading: str, *, short: bool = False) -> None:
@@ -65,6 +71,15 @@ class CurveWords(FunctionWords[CurveRelease]):
         if release.order == "paper":
             rows.append(("order", "smoothing, then noise: it cannot be smoothed again"))
         rows.append(("accuracy", str(release.accuracy)))
+        if release.sampling is not None:
+            error = release.sampling.error * release.bound
+            rows.append(
+                (
+                    "population",
+                    f"sampling alone puts its mean a root mean square of about {error:.3g} further away; "
+                    "--of population: bands about it",
+                )
+            )
         terminal.facts(heading, rows + self.notes())
 
     def order(self, derivative: Sequence[int]) -> int | tuple[int, ...]:
@@ -76,8 +91,9 @@ class CurveWords(FunctionWords[CurveRelease]):
     def evaluate(self, points: Floats, asked: Question, *, as_json: bool) -> None:
         level, order = asked.level, self.order(asked.derivative)
         release = self.release
-        value, band = release.derivative(points, order), release.band(points, level, order=order)
-        spread = release.standard_error(points, order)
+        seen = release.whose(asked.of or "data")
+        value, band = seen.derivative(points, order), seen.band(points, level, order=order)
+        spread = seen.standard_error(points, order)
         orders = [order] if isinstance(order, int) else list(order)
         rows = zip(*(a.tolist() for a in (points, value, band.lower, band.upper, spread)), strict=True)
         if as_json:
@@ -86,7 +102,7 @@ class CurveWords(FunctionWords[CurveRelease]):
                     "level": level,
                     "value": release.value,
                     "derivative": orders,
-                    "band": ", ".join(filter(None, [release.about, release.grade])),
+                    "band": ", ".join(filter(None, [seen.about, seen.grade])),
                     "values": [
                         {"at": at, "value": v, "lower": low, "upper": high, "standard_error": sd}
                         for at, v, low, high, sd in rows
@@ -97,13 +113,13 @@ class CurveWords(FunctionWords[CurveRelease]):
         what = release.value
         if any(orders):
             what = f"derivative {', '.join(map(str, orders))} of {what}"
-        head = f"{level:.0%} band {release.about}, everywhere at once"
+        head = f"{level:.0%} band {seen.about}, everywhere at once"
         table = terminal.table(*release.domain.names, what, head)
         for at, v, low, high, _ in rows:
             table.add_row(*(f"{x:g}" for x in at), f"{v:.6g}", f"{low:.6g} to {high:.6g}")
         terminal.console().print(table)
-        if release.grade:
-            print(f"The band is {release.about}, as clipped to the bound; it is {release.grade}.")
+        if seen.grade:
+            print(f"The band is {seen.about}, as clipped to the bound; it is {seen.grade}.")
 
 
 def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:

@@ -102,7 +102,7 @@ class DensityRelease(FunctionRelease, Distributed):
         if ends.shape[0] != 2 or np.any(unit[0] > unit[1]):
             raise ValueError("lower must not be above upper, in any column; exchange them")
         if self.domain.dimension == 1 and not raw:
-            return max(float(np.diff(self.law.at(ends[:, 0]))[0]), 0.0)
+            return self.law.between(*ends[:, 0].tolist())
         value = self._cells if raw else np.maximum(self._cells - self._unit_level, 0.0)
         for side, (a, b) in zip(self._sides, unit.T, strict=True):
             edges = np.arange(side + 1) / side
@@ -202,7 +202,7 @@ class DensityRelease(FunctionRelease, Distributed):
             )
         if "law" not in self._memory:
             given = self.domain, self.basis, self._plain(), released_mass(*self.constant), self.noise
-            self._memory["law"] = BasisCdf(*given)
+            self._memory["law"] = BasisCdf(*given, n=self.privacy.n * self.share_of_values)
         return self._memory["law"]
 
     def _codes(self, x: object) -> tuple[Floats, tuple[int, ...]]:

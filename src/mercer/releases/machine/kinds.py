@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mercer.common.checks import Floats
+from mercer.common.checks import Floats, check_choice, check_positive
 from mercer.common.files import Fields, numbers
+from mercer.releases.machine.moments import check_smoothness
 from mercer.releases.machine.release import MachineRelease
 
 __all__ = ["ClassifierRelease", "RegressionRelease"]
@@ -110,6 +111,32 @@ class RegressionRelease(MachineRelease):
         return value + sum(self.y_bounds) / 2 if raw else self._finished(value)
 
     predict = __call__
+
+    def smooth(self, *, penalty: object = "rule", smoothness: float = 0.0) -> RegressionRelease:
+        """The same release with another penalty, free for anyone: of method="moments" (M21, M17).
+
+        `penalty` is lambda in mean squared error + lambda |f|^2, or "rule".  With `smoothness` above
+        0, up to 4, features that are small on the whole (the fine ones) are penalised more, by their
+        mean square to minus this power; the public order of features decides, not the records.
+        """
+        if self.moments is None:
+            raise ValueError(
+                f"the penalty of a regression by method={self.method!r} is fixed when it is learnt; one by "
+                "method='moments' with loss='squared' can be smoothed afterwards"
+            )
+        number = check_smoothness(smoothness)
+        ruled = isinstance(penalty, str)
+        if ruled:
+            check_choice("penalty", penalty, ("rule",))
+            chosen = self.moments.rule(self.features, self._deviation, self.privacy.n)
+        else:
+            chosen = check_positive("penalty", penalty, "or 'rule'")
+        return replace(
+            self,
+            moments=replace(self.moments, smoothness=number),
+            penalty=chosen,
+            choice="rule" if ruled else "given",
+        )
 
     def _finished(self, values: Floats) -> Floats:
         shifted = np.clip(values + sum(self.y_bounds) / 2, *self.y_bounds)

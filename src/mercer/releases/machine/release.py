@@ -5,9 +5,7 @@ Right of the door: noisy weights of public features, the law of their noise, and
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -15,103 +13,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
-from scipy.stats import chi2
 
 from mercer.columns.domain import MOST_COLUMNS, Box
 from mercer.common.checks import Bools, Floats, check_choice
 from mercer.common.files import Fields, numbers
-from mercer.noise.laws import Law, Normal, law_from_dict
+from mercer.noise.laws import Normal, law_from_dict
 from mercer.promise.statement import Statement
-from mercer.releases.function import Band, Field, FunctionRelease, Orders, radial_quantile, suprema_of
+from mercer.releases.function import Band, FunctionRelease, Orders
 from mercer.releases.machine.curvature import Curvature
+from mercer.releases.machine.field import MachineAccuracy, MachineField
+from mercer.releases.machine.moments import LeastSquares, NoisyMoments
 from mercer.spaces.losses import Loss, loss_from_dict
 from mercer.spaces.maps import FeatureMap, map_from_dict
 
 __all__ = ["CHOICES", "METHODS", "MachineAccuracy", "MachineRelease", "shrinkage"]
 
-METHODS = ("output", "objective")
+METHODS = ("output", "objective", "moments")
 CHOICES = ("rule", "given", "private")
-_RUNS = 2000
-
-
-@dataclass(frozen=True)
-class MachineAccuracy:
-    """Error due to privacy: the distance to the same machine without noise.  Known beforehand."""
-
-    pointwise: float  # largest standard deviation of the function's noise at a point
-    unit: str  # of the function's values
-    coordinates: int
-    features: str  # what the coordinates are weights of: chosen without looking at the records
-    penalty: float
-    method: str
-    gap: float  # how near the solver came to the minimum: part of the sensitivity
-    typical: float | None = None  # standard deviation in the middle of the records, where it is estimated
-
-    def __str__(self) -> str:
-        bound, typical = "", ""
-        if self.typical is not None:
-            typical = f"about {self.typical:.3g}{self.unit} in the middle of the records, and "
-        elif self.method == "objective":
-            bound = " (a bound: several times less where the records determine the function)"
-        return (
-            f"Noise for privacy: standard deviation {typical}at most {self.pointwise:.3g}{self.unit} at "
-            f"a point{bound}. {self.coordinates} weights, of {self.features}; penalty "
-            f"{self.penalty:.3g}, noise in the {self.method}, solved to a gap of {self.gap:.1g}, "
-            "which the noise covers."
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class MachineField(Field):
-    """Noise of functions of the same features, in weights multiplied by known factors."""
-
-    features: FeatureMap
-    law: Law
-    size: int  # weights of all functions, whose noise is drawn together
-    factors: Floats  # of each weight, one row a function
-    unit: float  # standard deviation of a weight's noise, in units of the functions
-    roots: tuple[Floats, ...] = ()  # of each function's covariance of weights, in those units
-
-    @property
-    def normal(self) -> bool:
-        return isinstance(self.law, Normal)
-
-    def deviation(self, unit: Floats) -> Floats:
-        phi = self.features.features(unit)
-        if self.roots:
-            return np.stack([np.linalg.norm(phi @ root, axis=1) for root in self.roots], axis=1)
-        return np.sqrt(phi**2 @ (self.factors**2).T) * self.unit
-
-    def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
-        del unit
-        return sd * radial_quantile(level, self.law.radii(self.size))
-
-    def everywhere(self, level: float) -> float:
-        """For all functions together; above three columns Scheffe's, over all weights at once."""
-        each = 1 - (1 - level) / len(self.factors)
-        if self.features.dimension <= 3:
-            return self.simulated(each)
-        most = math.sqrt(float(chi2.ppf(each, self.features.size)))
-        return most * (1.0 if self.normal else self._radius(level))
-
-    def suprema(self) -> Floats:
-        """The worst of all functions."""
-        d, m = self.features.dimension, self.features.size
-        ticks = np.linspace(0.0, 1.0, {1: 513, 2: 41, 3: 13}[d])
-        phi = self.features.features(np.stack(np.meshgrid(*[ticks] * d, indexing="ij"), -1).reshape(-1, d))
-        draws = self.law.draws(self.size, np.arange(m))[:_RUNS].T
-        draws = draws / float(self.law.deviations(self.size)[0])
-
-        def parts() -> Iterator[Floats]:
-            each = [phi @ root for root in self.roots]
-            for rows in each or [phi * factors for factors in np.unique(self.factors, axis=0)]:
-                length = np.maximum(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), 1e-300)
-                yield rows / length @ draws
-
-        return suprema_of(parts(), draws.shape[1])
-
-    def _radius(self, level: float) -> float:
-        return float(np.quantile(self.law.radii(self.size), level))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -119,8 +37,9 @@ class MachineRelease(FunctionRelease):
     """One or more functions w'phi(x) of public features.
 
     Its coordinates are noisy penalty * weights, one function after the other; for noise in the
-    objective the law is a bound, to first order.  Points outside the bounds are moved to them, as
-    the records were.
+    objective the law is a bound, to first order.  By moments the coordinates are those of sum phi phi'
+    and sum y phi, and the functions follow from them (M21).  Points outside the bounds are moved to
+    them, as the records were.
     """
 
     features: FeatureMap
@@ -131,16 +50,18 @@ class MachineRelease(FunctionRelease):
     gap: float
     shrink: bool  # weights are shrunk by the noise that everybody knows (M17)
     curvature: Curvature | None = field(default=None, kw_only=True)  # for the band of noise in the objective
+    moments: NoisyMoments | None = field(default=None, kw_only=True)  # what coordinates are by that method
 
     routes = ("machine",)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if not self.losses:
             raise ValueError("a machine must have at least one function")
+        self._check_moments()
+        super().__post_init__()
         if self.features.dimension != self.domain.dimension:
             raise ValueError("features and domain differ in dimension")
-        if not (self.penalty > 0 and self.gap > 0):
+        if not (self.penalty > 0 and (self.gap > 0 or self.moments is not None)):
             raise ValueError("penalty and gap of a machine must be above 0")
         check_choice("method", self.method, METHODS)
         check_choice("choice", self.choice, CHOICES)
@@ -148,6 +69,15 @@ class MachineRelease(FunctionRelease):
             shape = (len(self.curvature.counts), len(self.curvature.mesh.cells))
             if self.method != "objective" or shape != (len(self.losses), self.domain.dimension):
                 raise ValueError("curvature is for noise in the objective, of each function and column")
+
+    def _check_moments(self) -> None:
+        if (self.moments is not None) != (self.method == "moments"):
+            raise ValueError("moments are what method='moments' releases, and nothing else does")
+        if self.moments is None:
+            return
+        squared = len(self.losses) == 1 and self.losses[0].least_squares
+        if not squared or self.shrink or self.curvature is not None or not isinstance(self.noise, Normal):
+            raise ValueError("moments are for one function of squared loss, with normal noise alone")
 
     @abstractmethod
     def __call__(self, x: object) -> Floats:
@@ -159,6 +89,8 @@ class MachineRelease(FunctionRelease):
 
     @property
     def size(self) -> int:
+        if self.moments is not None:
+            return self.moments.span(self.features).size
         return len(self.losses) * self.features.size
 
     @property
@@ -169,7 +101,17 @@ class MachineRelease(FunctionRelease):
     @cached_property
     def weights(self) -> Floats:
         """Weights in use, one row a function: the noisy ones, shrunk if the release says so."""
+        if self.moments is not None:
+            return self._solved.weights[None]
         return self.coordinates.reshape(len(self.losses), -1) * self._factors / self.penalty
+
+    @property
+    def signals(self) -> Floats:
+        """Coordinates in standard deviations of their noise, one row a function: noise where it is zero."""
+        found = self.coordinates
+        if self.moments is not None:
+            found = self.moments.signals(self.features, found)
+        return found.reshape(len(self.losses), -1) / self._deviation
 
     def shrunk(self, on: bool = True) -> Self:
         """The same release with its weights shrunk by their known noise, or as they were: free.
@@ -179,6 +121,8 @@ class MachineRelease(FunctionRelease):
         classifiers hardly ever (studies/accuracy/results/machine_rules.md), so a release comes without it.
         Its band covers the same shrinkage of the noiseless weights.
         """
+        if self.moments is not None:
+            raise ValueError("weights that follow from moments are smoothed by smooth(penalty=…), for free")
         if self.method != "output":
             raise ValueError(
                 "shrinkage needs noise of known size on the weights, method='output'; noise in the "
@@ -199,9 +143,12 @@ class MachineRelease(FunctionRelease):
     @property
     def accuracy(self) -> MachineAccuracy:
         """Expected error due to privacy, and what the features are."""
-        most = self.features.kappa * self.scale * float(self._factors.max())
+        if self.moments is not None:
+            sd = float(np.linalg.norm(self._solved.root, 2))
+        else:
+            sd = self._deviation / self.penalty * float(self._factors.max())
         return MachineAccuracy(
-            pointwise=self._deviation / self.penalty * most,
+            pointwise=sd * self.features.kappa * self.scale,
             unit=self._unit_words,
             coordinates=self.coordinates.size,
             features=self.features.words,
@@ -212,7 +159,9 @@ class MachineRelease(FunctionRelease):
         )
 
     def _typical(self) -> float | None:
-        """Half of the records, by their curvature, stand where the noise is smaller."""
+        """Half of the records, by their curvature, stand where the noise is smaller; or their mean square."""
+        if self.moments is not None:
+            return self._solved.typical * self.scale
         if self.curvature is None:
             return None
         at = self.curvature.mesh.nodes()
@@ -277,10 +226,20 @@ class MachineRelease(FunctionRelease):
         """The noise of all functions, in the caller's units."""
         unit, found = self._deviation / self.penalty * self.scale, self.curvature
         roots: tuple[Floats, ...] = ()
+        if self.moments is not None:
+            roots = (self.scale * self._solved.root,)
         if found is not None:
             each = enumerate(self.losses)
             roots = tuple(self.scale * found.root(k, self.features, one, self.penalty) for k, one in each)
-        return MachineField(self.features, self.noise, self.size, self._factors, unit, roots)
+        size = len(self.losses) * self.features.size
+        return MachineField(self.features, self.noise, size, self._factors, unit, roots)
+
+    @cached_property
+    def _solved(self) -> LeastSquares:
+        """Least squares from the noisy moments."""
+        assert self.moments is not None
+        sd, n = self._deviation, self.privacy.n
+        return self.moments.solve(self.features, self.coordinates, sd=sd, penalty=self.penalty, n=n)
 
     def _at(self, unit: Floats, orders: Orders) -> Floats:
         """All functions at the points, in the caller's units."""
@@ -348,6 +307,7 @@ class MachineRelease(FunctionRelease):
             },
             "privacy": self.privacy.to_dict(),
             **({} if self.curvature is None else {"curvature": self.curvature.to_dict()}),
+            **({} if self.moments is None else {"moments": self.moments.to_dict()}),
         }
 
     @staticmethod
@@ -367,9 +327,10 @@ class MachineRelease(FunctionRelease):
             "method": machine.get("method", str),
             "penalty": machine.positive("penalty"),
             "choice": machine.get("choice", str),
-            "gap": machine.positive("gap"),
+            "gap": 0.0 if top.has("moments") else machine.positive("gap"),
             "shrink": machine.get("shrink", bool),
             "curvature": Curvature.from_fields(top.part("curvature")) if top.has("curvature") else None,
+            "moments": NoisyMoments.from_fields(top.part("moments")) if top.has("moments") else None,
         }
 
 

@@ -19,6 +19,7 @@ __all__ = ["ClassifierWords", "RegressionWords", "machine_findings"]
 
 _HOW = {"rule": "public rule", "given": "given", "private": "chosen on held-out rows"}
 _MOST = 6  # columns in a heading
+_COUNTED = 2.0  # standard deviations of the noise in the sum of all counts of curvature
 _SURE = 0.5  # of what decides for the rarer class: less is a sign that the other alone might do as well
 
 M = TypeVar("M", ClassifierRelease, RegressionRelease)
@@ -226,8 +227,7 @@ class RegressionWords(MachineWords[RegressionRelease]):
 
 def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
     """Whether the functions can be told from zero, and a classifier from one class everywhere."""
-    sd = float(release.noise.deviations(release.coordinates.size)[0])
-    parts = release.coordinates.reshape(len(release.losses), -1) / sd
+    parts = release.signals
     inside = release.method == "objective"
     # of features that are alike, or few in many columns, nothing tells the records from the noise
     alike = inside and (not release.features.ordered or release.domain.dimension > 3)
@@ -239,13 +239,13 @@ def machine_findings(release: MachineRelease) -> tuple[Finding, ...]:
 
 
 def _told(release: MachineRelease) -> bool:
-    """Whether curvature was counted for sure, and a function is more than the noise that follows from it."""
+    """Whether curvature was counted, and a function is more than the noise that follows from it."""
     from scipy.stats import chi2
 
     found = release.curvature
     if found is None:
         return False
-    least = 3 * found.law.deviation * np.sqrt(found.mesh.count)
+    least = _COUNTED * found.law.deviation * np.sqrt(found.mesh.count)
     lengths = release.deviates()
     most = chi2.ppf(0.999, release.features.size)
     return any(

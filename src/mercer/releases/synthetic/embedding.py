@@ -19,7 +19,6 @@ from mercer.common.checks import Floats
 from mercer.common.files import Fields, finite, numbers
 from mercer.noise.laws import Law, law_from_dict
 from mercer.releases.base import freeze
-from mercer.spaces.landmarks import spread
 from mercer.spaces.record_kernels import MOST_WAVES, LandmarkSpan, RecordKernel, WaveSpan
 
 __all__ = [
@@ -35,10 +34,8 @@ __all__ = [
 ]
 
 GUESSES = ("nothing", "uniform")
-REPLICAS = 50  # public draws of the noise, for error bars
 _ETAS = (0.5, 1.0, 1.5, 2.0)
 _PENALTIES = np.append(0.0, np.logspace(-10, 4, 57))
-_MESH = 2048  # public records that stand for the domain
 _MOST_PRODUCTS = 1 << 36  # of coordinates of landmarks, for the Gram matrix of a file
 
 
@@ -126,27 +123,12 @@ class NoisyEmbedding(ABC):
         """Expected squared distance of the target to the mean without noise, estimated."""
 
     @abstractmethod
-    def redrawn(self) -> Floats:
-        """Targets as they would be with other noise, one a row: public draws."""
-
-    @abstractmethod
     def seen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> Floats:
         """Coordinates of records, one a row; `marks` are the codes of the landmarks."""
 
     @abstractmethod
     def values_at(self, kernel: RecordKernel, codes: Floats, marks: Floats, coordinates: Floats) -> Floats:
         """Values at records of functions given by coordinates: (records,) or (records, functions)."""
-
-    @abstractmethod
-    def mean(self, kernel: RecordKernel, codes: Floats, marks: Floats, weights: Floats) -> Floats:
-        """Coordinates of the weighted mean of records."""
-
-    @abstractmethod
-    def unseen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> float:
-        """Distance of a record to the subspace, root mean square: of records, or in the domain.
-
-        In the domain, where the records are the landmarks themselves.
-        """
 
     def to_dict(self) -> dict[str, Any]:
         """The fields of the embedding in a file."""
@@ -156,11 +138,6 @@ class NoisyEmbedding(ABC):
     def deviation(self) -> float:
         """Standard deviation of the noise of a coordinate."""
         return float(self.noise.deviations(self.size)[0])
-
-    @property
-    def raw_error(self) -> float:
-        """Expected distance that the noise makes, before any shrinking."""
-        return self.deviation * math.sqrt(self.size)
 
     def _check(self, size: int) -> None:
         freeze(self, "coordinates")
@@ -241,10 +218,6 @@ class LandmarkEmbedding(NoisyEmbedding):
         estimated = self.shrink.risk(self.noisy, self.uniform, self.span.eigenvalues, self.deviation**2)
         return max(estimated, known)  # what is left of the noise is known, what was lost is not
 
-    def redrawn(self) -> Floats:
-        noise = self.noise.draws(self.size, np.arange(self.size))[:REPLICAS]
-        return self.target + noise * self.shrink.factors(self.span.eigenvalues)
-
     def values(self, coordinates: Floats) -> Floats:
         """Values at the landmarks of functions given by coordinates: one a row, or alone."""
         return self.span.weights(coordinates.T).T @ self.gram
@@ -256,14 +229,6 @@ class LandmarkEmbedding(NoisyEmbedding):
         if codes is marks:
             return self.values(coordinates).T
         return kernel(codes, marks) @ self.span.weights(coordinates.T)
-
-    def mean(self, kernel: RecordKernel, codes: Floats, marks: Floats, weights: Floats) -> Floats:
-        return self.span.coordinates(kernel(marks, codes) @ weights)
-
-    def unseen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> float:
-        at = spread(kernel.domain, _MESH, label=1) if codes is marks else codes
-        square = 1 - np.mean(np.sum(self.seen(kernel, at, marks) ** 2, axis=1))
-        return math.sqrt(float(np.clip(square, 0.0, 1.0)))
 
     def to_dict(self) -> dict[str, Any]:
         fields = super().to_dict() | {"floor": self.floor, "shrink": self.shrink.to_dict(), "rank": self.size}
@@ -313,26 +278,13 @@ class WaveEmbedding(NoisyEmbedding):
 
     @property
     def risk(self) -> float:
-        return self.raw_error**2
-
-    def redrawn(self) -> Floats:
-        return self.target + self.noise.draws(self.size, np.arange(self.size))[:REPLICAS]
+        return self.deviation**2 * self.size
 
     def seen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> Floats:  # noqa: ARG002
         return self.span.coordinates(kernel.embed(codes))
 
     def values_at(self, kernel: RecordKernel, codes: Floats, marks: Floats, coordinates: Floats) -> Floats:
         return self.seen(kernel, codes, marks) @ coordinates.T
-
-    def mean(self, kernel: RecordKernel, codes: Floats, marks: Floats, weights: Floats) -> Floats:
-        total = np.zeros(self.size)
-        for start in range(0, len(codes), 256):
-            part = slice(start, start + 256)
-            total += weights[part] @ self.seen(kernel, codes[part], marks)
-        return total
-
-    def unseen(self, kernel: RecordKernel, codes: Floats, marks: Floats) -> float:  # noqa: ARG002
-        return math.sqrt(2 / self.size)
 
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"frequencies": np.asarray(self.frequencies).tolist()}

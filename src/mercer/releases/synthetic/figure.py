@@ -1,4 +1,4 @@
-"""Pictures of synthetic tables: columns with error bars, and pairs of them.  M15.
+"""Pictures of synthetic tables: columns, and pairs of them.
 
 A picture sees only the release: shares by weight in public bins and levels, and the synthetic
 records themselves.
@@ -15,7 +15,7 @@ import numpy as np
 
 from mercer.columns.kinds import Column, Date, labels_of
 from mercer.common.checks import Floats, check_level
-from mercer.releases.synthetic.marginals import correlation, distribution, marginal, share_of_true
+from mercer.releases.synthetic.marginals import correlation, distribution, marginal
 from mercer.releases.synthetic.release import TableRelease
 from mercer.show.figure import BAND, INK, SMALL, figure_of, no_more, promised
 
@@ -48,7 +48,7 @@ def draw(
     columns: Sequence[str] | str | None = None,
     **others: Any,
 ) -> Figure:
-    """Histograms and bars with error bars, circles whose area is the weight; words around them."""
+    """Histograms and bars, circles whose area is the weight; words around them."""
     no_more("a synthetic table", others)
     sheet = Sheet.of(release, columns)
     figure = figure_of(sheet.size)
@@ -62,18 +62,17 @@ def draw(
     beside = [_WIDE] * len(sheet.stacks)
     first = [wide - sum(beside)] if sheet.corner else []
     boxes = figure.subfigures(1, parts, width_ratios=[*first, *beside], squeeze=False)[0]
-    bar = None if release.embedding is None else level
     if sheet.corner:
-        _corner(release, sheet.corner, boxes[0], bar)
+        _corner(release, sheet.corner, boxes[0])
     for stack, box in zip(sheet.stacks, boxes[len(first) :], strict=True):
         heights = [panel.inches for panel in stack]
         left = sheet.height - sum(heights)
         grid = box.add_gridspec(len(stack) + 1, 1, height_ratios=[*heights, max(left, 1e-3)])
         for place, panel in enumerate(stack):
-            _panel(release, panel, box.add_subplot(grid[place, 0]), bar)
+            _panel(release, panel, box.add_subplot(grid[place, 0]))
     figure.text(0.16 / wide, 1 - 0.34 / high, title or _heading(release, wide), fontsize=13)
     figure.text(0.16 / wide, 1 - 0.58 / high, promised(release.privacy), fontsize=8, color=SMALL)
-    caption = textwrap.fill(_caption(release, sheet, bar), int(15.5 * wide))
+    caption = textwrap.fill(_caption(release, sheet), int(15.5 * wide))
     figure.text(0.16 / wide, 0.12 / high, caption, fontsize=7.5, color=SMALL)
     return figure
 
@@ -150,7 +149,7 @@ def _stacked(panels: Sequence[Panel], side: float) -> tuple[tuple[Panel, ...], .
     return tuple(map(tuple, stacks))
 
 
-def _corner(release: TableRelease, columns: Sequence[Column], box: Any, level: float | None) -> None:
+def _corner(release: TableRelease, columns: Sequence[Column], box: Any) -> None:
     """A matrix of pairs: columns on the diagonal, circles below, correlations above."""
     many, even = len(columns), distribution(release)
     grid = box.add_gridspec(many, many)
@@ -158,7 +157,7 @@ def _corner(release: TableRelease, columns: Sequence[Column], box: Any, level: f
         for place, other in enumerate(columns[: row + 1]):
             axes = box.add_subplot(grid[row, place])
             if row == place:
-                _histogram(release, one, axes, level, small=many > 1)
+                _histogram(release, one, axes, small=many > 1)
             else:
                 _circles(release, other, one, axes, _SIDES[many])
             _limits(axes, other, "x")
@@ -175,30 +174,25 @@ def _corner(release: TableRelease, columns: Sequence[Column], box: Any, level: f
             elif many > 1:
                 axes.set_title(one.name, fontsize=9.5, fontweight="bold")
         for place in range(row + 1, many):
-            _correlation(even, one, columns[place], box.add_subplot(grid[row, place]), level)
+            _correlation(even, one, columns[place], box.add_subplot(grid[row, place]))
 
 
-def _correlation(release: TableRelease, one: Column, two: Column, axes: Any, level: float | None) -> None:
-    value, bar = correlation(release, one.name, two.name, level=level or 0.95)
+def _correlation(release: TableRelease, one: Column, two: Column, axes: Any) -> None:
+    value = correlation(release, one.name, two.name)
     axes.set(xlim=(0, 1), ylim=(0, 1), xticks=[], yticks=[])
     axes.spines[:].set_color("#d5dde5")
     if value != value:
         return
     axes.patch.set(facecolor=BAND, alpha=min(abs(value), 1.0) * 0.8)
     words = {"ha": "center", "va": "center", "color": INK}
-    axes.text(0.5, 0.55, f"{round(value, 2) + 0.0:.2f}", fontsize=11 + 5 * abs(value), **words)
-    if level is not None:
-        axes.text(0.5, 0.38, f"± {bar:.1g}", fontsize=7.5, **words)
+    axes.text(0.5, 0.5, f"{round(value, 2) + 0.0:.2f}", fontsize=11 + 5 * abs(value), **words)
 
 
-def _histogram(release: TableRelease, column: Column, axes: Any, level: float | None, *, small: bool) -> None:
-    found = marginal(release, column.name, level=level or 0.95, bins=16 if small else 24)
+def _histogram(release: TableRelease, column: Column, axes: Any, *, small: bool) -> None:
+    found = marginal(release, column.name, bins=16 if small else 24)
     assert found.edges is not None
     style = {"color": BAND, "edgecolor": INK, "linewidth": 0.6}
     axes.bar(found.edges[:-1], found.shares, np.diff(found.edges), align="edge", **style)
-    if level is not None:
-        middle = (found.edges[:-1] + found.edges[1:]) / 2
-        axes.errorbar(middle, found.shares, found.bars, fmt="none", ecolor=INK, elinewidth=1.0)
     if np.all(found.shares >= 0):
         axes.set_ylim(bottom=0)
     _clean(axes)
@@ -225,41 +219,38 @@ def _circles(release: TableRelease, x: Column, y: Column, axes: Any, inches: flo
     _clean(axes)
 
 
-def _panel(release: TableRelease, panel: Panel, axes: Any, level: float | None) -> None:
+def _panel(release: TableRelease, panel: Panel, axes: Any) -> None:
     column = panel.columns[0]
     if len(panel.columns) > 1:
-        found = [share_of_true(release, c.name, level=level or 0.95) for c in panel.columns]
+        shares = np.array([marginal(release, c.name).shares[1] for c in panel.columns])
         words = [
             c.name if labels_of(c) == ["false", "true"] else f"{c.name}: {labels_of(c)[1]}"
             for c in panel.columns
         ]
-        shares, bars = np.array(found).T
-        _bars(axes, words, shares, bars, level)
+        _bars(axes, words, shares)
         axes.set_xlim(min(0.0, float(shares.min())), 1.0)
         named = "" if set(words) <= set(release.domain.names) else ", or of the level named"
         axes.set_title(f"share of true{named}", fontsize=9, loc="left")
         return
     if not labels_of(column):
-        _histogram(release, column, axes, level, small=False)
+        _histogram(release, column, axes, small=False)
         _limits(axes, column, "x")
         axes.set_title(column.name, fontsize=9, loc="left")
         return
-    one = marginal(release, column.name, level=level or 0.95)
-    words, shares, bars = one.labels, one.shares, one.bars
-    if len(words) > _MOST_BARS:  # the heaviest, in their order; the bars of sums are not known
+    one = marginal(release, column.name)
+    words, shares = one.labels, one.shares
+    if len(words) > _MOST_BARS:  # the heaviest, in their order
         kept = np.sort(np.argsort(-shares, kind="stable")[: _MOST_BARS - 1])
         rest = 1 - float(shares[kept].sum())
         words = [*(words[k] for k in kept), f"{len(words) - len(kept)} others"]
-        shares, bars = np.append(shares[kept], rest), np.append(bars[kept], np.nan)
-    _bars(axes, words, shares, bars, level)
+        shares = np.append(shares[kept], rest)
+    _bars(axes, words, shares)
     axes.set_title(column.name, fontsize=9, loc="left")
 
 
-def _bars(axes: Any, words: Sequence[str], shares: Floats, bars: Floats, level: float | None) -> None:
+def _bars(axes: Any, words: Sequence[str], shares: Floats) -> None:
     places = np.arange(len(words))[::-1]
     axes.barh(places, shares, 0.72, color=BAND, edgecolor=INK, linewidth=0.6)
-    if level is not None:
-        axes.errorbar(shares, places, xerr=bars, fmt="none", ecolor=INK, elinewidth=1.2, capsize=2)
     axes.set_yticks(places, [_short(word) for word in words], fontsize=8)
     axes.set_ylim(-0.7, len(words) - 0.3)
     axes.tick_params(axis="y", length=0)
@@ -321,10 +312,10 @@ def _heading(release: TableRelease, inches: float) -> str:
     return "Synthetic table of " + " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _caption(release: TableRelease, sheet: Sheet, level: float | None) -> str:
-    words = ["shares by weight"]
-    if level is not None:
-        words[0] += f" with {level:.0%} error bars for the noise of privacy, not for what smoothing hides"
+def _caption(release: TableRelease, sheet: Sheet) -> str:
+    size = release.accuracy.size
+    off = f"a level or a quarter of the rows is {size}" if size else "how far they are off is not known"
+    words = [f"shares by weight, without error bars: {off}"]
     if len(sheet.corner) > 1:
         hollow = ", hollow where it is negative" if bool(np.any(release.weights < 0)) else ""
         words.append(f"a circle is a synthetic record, its area the weight{hollow}")

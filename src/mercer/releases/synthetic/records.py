@@ -23,7 +23,7 @@ from mercer.promise.statement import Statement
 from mercer.releases.base import Release, freeze
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, floor_from, law_from
 from mercer.releases.synthetic.weighted import Pushed, TwoSample, Weighted, two_sample_test
-from mercer.releases.synthetic.weights import STYLES, refit, weigh, weights_from
+from mercer.releases.synthetic.weights import STYLES, weigh, weights_from
 from mercer.spaces.record_kernels import MOST_LANDMARKS, OwnKernel
 
 __all__ = ["InWords", "RecordsRelease"]
@@ -83,14 +83,6 @@ class RecordsRelease(Weighted, Release):
             return self.weight
         return weigh(self.embedding, "positive", 1.0)
 
-    @cached_property
-    def replicas(self) -> Floats:
-        embedding = self.embedding
-        if self.style == "free":
-            return embedding.span.weights(embedding.redrawn().T).T
-        values = embedding.values(embedding.redrawn()).T
-        return refit(embedding.gram, values, self.weight, style=self.style, bound=self.bound).T
-
     def view(self) -> list[Any]:
         """The points: functions are called with the list of them."""
         return list(self.points)
@@ -140,7 +132,7 @@ class RecordsRelease(Weighted, Release):
         values = list(g(self.view()))
         if len(values) != self.points_count:
             raise ValueError(f"g must give one value a record, {self.points_count} of them")
-        return Pushed(values, self.weight, self.replicas, self.positive)
+        return Pushed(values, self.weight, self.positive)
 
     def sample(self, size: int, rng: int | np.random.Generator | None = None) -> list[Any]:
         """`size` records without weights, drawn by the weights."""

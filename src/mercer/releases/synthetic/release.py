@@ -1,4 +1,4 @@
-"""Released synthetic tables.  Right of the door: never sees a record.  M10, M15, M17.
+"""Released synthetic tables.  Right of the door: never sees a record.  M10, M17.
 
 Weighted records whose embedding stands for that of the data; the noisy coordinates stay in the
 release, so that anyone may weigh and smooth again.
@@ -20,6 +20,7 @@ from mercer.common.checks import Bools, Floats, check_choice, check_positive
 from mercer.common.files import Fields, numbers
 from mercer.promise.statement import Statement
 from mercer.releases.base import Release, freeze
+from mercer.releases.synthetic.accuracy import NoisyShares, TableAccuracy
 from mercer.releases.synthetic.embedding import (
     LandmarkEmbedding,
     NoisyEmbedding,
@@ -27,16 +28,9 @@ from mercer.releases.synthetic.embedding import (
     WaveEmbedding,
     matrix_from,
 )
-from mercer.releases.synthetic.weighted import Pushed, TableAccuracy, TwoSample, Weighted, two_sample_test
-from mercer.releases.synthetic.weights import (
-    ENOUGH,
-    STYLES,
-    fit_weights,
-    nearest,
-    placed,
-    refit,
-    weights_from,
-)
+from mercer.releases.synthetic.view import RecordColumns
+from mercer.releases.synthetic.weighted import Pushed, TwoSample, Weighted, two_sample_test
+from mercer.releases.synthetic.weights import ENOUGH, STYLES, fit_weights, nearest, placed, weights_from
 from mercer.sources.arrays import own_codes
 from mercer.spaces.record_kernels import MOST_LANDMARKS, RecordKernel
 
@@ -66,6 +60,7 @@ class TableRelease(Weighted, Release):
     weight: Floats
     style: str
     bound: float
+    shares: NoisyShares | None = None  # of single columns, where they were counted first
 
     kind = "synthetic-table"
 
@@ -113,24 +108,9 @@ class TableRelease(Weighted, Release):
         """Kernel values between the synthetic records."""
         return self.kernel(self.codes, self.codes)
 
-    @cached_property
-    def replicas(self) -> Floats:
-        if self.embedding is None:
-            return np.full((2, len(self.weight)), np.nan)  # no noise of a known law
-        values = self._values_at_points(self.embedding, self.embedding.redrawn())
-        if self.style == "free":
-            return nearest(self.gram, values).T
-        style = "positive" if self.style == "uniform" else self.style
-        return refit(self.gram, values, self.weight, style=style, bound=self.bound).T
-
     def view(self) -> dict[str, Any]:
         """The synthetic records as arrays by name."""
-        return dict(self._arrays)
-
-    @cached_property
-    def _arrays(self) -> dict[str, Any]:
-        columns = enumerate(self.domain.columns)
-        return {column.name: np.asarray(column.values(self.codes[:, j])) for j, column in columns}
+        return RecordColumns.of(self.domain, self.codes)
 
     def matching(self, condition: Mapping[str, Any]) -> Bools:
         """Which records a condition by columns holds for."""
@@ -199,10 +179,8 @@ class TableRelease(Weighted, Release):
 
     @cached_property
     def accuracy(self) -> TableAccuracy:
-        """The error's parts: sampling, projection, privacy, reduced set."""
-        return TableAccuracy.of(
-            self.embedding, self.kernel, self.marks, self.codes, self.weight, n=self.privacy.n
-        )
+        """How far shares of rows are off, noise and smoothing together."""
+        return TableAccuracy.of(self.shares, self.domain, self.codes, self.positive)
 
     def mmd(self, other: object) -> float:
         """Distance in the kernel's space to another release, or to rows of one's own."""
@@ -242,7 +220,7 @@ class TableRelease(Weighted, Release):
         values = np.asarray(g(self.view()))
         if values.ndim < 1 or len(values) != self.points_count:
             raise ValueError(f"g must give one value a row, {self.points_count} of them")
-        return Pushed(values, self.weight, self.replicas, self.positive)
+        return Pushed(values, self.weight, self.positive)
 
     def sample(self, size: int, rng: int | np.random.Generator | None = None) -> pyarrow.Table:
         """`size` ordinary rows without weights, drawn by the weights, as an Arrow table."""
@@ -309,6 +287,8 @@ class TableRelease(Weighted, Release):
             "coordinates": None,
             "privacy": self.privacy.to_dict(),
         }
+        if self.shares is not None:
+            fields["shares"] = self.shares.to_dict()
         return fields if self.embedding is None else fields | self.embedding.to_dict()
 
     @classmethod
@@ -343,7 +323,8 @@ class TableRelease(Weighted, Release):
         if method == "exponential" and style != "uniform":
             raise ValueError("a table drawn whole has equal weights")
         privacy = Statement.from_fields(top.part("privacy"))
-        return cls(domain, privacy, kernel, method, embedding, landmarks, codes, weight, style, bound)
+        shares = NoisyShares.from_fields(top.part("shares"), domain) if top.has("shares") else None
+        return cls(domain, privacy, kernel, method, embedding, landmarks, codes, weight, style, bound, shares)
 
     def _other(self, other: object) -> tuple[Floats, Floats]:
         """Codes and weights of another release, or of rows of one's own."""

@@ -1,9 +1,7 @@
-"""What anyone may ask of weighted synthetic records: expectations, samples, distances, tests.  M10, M15.
+"""What anyone may ask of weighted synthetic records: expectations, samples, distances, tests.  M10.
 
 Right of the door.  Balog, Tolstikhin and Schoelkopf 2018, Sec. 3.3: expectations, probabilities, samples,
-and the embedding of a function of the records.  The parts of the error are their equations (18) and
-(23): distances in the kernel's space between the distribution, the records, their projection, the noisy
-one, and the table.
+and the embedding of a function of the records.
 
 The two-sample test, Gretton et al. 2012, against released noisy coordinates.  Under the hypothesis
 that own rows and records have one distribution, the difference of their mean features is normal,
@@ -20,7 +18,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,9 +26,8 @@ from mercer.common import streams
 from mercer.common.checks import Bools, Floats, Ints, check_count, check_level
 from mercer.releases.base import Interval
 from mercer.releases.synthetic.embedding import NoisyEmbedding
-from mercer.spaces.record_kernels import RecordKernel
 
-__all__ = ["Pushed", "TableAccuracy", "TwoSample", "Weighted", "resample", "two_sample_test"]
+__all__ = ["Pushed", "TwoSample", "Weighted", "mass", "resample", "two_sample_test"]
 
 Points: TypeAlias = Mapping[str, Any] | Sequence[Any] | np.ndarray
 _RUNS = 20_000
@@ -49,11 +46,6 @@ class Weighted(ABC):
     @abstractmethod
     def positive(self) -> Floats:
         """The nearest weights that are a distribution: not negative, of sum one."""
-
-    @property
-    @abstractmethod
-    def replicas(self) -> Floats:
-        """Weights as they would have come out with other noise, one set a row: public draws."""
 
     @abstractmethod
     def view(self) -> Points:
@@ -78,7 +70,7 @@ class Weighted(ABC):
         number a row, or the name of a numeric column.
         """
         values = self._values(h)
-        return float(self.weights @ values) / _mass(self.weights)
+        return float(self.weights @ values) / mass(self.weights)
 
     def probability(self, condition: Any) -> float:
         """P(condition): a function that gives one truth value a row, or a mapping.
@@ -89,20 +81,15 @@ class Weighted(ABC):
         return float(np.clip(self.positive @ self._holds(condition), 0.0, 1.0))
 
     def interval(self, h: Any, level: float = 0.95) -> Interval:
-        """The expectation of h(X) with an interval for the noise of privacy alone (M15).
+        """The expectation of h(X); the ends of its interval are NaN, which says that none is known.
 
-        From releases redrawn around this one with the public law of the noise: sampling error and
-        what smoothing takes away are not in it.  Its ends are NaN for a table drawn whole.
+        The noise has a known law, but what smoothing takes away is more, in most tables, and not
+        bounded by less than the whole range (docs/tables.md): an interval for the noise alone
+        would not cover.  `accuracy` says how far shares of one column are off.
         """
         check_level(level)
-        if isinstance(h, Mapping):
-            values, estimate = self._holds(h), self.probability(h)
-        else:
-            values = self._values(h)
-            estimate = float(self.weights @ values) / _mass(self.weights)
-        drawn = (self.replicas @ values) / np.array([_mass(w) for w in self.replicas])
-        spread = np.quantile(np.abs(drawn - np.mean(drawn)), level)
-        return Interval(estimate, estimate - float(spread), estimate + float(spread), level)
+        estimate = self.probability(h) if isinstance(h, Mapping) else self.expect(h)
+        return Interval(estimate, math.nan, math.nan, level)
 
     def chosen(self, size: int, rng: int | np.random.Generator | None) -> Ints:
         """Places of `size` points drawn by their weights."""
@@ -119,6 +106,11 @@ class Weighted(ABC):
         try:
             values = np.asarray(found, dtype=float)
         except (TypeError, ValueError):
+            if isinstance(h, str):
+                raise ValueError(
+                    f"h: column {h!r} holds levels and has no mean; ask for the share of one: "
+                    f"probability({{{h!r}: …}})"
+                ) from None
             raise TypeError("h must give numbers, one for each row of the table") from None
         if values.shape != (self.points_count,) or not np.all(np.isfinite(values)):
             raise ValueError(
@@ -139,11 +131,8 @@ class Weighted(ABC):
 class Pushed(Weighted):
     """The distribution of g(X), from g(point) with the same weights."""
 
-    def __init__(
-        self, values: np.ndarray | list[Any], weights: Floats, replicas: Floats, positive: Floats
-    ) -> None:
-        self.points, self._weights, self._replicas = values, weights, replicas
-        self._positive = positive
+    def __init__(self, values: np.ndarray | list[Any], weights: Floats, positive: Floats) -> None:
+        self.points, self._weights, self._positive = values, weights, positive
 
     @property
     def weights(self) -> Floats:
@@ -152,10 +141,6 @@ class Pushed(Weighted):
     @property
     def positive(self) -> Floats:
         return self._positive
-
-    @property
-    def replicas(self) -> Floats:
-        return self._replicas
 
     @property
     def points_count(self) -> int:
@@ -186,7 +171,7 @@ def resample(weights: Floats, size: int, rng: np.random.Generator) -> Ints:
     return rng.permutation(np.minimum(np.searchsorted(ends, marks, side="right"), len(ends) - 1))
 
 
-def _mass(weights: Floats) -> float:
+def mass(weights: Floats) -> float:
     """Sum of weights, one where it is lost in noise."""
     total = float(weights.sum())
     return total if total > 0.1 else 1.0
@@ -196,54 +181,6 @@ def _called(h: Any, table: Any, name: str) -> Any:
     if not callable(h):
         raise TypeError(f"{name} must be a function of the table, got {type(h).__name__}")
     return h(table)
-
-
-@dataclass(frozen=True)
-class TableAccuracy:
-    """Distances in the kernel's space, where a single record has length one.  All are public."""
-
-    sampling: float  # of the records to their distribution, expected
-    projection: float  # of a record to the subspace, root mean square: of synthetic records, or
-    # anywhere in the domain where those are the landmarks themselves
-    privacy: float  # of what is released to the records' projection, estimated after shrinking
-    noise: float  # the same before shrinking, expected
-    reduced: float  # of the table to what was released
-    coordinates: int
-    points: int
-
-    def __str__(self) -> str:
-        return (
-            "Distances in the kernel's space (a record has length 1): sampling "
-            f"{self.sampling:.2g}, privacy {self.privacy:.2g} ({self.noise:.2g} before shrinking), "
-            f"the table's own {self.reduced:.2g}; a record is {self.projection:.2g} from what "
-            f"{self.coordinates} coordinates can tell. {self.points} records."
-        )
-
-    @classmethod
-    def of(
-        cls,
-        embedding: NoisyEmbedding | None,
-        kernel: RecordKernel,
-        marks: Floats,
-        codes: Floats,
-        weights: Floats,
-        *,
-        n: int,
-    ) -> Self:
-        """All parts that are public, or follow from the release alone."""
-        if embedding is None:
-            return cls(1 / math.sqrt(n), 0.0, math.nan, math.nan, 0.0, 0, len(codes))
-        target = embedding.target
-        length = min(float(np.dot(target, target)), 1.0)
-        return cls(
-            sampling=math.sqrt((1 - length) / n),
-            projection=embedding.unseen(kernel, codes, marks),
-            privacy=math.sqrt(embedding.risk),
-            noise=embedding.raw_error,
-            reduced=float(np.linalg.norm(embedding.mean(kernel, codes, marks, weights) - target)),
-            coordinates=embedding.size,
-            points=len(codes),
-        )
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ __all__ = [
     "onto_ball",
     "onto_simplex",
     "placed",
-    "refit",
     "weigh",
     "weights_from",
 ]
@@ -171,16 +170,7 @@ def fit_weights(
     return _tidy(w + high * (exact - w), style, bound)
 
 
-def refit(
-    gram: Floats, values: Floats, start: Floats, *, style: str, bound: float, rounds: int = 60
-) -> Floats:
-    """Weights near those of `start` for the values of several functions, one a column."""
-    return _descend(gram, values, style, bound, rounds, -np.inf, start)
-
-
-def _descend(
-    gram: Floats, g: Floats, style: str, bound: float, rounds: int, enough: float, start: Floats | None = None
-) -> Floats:
+def _descend(gram: Floats, g: Floats, style: str, bound: float, rounds: int, enough: float) -> Floats:
     """Accelerated projected gradient with restarts (O'Donoghue and Candes 2015)."""
     m = len(gram)
     step = 1 / _norm(gram)
@@ -188,8 +178,7 @@ def _descend(
     def project(v: Floats) -> Floats:
         return onto_simplex(v) if style == "positive" else onto_ball(v, bound)
 
-    w = np.full((m, 1), 1 / m) if start is None else np.asarray(start)[:, None]
-    w = project(np.repeat(w, g.shape[1], axis=1))
+    w = project(np.full((m, g.shape[1]), 1 / m))
     z, momentum = w, np.ones(g.shape[1])
     for _ in range(rounds):
         fresh = project(z - step * (gram @ z - g))

@@ -12,22 +12,25 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from mercer.columns.conditions import conditions
+from mercer.columns.conditions import conditions, words_of
 from mercer.columns.kinds import Categorical, Column, Date, labels_of
 from mercer.common import streams
-from mercer.common.checks import Floats
+from mercer.common.checks import Floats, check_level
 from mercer.noise.laws import Normal
-from mercer.releases.base import Interval
 from mercer.releases.findings import Finding, about, fit_finding, hidden, reach
 from mercer.releases.synthetic.embedding import LandmarkEmbedding, NoisyEmbedding
 from mercer.releases.synthetic.marginals import estimate, marginal
 from mercer.releases.synthetic.records import RecordsRelease
 from mercer.releases.synthetic.release import TableRelease
-from mercer.releases.words import LEVEL, Question, Words
+from mercer.releases.words import Question, Words
 from mercer.show import terminal
 
 __all__ = ["RecordsWords", "TableWords", "record_findings", "table_findings"]
 
+NO_INTERVAL = (
+    "no interval is known: what smoothing takes away is not bounded, and mostly larger than the noise; "
+    "mercer inspect says how far shares of one column are off"
+)
 _EPOCH = date(1970, 1, 1).toordinal()
 _SHOWN = 6  # columns, or levels, in a line
 
@@ -109,17 +112,12 @@ class TableWords(SyntheticWords[TableRelease]):
 
     def summary(self) -> dict[str, Any]:
         release, accuracy = self.release, self.release.accuracy
-        parts = {
-            name: getattr(accuracy, name)
-            for name in ("sampling", "privacy", "noise", "reduced", "projection")
-        }
+        parts = {name: getattr(accuracy, name) for name in ("error", "most", "difference", "noise")}
         return super().summary() | {
             "domain": release.domain.to_dict(),
             "method": release.method,
             "kernel": release.kernel.to_dict(),
-            "accuracy": {name: _known(value) for name, value in parts.items()}
-            | {"coordinates": accuracy.coordinates},
-            "level": LEVEL,
+            "accuracy": {"words": str(accuracy)} | {name: _known(value) for name, value in parts.items()},
             "columns": [_told(release, column) for column in release.domain.columns],
         }
 
@@ -127,43 +125,32 @@ class TableWords(SyntheticWords[TableRelease]):
         """A line a column besides: its mean, or the shares of its levels."""
         super().show(heading)
         release = self.release
-        known = release.embedding is not None
-        head = f"± {LEVEL:.0%} for the noise of privacy" if known else ""
-        table = terminal.table("column", f"mean or shares {head}".rstrip())
+        table = terminal.table("column", "mean or shares")
         for part in table.columns:
             part.justify = "left"
         for column in release.domain.columns:
             table.add_row(column.name, _line(release, column))
         terminal.console().print(table)
-        if known:
-            print("± is for the noise alone; what is finer than the kernel's scales is smoothed away.")
 
     def accuracy(self) -> list[tuple[str, str]]:
-        release, parts = self.release, self.release.accuracy
-        rows = [("kernel", release.kernel.words)]
-        if release.embedding is None:
-            return [*rows, ("accuracy", "drawn whole, the likelier the nearer: no noise whose size is known")]
-        unseen = f"from a record to what {parts.coordinates} coordinates can tell"
-        return [
-            *rows,
-            ("accuracy", "distances in the kernel's space, where a record has length 1:"),
-            ("sampling", f"{parts.sampling:.2g} from other records of the same distribution"),
-            ("noise", f"{parts.privacy:.2g} for privacy ({parts.noise:.2g} before shrinking)"),
-            ("fit", f"{parts.reduced:.2g} between this table and what was released"),
-            ("unseen", f"{parts.projection:.2g} {unseen}"),
-        ]
+        release = self.release
+        how = "drawn whole, the likelier the nearer: " if release.embedding is None else ""
+        return [("kernel", release.kernel.words), ("accuracy", f"{how}{release.accuracy}")]
 
     def expected(self, asked: Question, *, as_json: bool) -> None:
         release, level, where = self.release, asked.level, list(asked.where)
+        check_level(level)
         rules = conditions(where, release.domain.column)
         names: list[str | None] = list(asked.expect) if asked.expect else [None]
-        found = [estimate(release, name, rules if where else None, level=level) for name in names]
+        found = [estimate(release, name, rules if where else None) for name in names]
         columns = [None if name is None else release.domain.column(name) for name in names]
         if as_json:
             terminal.print_json(
                 {
                     "level": level,
                     "where": where,
+                    "interval": NO_INTERVAL,
+                    "findings": self.findings(),
                     "values": [
                         {"expect": name} | _ends(column, value)
                         for name, column, value in zip(names, columns, found, strict=True)
@@ -171,29 +158,26 @@ class TableWords(SyntheticWords[TableRelease]):
                 }
             )
             return
-        condition = f" where {' and '.join(where)}" if where else ""
-        table = terminal.table("of", "value", f"{level:.0%} interval for the noise of privacy")
+        condition = f" where {words_of(rules, release.domain.column)}" if where else ""
+        table = terminal.table("of", "value")
         table.columns[0].justify = "left"
         for name, column, value in zip(names, columns, found, strict=True):
             what = f"mean of {name}{condition}" if name else f"probability{condition}"
-            ends = f"{_value(column, value.lower)} to {_value(column, value.upper)}"
-            known = ends if value.lower == value.lower else "not known"
-            table.add_row(what, _value(column, value.estimate), known)
+            table.add_row(what, _value(column, value))
         terminal.console().print(table)
+        print(f"{NO_INTERVAL[0].upper()}{NO_INTERVAL[1:]}.")
+        for told in release.findings():
+            print(f"Note: {told.words}")
 
 
 def _line(release: TableRelease, column: Column) -> str:
     if not labels_of(column):
-        found = estimate(release, column.name, None, level=LEVEL)
-        return f"mean {_value(column, found.estimate)}{_half(column, found)}"
-    one = marginal(release, column.name, level=LEVEL)
-    named = list(zip(one.shares, one.bars, one.labels, strict=True))
+        return f"mean {_value(column, estimate(release, column.name, None))}"
+    one = marginal(release, column.name)
+    named = list(zip(one.shares, one.labels, strict=True))
     if isinstance(column, Categorical):  # the largest first
         named.sort(key=lambda part: -part[0])
-    shown = [
-        f"{name} {100 * share:.3g} %" + (f" ± {100 * bar:.2g}" if bar == bar else "")
-        for share, bar, name in named[:_SHOWN]
-    ]
+    shown = [f"{name} {100 * share:.3g} %" for share, name in named[:_SHOWN]]
     more = len(named) - _SHOWN
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
@@ -201,14 +185,13 @@ def _line(release: TableRelease, column: Column) -> str:
 def _told(release: TableRelease, column: Column) -> dict[str, Any]:
     about: dict[str, Any] = {"name": column.name, "type": column.kind}
     if not labels_of(column):
-        return about | {"mean": _ends(column, estimate(release, column.name, None, level=LEVEL))}
-    one = marginal(release, column.name, level=LEVEL)
-    return about | {
-        "levels": [
-            {"level": name, "share": float(share), "plus_minus": _known(float(bar))}
-            for name, share, bar in zip(one.labels, one.shares, one.bars, strict=True)
-        ]
-    }
+        return about | {"mean": _ends(column, estimate(release, column.name, None))}
+    one = marginal(release, column.name)
+    levels = [
+        {"level": name, "share": float(share), "plus_minus": None}
+        for name, share in zip(one.labels, one.shares, strict=True)
+    ]
+    return about | {"levels": levels}
 
 
 def _value(column: Column | None, code: float) -> str:
@@ -219,18 +202,14 @@ def _value(column: Column | None, code: float) -> str:
     return f"{code:.4g}"
 
 
-def _half(column: Column, found: Interval) -> str:
-    bar = max(found.upper - found.estimate, found.estimate - found.lower)
-    if bar != bar:
-        return ""
-    return f" ± {bar:.2g}" + (" days" if isinstance(column, Date) else "")
-
-
-def _ends(column: Column | None, found: Interval) -> dict[str, Any]:
+def _ends(column: Column | None, found: float) -> dict[str, Any]:
     """An estimate and the ends of its interval, for JSON; dates as text, None for what is not known."""
     days = isinstance(column, Date)
-    named = {"value": found.estimate, "lower": found.lower, "upper": found.upper}
-    return {key: None if v != v else _value(column, v) if days else float(v) for key, v in named.items()}
+    return {
+        "value": None if found != found else _value(column, found) if days else float(found),
+        "lower": None,
+        "upper": None,
+    }
 
 
 def _known(value: float) -> float | None:

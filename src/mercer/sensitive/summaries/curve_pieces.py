@@ -18,7 +18,7 @@ from mercer.sensitive.base import Sensitive
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
 from mercer.spaces.polynomials import Polynomials
 
-__all__ = ["MOST_BITS", "CurvePiece", "Gridded", "Scattered", "projection"]
+__all__ = ["MOST_BITS", "ColumnPiece", "CurvePiece", "Gridded", "Scattered", "projection"]
 
 MOST_BITS = 31  # of the number of curves
 # bits of a height below the curve's peak, and of a grid's weights: together 52, twice the first
@@ -47,6 +47,11 @@ class CurvePiece(Sensitive):
             out[(place + k) % folds] = whole[k::folds].sum(axis=0)
         return out
 
+    def cut(self, rows: int) -> Iterator[CurvePiece]:
+        """The same in smaller pieces; it has few curves."""
+        del rows
+        yield self
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ColumnPiece(Sensitive):
@@ -70,20 +75,29 @@ class ColumnPiece(Sensitive):
                 out[(place + k) % folds, j] = whole[k::folds].sum()
         return out
 
+    def cut(self, rows: int) -> Iterator[CurvePiece]:
+        """The same in pieces of some curves each, whose numbers stand together."""
+        for start in range(0, len(self.norms), rows):
+            part = slice(start, start + rows)
+            numbers = np.stack([column[part] for column in self.columns], axis=1)
+            first, last = np.searchsorted(self.gaps, (start, start + rows))
+            numbers[self.gaps[first:last] - start] = self.filled[first:last]
+            yield CurvePiece(numbers, self.norms[part], self.complete[part])
+
 
 class Gridded(Sensitive):
     """Curves on one public grid: what is summed are their heights."""
 
     def __init__(self, polynomials: Polynomials, grid: tuple[Floats, ...], center: Floats) -> None:
-        self._grid = grid
-        self._level = polynomials.on_grid(grid, center).reshape(-1)
+        self._grid, self._polynomials = grid, polynomials
+        self._level = self.values(center)
         self._raised = bool(np.any(self._level))
         sides = [_trapezoid(ticks) for ticks in grid]
         self.size = math.prod(len(side) for side in sides)  # numbers of a curve
         self._height, self._weight = _FEW if self.size <= _MANY[0] else _MANY[1:]
         weights = reduce(np.multiply.outer, sides).reshape(-1)
         self._weights = np.ceil(weights * 2.0**self._weight)
-        self._rows = max(64, _PIECE // self.size)
+        self.rows = max(64, _PIECE // self.size)
         self._tables = [
             _no_longer(Polynomials((side,)).of_grid((ticks,)), weight)
             for side, ticks, weight in zip(polynomials.sides, grid, sides, strict=True)
@@ -130,8 +144,22 @@ class Gridded(Sensitive):
             yield self._columns(chunk.columns)
             return
         chunk = np.array(chunk)
-        for start in range(0, len(chunk), self._rows):
-            yield self._piece(chunk[start : start + self._rows])
+        for start in range(0, len(chunk), self.rows):
+            yield self._piece(chunk[start : start + self.rows])
+
+    @property
+    def weights(self) -> tuple[Floats, int]:
+        """Whole numbers by which squared numbers are summed to squared norms, and how many bits they have."""
+        return self._weights, self._weight
+
+    def values(self, coefficients: Floats) -> Floats:
+        """The numbers of a function with these coefficients."""
+        return self._polynomials.on_grid(self._grid, coefficients).reshape(-1)
+
+    def table(self, count: int) -> Floats:
+        """The map from numbers to the first coordinates, of curves: (numbers, coordinates)."""
+        (table,) = self._tables
+        return table[:, :count]
 
     def _piece(self, chunk: Floats) -> CurvePiece:
         """Norms from heights with few bits: sums of their squares are exact, in any order.
@@ -161,6 +189,7 @@ class Scattered(Sensitive):
     """Curves on grids of their own: what is summed are their coordinates."""
 
     bits = 62 - MOST_BITS
+    rows = 256  # of a piece, at most
 
     def __init__(self, polynomials: Polynomials, center: Floats) -> None:
         self._polynomials, self._center = polynomials, center
@@ -169,6 +198,19 @@ class Scattered(Sensitive):
     def coordinates(self, mean: Floats) -> Floats:
         """The sums are coordinates already."""
         return mean
+
+    @property
+    def weights(self) -> tuple[Floats, int]:
+        """All coordinates count alike."""
+        return np.ones(self.size), 0
+
+    def values(self, coefficients: Floats) -> Floats:
+        """The numbers of a function are its coefficients."""
+        return coefficients
+
+    def table(self, count: int) -> Floats:
+        """The first coordinates of all."""
+        return np.eye(self.size, count)
 
     def pieces(self, chunk: Ragged) -> Iterator[CurvePiece]:
         """A chunk of curves as one piece: it has few."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from mercer.sensitive.base import Sensitive, Summary
 from mercer.sensitive.curves.source import Columns, Curves, Ragged
 from mercer.sensitive.persons import fold_persons
 from mercer.sensitive.rows import fold
-from mercer.sensitive.summaries.curve_pieces import Gridded, Scattered, projection
+from mercer.sensitive.summaries.curve_pieces import ColumnPiece, CurvePiece, Gridded, Scattered, projection
 from mercer.spaces.modes import SpectralFilter, gain_of
 from mercer.spaces.polynomials import Polynomials
 
@@ -36,6 +37,8 @@ __all__ = [
     "FOLDS",
     "MISSING",
     "OUTSIDE",
+    "PERSON",
+    "CurveBall",
     "CurveSummary",
     "CurveTally",
     "curve_norms",
@@ -46,7 +49,30 @@ __all__ = [
 
 MISSING = ("fill", "zero", "drop")
 OUTSIDE = ("clip", "drop")
-_PERSON = 1 << 20
+PERSON = 1 << 20  # weight of a person, shared by all of its curves
+
+
+@dataclass(frozen=True)
+class CurveBall:
+    """How curves come into the ball of the bound: public."""
+
+    bound: float
+    missing: str
+    outside: str
+
+    def shares(self, piece: CurvePiece | ColumnPiece, bits: int) -> Floats:
+        """What the numbers of each curve are multiplied by: 2^bits is a curve's at the bound."""
+        # rounded down, and never so small that it is rounded up: no curve leaves the ball
+        share = 2.0**bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
+        share *= piece.complete if self.missing != "fill" else 1.0
+        # the centre is in the ball too: what one curve can do is the same (M18)
+        share *= piece.norms <= self.bound if self.outside == "drop" else 1.0
+        return share
+
+    def counted(self, piece: CurvePiece | ColumnPiece) -> Floats:
+        """One for each curve that counts: all, unless the number of complete ones is public."""
+        count = len(piece.norms)
+        return np.ones(count) * (piece.complete if self.missing == "drop" else 1.0)
 
 
 class CurveTally(Sensitive):
@@ -56,7 +82,7 @@ class CurveTally(Sensitive):
         self, how: Gridded | Scattered, bound: float, missing: str, outside: str, folds: int
     ) -> None:
         self.rows, self.persons, self.complete = 0, 0, 0
-        self._how, self.bound, self._missing, self._outside = how, bound, missing, outside
+        self._how, self.ball, self.bound = how, CurveBall(bound, missing, outside), bound
         self._totals = np.zeros((folds, how.size), dtype=np.int64)
 
     def add(self, chunk: Floats | Ragged | Columns, weights: Ints | None = None) -> Self:
@@ -64,12 +90,8 @@ class CurveTally(Sensitive):
         folds, begin = len(self._totals), 0
         for piece in self._how.pieces(chunk):  # type: ignore[arg-type]
             count = len(piece.norms)
-            # rounded down, and never so small that it is rounded up: no curve leaves the ball
-            share = 2.0**self._how.bits / np.maximum(piece.norms, self.bound) * (1 - 2.0**-50)
-            share *= piece.complete if self._missing != "fill" else 1.0
-            # the centre is in the ball too: what one curve can do is the same (M18)
-            share *= piece.norms <= self.bound if self._outside == "drop" else 1.0
-            share *= 1.0 if weights is None else weights[begin : begin + count] / _PERSON
+            share = self.ball.shares(piece, self._how.bits)
+            share *= 1.0 if weights is None else weights[begin : begin + count] / PERSON
             sums = piece.sums(share, self.rows, folds)
             self._totals += sums.astype(np.int64)
             self.complete += int(piece.complete.sum())
@@ -112,7 +134,7 @@ def tally_curves(
         return CurveTally(how, bound, missing, outside, folds)
 
     if curves.unit is not None:
-        return fold_persons(curves, zero, _PERSON)
+        return fold_persons(curves, zero, PERSON)
     workers = curves.workers if folds == 1 else 1  # folds follow the places
     with threadpool_limits(1, user_api="blas"):  # the workers are threads already
         return fold(curves.parts(), zero, workers=workers)

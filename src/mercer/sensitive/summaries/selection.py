@@ -301,6 +301,22 @@ class Ranks(Sensitive):
         high = q.denominator * above - q.numerator * above[-1]
         return -np.maximum(np.maximum(low, -high), 0)[nodes]
 
+    def end_scores(self, q: Fraction, nodes: Ints, margin: int, *, upper: bool) -> NDArray[Any]:
+        """Scores of points for an end of an interval for a quantile, times q's denominator.
+
+        `nodes` rise.  The end aims at the rank q N less `margin` records, or more.  A point stands for
+        the ranks from its own number of records below to the next point's: together with the bound,
+        which stands for all ranks before the first point (first of the scores; last of those of an
+        upper end), they stand for every rank there is, so one of them has the score 0.
+        """
+        above, shift = np.cumsum(self.counts), margin * self.weight * (1 if upper else -1)
+        if (int(above[-1]) + abs(shift)) * q.denominator >= 1 << 62:  # whole numbers of any size
+            above = above.astype(object)
+        counts = (above if upper else above - self.counts)[nodes]
+        apart = q.denominator * (counts - shift) - q.numerator * above[-1]
+        zero = np.zeros(1, dtype=apart.dtype)  # how far the first and last ranks of each are beyond the aim
+        return -np.append(zero, np.maximum(apart, 0)) - np.append(np.maximum(-apart, 0), zero)
+
     def spread(self, bins: LogBins) -> tuple[int, int]:
         """The logarithm of the interquartile range on the lattice, and its distance.
 
