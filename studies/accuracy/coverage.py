@@ -292,8 +292,7 @@ def share_lines(found: list[Shares]) -> list[str]:
 # why cells fail, by kind (its beginning) and question (its beginning): the first that fits; a failure that
 # none fits is "not explained"
 _ONE_BIN = (
-    "a bin that is cut counts by its width, and the interval holds the noise alone: the records of that bin "
-    "may stand anywhere in it"
+    "the records of a bin that is cut may stand anywhere in it: the interval runs from the least to the most"
 )
 _FIT = (
     "the interval is that of the raw sums, whose noise has a known law, and what is shown is their isotonic "
@@ -302,10 +301,6 @@ _FIT = (
 _SHARED = (
     "many records share a value that the release resolves to half a wave: an end beside it may have all of "
     "them on either side, and the interval says both"
-)
-_UNSEEN = (
-    "values that many records share stand closer together than half a wave, or do not stand out from the "
-    "noise, so nothing in the release tells of them: declare the step"
 )
 _EMPTY = (
     "where no record stands noisy counts of curvature spread over empty cells, and the claim is too small "
@@ -336,8 +331,6 @@ def _rough(cell: Cell, _found: Measured) -> bool:
 
 RULES: dict[str, list[Rule]] = {
     "held": [
-        ("histogram", "range", _always, _ONE_BIN),
-        ("density, one column by bounds", "", _stepped, _UNSEEN),
         ("regression", "", _alike, _EMPTY),
         ("classifier", "", _alike, _EMPTY),
         (
@@ -355,6 +348,7 @@ RULES: dict[str, list[Rule]] = {
         ),
     ],
     "width": [
+        ("histogram", "range", _always, _ONE_BIN),
         (
             "sparse histogram",
             "",
@@ -378,7 +372,6 @@ RULES: dict[str, list[Rule]] = {
         ),
         ("density, one column by step", "", _always, _FIT),
         ("density, one column by bounds", "", _stepped, _SHARED),
-        ("density, one column by bounds", "", _always, _FIT),
         (
             "mean curve",
             "",
@@ -588,6 +581,8 @@ def main() -> None:
             "",
         ]
         text += table(some, epsilons)
+    if options.keep:
+        text += ["", "Kinds were measured one by one and kept, some of them before the commit named here."]
     text += ["", source]
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "coverage.md").write_text("\n".join(text) + "\n")
