@@ -258,6 +258,12 @@ def test_sums_in_a_fixed_order_are_least_squares(rng):
     assert weights @ patterns.T == pytest.approx(np.eye(4), abs=1e-10)
 
 
+def test_a_release_of_which_noise_leaves_no_wave_answers(rng):
+    """So few records for the promise that all waves fade: the share of anything may be anything."""
+    found = mercer.density(rng.random(100), bounds=(0, 1), epsilon=0.1, delta=1e-6).share(0.2, 0.6)
+    assert 0 <= found.lower <= found.estimate <= found.upper <= 1
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -53,6 +53,8 @@ def test_a_release_answers_as_it_did(name):
     said, found = dict(SAID["releases"][name]), answers(release)
     if release.kind == "density" and release.domain.dimension == 1:
         del said["integral"], found["integral"]  # today from the monotone distribution function: test_cdf.py
+    if release.kind in ("classifier", "regression") and not release.privacy.delta:
+        said.pop("narrow", None)  # its quantile was that of a normal times that of a radius: test_bands.py
     if name.startswith(("synthetic", "records")):  # the ends of intervals did not cover: none is told today
         for asked in ("interval", "interval_where"):
             if isinstance(said.get(asked), list):

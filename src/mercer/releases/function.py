@@ -22,7 +22,8 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats, check_level
@@ -38,6 +39,7 @@ __all__ = [
     "NoisyFunction",
     "Orders",
     "order_statistic",
+    "radial_quantile",
     "suprema_of",
 ]
 
@@ -214,3 +216,12 @@ class FunctionRelease(Release, NoisyFunction):
     def _draws(self) -> Floats:
         """Public draws of the coordinates' noise, from a fixed stream: (runs, coordinates)."""
         return self.noise.draws(self.size, np.arange(self.size))
+
+
+def radial_quantile(level: float, radii: Floats) -> float:
+    """The u with P(|Z| > u) = 1 - level, Z normal times one of these radii."""
+
+    def excess(u: float) -> float:
+        return 2 * float(np.mean(ndtr(-u / radii))) - (1 - level)
+
+    return float(brentq(excess, 0.0, 40.0))

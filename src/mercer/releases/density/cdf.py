@@ -210,6 +210,8 @@ class BasisCdf(Cdf):
         if not isinstance(self.basis, SpectralBasis):
             return 0.0
         most = self._order[self.basis.eigenvalues >= _UNDONE].max()
+        if most == 0:
+            return 1.0  # no wave is left that could tell
         fine = (self._order * 4 > 3 * most) & (self._order <= most)
         one = self.mass * np.sqrt(self.basis.eigenvalues / 2) * self.basis.amplitude
         deviation = self.noise.deviations(self.basis.size)

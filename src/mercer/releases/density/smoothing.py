@@ -18,7 +18,7 @@ from scipy.special import ndtr, ndtri
 from mercer.columns.domain import Box
 from mercer.common.checks import Floats
 from mercer.noise.laws import Law, Normal
-from mercer.releases.function import NOTHING_LEFT, Field, Orders, suprema_of
+from mercer.releases.function import NOTHING_LEFT, Field, Orders, radial_quantile, suprema_of
 from mercer.rules.public import reference_power
 from mercer.spaces.bases import Basis, SpectralBasis
 from mercer.spaces.bases.base import check_scales, covariance_of
@@ -229,7 +229,7 @@ class BasisField(Field):
 
     def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
         if self.basis.dimension > 1:
-            return _radial_quantile(level, self.law.radii(self.basis.size)) * sd
+            return radial_quantile(level, self.law.radii(self.basis.size)) * sd
         draws = self.law.draws(self.basis.size, np.arange(self.basis.size)).T
         parts = [
             np.quantile(np.abs(self._rows(part) @ draws), level, axis=1)
@@ -305,15 +305,6 @@ def _mean(values: Floats) -> float:
     while values.ndim:
         values = ((values[:-1] + values[1:]) / 2).mean(axis=0)
     return float(values)
-
-
-def _radial_quantile(level: float, radii: Floats) -> float:
-    """The u with P(|Z| > u) = 1 - level, Z normal times one of these radii."""
-
-    def excess(u: float) -> float:
-        return 2 * float(np.mean(ndtr(-u / radii))) - (1 - level)
-
-    return float(brentq(excess, 0.0, 40.0))
 
 
 def _field_quantile(level: float, basis: SpectralBasis, factors: Floats, radii: Floats) -> float:

@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 from scipy.stats import chi2
 
 from mercer.common.checks import Floats
 from mercer.noise.laws import Law, Normal
-from mercer.releases.function import Field, suprema_of
+from mercer.releases.function import Field, radial_quantile, suprema_of
 from mercer.spaces.maps import FeatureMap
 
 __all__ = ["MachineAccuracy", "MachineField"]
@@ -79,7 +78,7 @@ class MachineField(Field):
 
     def width_at(self, unit: Floats, level: float, sd: Floats) -> Floats:
         del unit
-        return sd * (float(ndtri((1 + level) / 2)) * self._radius(level))
+        return sd * radial_quantile(level, self.law.radii(self.size))
 
     def everywhere(self, level: float) -> float:
         """For all functions together; above three columns Scheffe's, over all weights at once."""
