@@ -64,7 +64,7 @@ def test_curve_eval_plot_inspect(folder, capsys):
     assert abs(release(0.5) - (0.4 + 0.2 * np.sin(1.5))) < 0.5
     found = json.loads(released(capsys, "eval", "mean.json", "--at", "0.2", "0.5", "--json"))
     assert (found["value"], found["derivative"], found["level"]) == ("value", [0], 0.95)
-    assert found["band"] == "for the file's own mean, credible: coverage measured, not a theorem"
+    assert found["band"] == "for the file's own mean, clipped, credible: coverage measured, not a theorem"
     first = found["values"][0]
     band = release.band([0.2, 0.5])
     assert first["at"] == [0.2]
@@ -81,7 +81,7 @@ def test_curve_eval_plot_inspect(folder, capsys):
     assert found["values"][1]["upper"] == pytest.approx(slope.upper[1])
     out = released(capsys, "eval", "mean.json", "--at", 0.5, "--derivative", 2)
     assert "derivative 2 of value" in out
-    assert "95% band for the file's own mean, everywhere" in " ".join(out.split())
+    assert "95% band for the file's own mean, clipped, everywhere" in " ".join(out.split())
     assert "it is credible: coverage measured, not a theorem" in " ".join(out.split())
     released(capsys, "plot", "mean.json", "--xlabel", "tract", "--ylabel", "FA", "--size", 6, 4)
     assert (folder / "mean.png").stat().st_size > 5000

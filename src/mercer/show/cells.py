@@ -121,7 +121,7 @@ def show_lines(axes: Axes, some: list[Line], more: int, level: float, *, simulta
     for line in some:
         labels = [in_words(axes, line.labels)] if wide else line.labels
         table.add_row(*map(escape, labels), *counted(line, top))
-    terminal.console().print(table)
+    terminal.show(table)
     if more:
         print(f"… and {more} more cells; these are the largest.")
 
