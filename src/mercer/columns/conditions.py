@@ -123,10 +123,15 @@ def words_of(where: Mapping[str, Any], column_of: Callable[[str], Column] | None
             whole = days if column_of is None else not column_of(name).continuous
             parts.append(range_words(name, low, high, closed=upper_counts(rule, whole=whole)))
         elif isinstance(rule, (list, set, frozenset)):
-            parts.append(f"{name} in {{{', '.join(map(str, rule))}}}")
+            parts.append(f"{name} in {{{', '.join(map(_word, rule))}}}")
         else:
-            parts.append(f"{name} = {rule}")
+            parts.append(f"{name} = {_word(rule)}")
     return " and ".join(parts)
+
+
+def _word(value: object) -> str:
+    """A value as it is typed: a boolean is yes or no."""
+    return ("yes" if value else "no") if isinstance(value, (bool, np.bool_)) else str(value)
 
 
 def _axis(name: str, rule: Any) -> Axis:

@@ -265,7 +265,8 @@ class Distributed(ABC):
         """The share of records from `lower` to `upper`, with an interval for the noise; None: the bound.
 
         Of values that were counted (integers, dates, steps) both ends count: 20 <= x <= 40, and so they
-        do of dates, whose last day is whole; of a density of numbers 20 <= x < 40, and the upper bound itself.
+        do of dates, whose last day is whole; of a density of numbers 20 <= x < 40, and the upper bound
+        itself.
         """
         return self.law.share(*self._range(lower, upper), level)
 

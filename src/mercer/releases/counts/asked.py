@@ -214,7 +214,9 @@ def _cuts(axis: Axis, rule: tuple[Any, Any], low: float, high: float, upto: bool
         if not whole and code == edges[-1] and (side == 0 or isinstance(rule, Open)):
             found.append(Cut(axis.name, at, (end(edges[-2], side),)))
         elif 0 <= place < len(edges) - 1 and (code != edges[place] or above):
-            nearest = tuple(end(edges[k], side) for k in (place, place + 1))
+            last = side == 0 and place + 2 == len(edges)  # nothing can begin beyond the bound
+            near = (place,) if last else (place, place + 1)
+            nearest = tuple(end(edges[k], side) for k in near)
             found.append(Cut(axis.name, at, nearest, above))
     return tuple(found)
 
