@@ -707,3 +707,30 @@ def test_dry_runs_say_of_what_an_error_is(folder, capsys):
         expected = out[out.index("expected") : out.index("charge")]
         assert f"1 is {unit}, by a bound which is many times too large" in expected
         assert other not in expected
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (("count", "people.csv", "--where", "age=65-70"), "write 'age>=65' 'age<=70', for records"),
+        (("count", "people.csv", "--where", "age=40..20"), "40 is above 20, but the least comes first"),
+        (("count", "people.csv", "--where", "age=40..20"), "write 'age=20..40'"),
+        (("count", "people.csv", "--where", "day=2023-02-01..2023-01-01"), "'day=2023-01-01..2023-02-01'"),
+        (
+            ("density", "people.csv", *AGE, "--step", 0.7, "-o", "a.json"),
+            "end them at 100.1, use another step",
+        ),
+        (
+            ("density", "people.csv", "-c", "age", "-c", "bmi", "--bounds", 0, 100, 0, 9, "--step", 1),
+            "step is for one column, got 2 columns",
+        ),
+        (("density", "text.parquet", *AGE, "-o", "a.json"), "for example --format 'age=1,234.50'"),
+    ],
+)
+def test_errors_say_what_to_type(folder, capsys, call, words):
+    pq.write_table(pa.table({"age": ["a", "b"]}), "text.parquet")
+    code, _, err = run(
+        capsys, *call, "--epsilon", 1, *(() if "-o" in call or "count" in call else ("-o", "a.json"))
+    )
+    assert code != 0
+    assert words in err

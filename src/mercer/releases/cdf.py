@@ -276,7 +276,7 @@ class Distributed(ABC):
         low = law.first if lower is None else float(self._codes(lower)[0][0])
         high = float(law.edges[-1]) if upper is None else float(self._codes(upper)[0][0])
         if low > high:
-            raise ValueError("lower must not be above upper; exchange them")
+            raise ValueError(f"lower must not be above upper, got {lower} and {upper}; exchange them")
         if not law.steps and isinstance(upper, (str, date, np.datetime64)):
             high = min(high + 1.0, float(law.edges[-1]))
         return low, high

@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from mercer.columns.conditions import Open, conditions, range_words, upper_counts
+from mercer.columns.conditions import Open, conditions, upper_counts
 from mercer.columns.domain import Box
+from mercer.columns.ends import range_words
 from mercer.common.checks import Floats, is_number
 from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.conditions import Open, end_words, matches, range_words, ranged, upper_counts, words_of
+from mercer.columns.conditions import Open, matches, ranged, upper_counts, words_of
+from mercer.columns.ends import end_words, exchanged, range_words
 from mercer.common.checks import Floats
 from mercer.releases.base import Interval
 
@@ -161,7 +162,7 @@ def _of_bins(axis: Axis, rule: Any) -> Along:
     edges = np.array(axis.edges)
     low, high = (_code(axis, end, open_) for end, open_ in zip(rule, axis.ends, strict=True))
     if low > high:
-        raise ValueError(f"condition on {axis.name!r}: (least, most) stand the other way round")
+        raise exchanged(axis.name, rule)
     closed = upper_counts(rule, whole=whole) or low == high
     shown = [None if rule[0] is None else low, None if rule[1] is None else high]
     if whole:  # edges lie between the values
