@@ -15,6 +15,7 @@ import pytest
 
 import mercer
 from mercer.noise.entropy import Seeded
+from mercer.promise.events import PureEvent
 
 # little noise, so that a record that counts would be seen; few features, to be quick
 LOOSE = {"bounds": (0, 1), "epsilon": 30.0, "insist": True, "delta": 1e-6, "size": 12}
@@ -301,7 +302,7 @@ def test_a_penalty_too_small_for_the_objective_is_refused_unspent(line):
 def test_promises_beyond_the_lattice_are_refused(line):
     for method in ("output", "objective"):
         with pytest.raises(ValueError, match="finer lattice than 64-bit draws allow"):
-            learnt(*line, epsilon=1e6, method=method)
+            learnt(*line, epsilon=1e6, method=method, bandwidth=0.1)
 
 
 def test_points_of_prediction(line):
@@ -455,3 +456,18 @@ def test_answers_in_a_frame_of_one_column_and_in_dictionaries(line):
     assert same(learnt(rows, "y", bounds={"x": (0, 1)}), reference)
     with pytest.raises(ValueError, match="y must be one column of answers, got 2"):
         learnt(x, pd.DataFrame({"y": y, "z": y}))
+
+
+@pytest.mark.parametrize("method", ["objective", "output"])
+def test_few_features_have_pure_noise_under_a_delta_where_it_is_smaller(method, rng):
+    """What is promised then is more than was asked; what is given by hand stays as it is."""
+    x = rng.random((300, 1))
+    y = x[:, 0] > 0.5
+    ask = {"classes": (False, True), "bounds": (0, 1), "delta": 1e-6, "method": method}
+    small = mercer.classifier(x, y, epsilon=0.5, **ask)
+    assert small.privacy.delta == 0
+    assert small.features.size <= 4
+    assert all(isinstance(event, PureEvent) for event in small.privacy.events)
+    assert mercer.classifier(x, y, epsilon=0.5, bandwidth=0.1, **ask).privacy.delta == 1e-6
+    many = rng.random((5000, 1))
+    assert mercer.classifier(many, many[:, 0] > 0.5, epsilon=1, **ask).privacy.delta == 1e-6

@@ -250,6 +250,40 @@ def test_intervals_cover_what_is_narrower_than_the_finest_wave(given, n, rng):
     assert hits["noise"] < hits["allowed"], hits
 
 
+@pytest.mark.parametrize(
+    "given",
+    [{**PURE, "epsilon": 2.0}, {**WEAK, "epsilon": 3.0}, {**WEAK, "epsilon": 8.0}],
+    ids=["pure", "delta", "seen"],
+)
+def test_whole_numbers_that_are_not_seen_as_such_are_allowed_for(given, rng):
+    """Shares that end at one of 111 whole numbers, which are closer together than the finest wave."""
+    x = np.clip(np.rint(rng.gamma(4, 9, 6000)), 0, 110)
+    cases, hits, narrow = [(65, 110), (50, 110), (20, 40), (0, 30)], 0, 0
+    for _ in range(20):
+        release = mercer.density(x, bounds=(0, 110), **given)
+        for low, high in cases:
+            found, exact = release.share(low, high), np.mean((x >= low) & (x <= high))
+            hits += found.lower <= exact <= found.upper
+            less = release.law.shared(np.array([low, high], dtype=float)).sum()
+            narrow += found.lower + less <= exact <= found.upper - less
+    assert hits >= 4 * int(binom.ppf(ALPHA, 20, 0.93))  # questions of one release go wrong together
+    assert narrow < hits
+    law = release.law
+    assert law.shared(np.array([40.123, np.inf])).tolist() == pytest.approx([0, 0], abs=1e-4)
+
+
+@pytest.mark.parametrize("given", [PURE, WEAK], ids=["pure", "delta"])
+def test_means_of_incomplete_columns_count_the_noise_of_their_number(given, rng):
+    """A tenth of the values are missing: how many there are is released with noise, too."""
+    x = np.where(rng.random(4000) < 0.1, np.nan, np.minimum(rng.gamma(1.6, 55, 4000), 300))
+    exact = np.nanmean(x)
+    found = [mercer.density(x, bounds=(0, 600), **given).mean() for _ in range(RUNS)]
+    assert sum(part.lower <= exact <= part.upper for part in found) >= LEAST
+    error = np.mean([(part.estimate - exact) ** 2 for part in found])
+    claimed = np.mean([((part.upper - part.lower) / 3.92) ** 2 for part in found])
+    assert 0.4 < error / claimed < 1.8  # chi-square of 150, each end with probability 1e-9 at most
+
+
 def test_sums_in_a_fixed_order_are_least_squares(rng):
     patterns, deviation = rng.normal(size=(4, 60)), rng.uniform(0.5, 2, 60)
     weights = least_squares(patterns, deviation)

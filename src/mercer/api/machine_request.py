@@ -97,6 +97,7 @@ def learn(
     examples = Examples(rows, domain, "learnt" if chosen else "all")
     n = n_of(examples, rows.unit, source.missing)
     recipe = replace(recipe, functions=tuple(functions(n, promise["epsilon"])))
+    recipe, promise = recipe.quieter(domain, n=n, promise=promise)
     features = recipe.map(domain, n=n, epsilon=promise["epsilon"])
     moves = rows.unit is not None or not rows.fixed
     if recipe.method == "moments":

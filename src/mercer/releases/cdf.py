@@ -65,6 +65,10 @@ class Cdf(ABC):
         """By how much the records' function may be lower or higher at points for lack of resolution."""
         return np.zeros(len(points)), np.zeros(len(points))
 
+    def shared(self, points: Floats) -> Floats:
+        """What of the records may stand at points, or not, without a sign of it."""
+        return np.zeros(len(points))
+
     def unseen_at_bounds(self, values: Floats) -> float:
         """By how much a mean of these values of the cells may be off for what is piled up at a bound."""
         del values
@@ -93,9 +97,9 @@ class Cdf(ABC):
 
     def band(self, x: Floats, level: float) -> Band:
         """The ends of an interval for the share at or below each point."""
-        down, up = self.unseen(x)
         check_level(level)
-        width = self.half_widths(x, None, level)
+        down, up = self.unseen(x)
+        width = self.half_widths(x, None, level) + self.shared(x)
         value, raw = self.at(x), self.raw_at(x)
         lower = np.clip(np.minimum(value, raw - width - down), 0.0, 1.0)
         upper = np.clip(np.maximum(value, raw + width + up), 0.0, 1.0)
@@ -113,7 +117,7 @@ class Cdf(ABC):
         ends = self._ends(low, high)
         value = self.between(low, high)
         raw = float(np.diff(self.raw_at(ends))[0])
-        width = float(self.half_widths(ends, np.array([[-1.0, 1.0]]), level)[0])
+        width = float(self.half_widths(ends, np.array([[-1.0, 1.0]]), level)[0] + self.shared(ends).sum())
         down, up = self.unseen(ends)
         lower = min(value, float(raw - width - up[0] - down[1]))
         upper = max(value, float(raw + width + down[0] + up[1]))

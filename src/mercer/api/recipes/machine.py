@@ -33,6 +33,8 @@ _TRACE = 0.3  # of the slope's noise, at most, for what the solver leaves
 _BANDED = 1024  # features, at most, of a machine with a band by default
 _BOUND = ", by a bound which is many times too large where the records determine the function"
 _USUAL = 128  # features of a kind that the rule would not choose
+_FEW = 500  # records times epsilon
+_QUIETER = 0.75  # of the noise that a delta allows: pure noise below it is taken
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,25 @@ class MachineRecipe:
         if not self.free or (self.band and domain.dimension <= MOST_MESH):
             return self
         return replace(self, method="moments", band=None)
+
+    def quieter(self, domain: Box, *, n: int, promise: Promise) -> tuple[MachineRecipe, Promise]:
+        """With pure noise where it is smaller than what a delta allows, and what is then promised: public.
+
+        Pure noise grows with the number of features, and few records have few; it promises more.  Above
+        three columns its features are fewer by far, which only the fewest records do not mind.
+        """
+        same, many_columns = (self, promise), domain.dimension > 3
+        given = any(part is not None for part in (self.bandwidth, self.features, self.size, self.points))
+        if given or self.pure or self.method == "moments" or isinstance(self.penalty, tuple):
+            return same
+        if many_columns and n * promise["epsilon"] >= _FEW:
+            return same
+        other, stronger = replace(self, pure=True), Promise(epsilon=promise["epsilon"], delta=0.0)
+        sizes = [way.map(domain, n=n, epsilon=promise["epsilon"]).size for way in (self, other)]
+        many = len(self.losses)
+        mine = self.mechanism.multiplier(sizes[0] * many, **promise)
+        pure = other.mechanism.multiplier(sizes[1] * many, **stronger)
+        return (other, stronger) if pure < _QUIETER * mine else same
 
     @property
     def mechanism(self) -> Mechanism:

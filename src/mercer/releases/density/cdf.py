@@ -201,6 +201,26 @@ class BasisCdf(Cdf):
             inside * (np.minimum(_HALF * up, self.unresolved) + waves),
         )
 
+    def shared(self, points: Floats) -> Floats:
+        """Half of what would stand at points if values have no more decimals than they.
+
+        Whole numbers that are closer together than the finest wave leave hardly a sign of it; others
+        are in the wave of their step.
+        """
+        unit = np.array([_last_digit(point) if np.isfinite(point) else 0.0 for point in points.tolist()])
+        likely = [step < 4 * self._wave or self._combed(step) for step in unit.tolist()]
+        near = np.where(likely, unit / 2, 0.0)
+        return _HALF / 2 * (self.at(points + near) - self.at(points - near))
+
+    def _combed(self, step: float) -> bool:
+        """Whether the wave of this length is more than noise."""
+        if not isinstance(self.basis, SpectralBasis):
+            return True
+        order = 2 * float(self.domain.widths[0]) / (step * self.basis.axes[0].rate)
+        wave = np.abs(self._order - order) < 1
+        noise = self.noise.deviations(self.basis.size)[wave]
+        return bool(np.any(np.abs(self.plain[wave]) > _PROVED * noise))
+
     @cached_property
     def unresolved(self) -> float:
         """The share of records that would leave as much in the finest quarter of the waves, at one value.
@@ -299,12 +319,19 @@ class BasisCdf(Cdf):
             noisy = rows * factors
             if piled is not None:  # taken out of the function, and put at the bounds
                 noisy += (np.array([1.0, 0.0]) - rows @ (self._walls * self.factors).T) @ piled
+            if self.mass < 1 and isinstance(self.basis, SpectralBasis):  # what all shares are divided by
+                noisy[:, 0] = (unit[part] - self.at(points[part])) / self.mass
             noisy[~inside[part]] = 0.0
             if weights is None:
                 found[part] = noisy
             else:
                 found += weights[:, part] @ noisy
         return self.basis.unmix(found)
+
+
+def _last_digit(number: float) -> float:
+    """One in the last decimal place of a number as it is written: 1 for whole numbers."""
+    return float(10.0 ** -len(f"{number:.6f}".rstrip("0").split(".")[1]))
 
 
 def least_squares(patterns: Floats, deviation: Floats) -> Floats:
