@@ -473,7 +473,7 @@ def test_plan(folder, capsys):
     assert found[0]["privacy_error"] > found[1]["privacy_error"] > 0
     assert found[0]["sampling_error"] == pytest.approx(2 / 142**0.5)
     out = released(capsys, *plan, "-o", "plan.png")
-    assert "root mean square distance to the mean of the curves in the file" in out
+    assert "root mean square distance to the mean of the file's own curves, clipped to the bound" in out
     assert (folder / "plan.png").exists()
     assert found[0]["least_error"] < found[0]["privacy_error"] < found[0]["most_error"]
     assert (found[0]["smoothing"], found[0]["kernel"], found[0]["penalty"]) == ("average", None, None)
