@@ -64,7 +64,7 @@ def test_curve_eval_plot_inspect(folder, capsys):
     assert abs(release(0.5) - (0.4 + 0.2 * np.sin(1.5))) < 0.5
     found = json.loads(released(capsys, "eval", "mean.json", "--at", "0.2", "0.5", "--json"))
     assert (found["value"], found["derivative"], found["level"]) == ("value", [0], 0.95)
-    assert found["band"] == "for the file's own mean, credible: coverage measured, not a theorem"
+    assert found["band"] == "for the file's own mean, clipped, credible: coverage measured, not a theorem"
     first = found["values"][0]
     band = release.band([0.2, 0.5])
     assert first["at"] == [0.2]
@@ -81,7 +81,7 @@ def test_curve_eval_plot_inspect(folder, capsys):
     assert found["values"][1]["upper"] == pytest.approx(slope.upper[1])
     out = released(capsys, "eval", "mean.json", "--at", 0.5, "--derivative", 2)
     assert "derivative 2 of value" in out
-    assert "95% band for the file's own mean, everywhere" in " ".join(out.split())
+    assert "95% band for the file's own mean, clipped, everywhere" in " ".join(out.split())
     assert "it is credible: coverage measured, not a theorem" in " ".join(out.split())
     released(capsys, "plot", "mean.json", "--xlabel", "tract", "--ylabel", "FA", "--size", 6, 4)
     assert (folder / "mean.png").stat().st_size > 5000
@@ -473,7 +473,7 @@ def test_plan(folder, capsys):
     assert found[0]["privacy_error"] > found[1]["privacy_error"] > 0
     assert found[0]["sampling_error"] == pytest.approx(2 / 142**0.5)
     out = released(capsys, *plan, "-o", "plan.png")
-    assert "root mean square distance to the mean of the curves in the file" in out
+    assert "root mean square distance to the mean of the file's own curves, clipped to the bound" in out
     assert (folder / "plan.png").exists()
     assert found[0]["least_error"] < found[0]["privacy_error"] < found[0]["most_error"]
     assert (found[0]["smoothing"], found[0]["kernel"], found[0]["penalty"]) == ("average", None, None)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import mercer
 from mercer.cli.app import app
 from mercer.cli.typed import spread
-from tests.helpers.shell import run
+from tests.helpers.shell import run, said
 
 PROMISE = ["--epsilon", "1", "--delta", "1e-6"]
 
@@ -333,3 +333,24 @@ def test_plan_of_a_counted_column(folder, capsys):
     made = mercer.density("people.csv", columns="age", bounds=(0, 100), step=1, epsilon=1)
     assert plans[1]["cdf"] == pytest.approx(made.accuracy.cdf)
     assert plans[0]["mean"] > plans[1]["mean"]
+
+
+def test_the_last_day_of_a_range_of_dates_is_whole(tmp_path, monkeypatch, capsys):
+    """Both ends of dates count in a density that was not counted value by value, and the output says so."""
+    monkeypatch.chdir(tmp_path)
+    days = np.datetime64("2023-01-01") + np.arange(365)
+    release = mercer.density(days, bounds=("2023-01-01", "2023-12-31"), epsilon=1, rng=1)
+    release.save("days.json")
+    whole = release.share("2023-03-01", "2023-03-31")
+    first, after = (float(day.astype("datetime64[D]").astype(int)) for day in (days[59], days[90]))
+    assert whole == release.share(first, after)  # numbers: the upper end does not count
+    assert release.integral("2023-03-01", "2023-03-31") == whole.estimate
+    assert release.share("2023-03-01", np.datetime64("2023-12-31")).upper > 0
+    for asked, words, found in (
+        (["x=2023-03-01..2023-03-31"], "2023-03-01 <= x <= 2023-03-31", whole),
+        (["x>=2023-03-01", "x<2023-04-01"], "2023-03-01 <= x < 2023-04-01", whole),
+        (["x=2023-03-01"], "x = 2023-03-01", release.share(first, first + 1)),
+    ):
+        told = said(capsys, "eval", "days.json", "--where", *asked)
+        assert told["where"] == words
+        assert told["estimate"] == pytest.approx(found.estimate)

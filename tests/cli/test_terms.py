@@ -5,6 +5,7 @@ import errno
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from mercer.cli.typed import columns_of, pairs, spread
 from mercer.ledger.ledger import Ledger
 from mercer.online.store import LiveUnavailable
 from mercer.releases import base as storage
+from mercer.show import terminal
 from tests.helpers.shell import released, run
 
 SEED = ("--seed", 1)
@@ -669,3 +671,66 @@ def test_mistakes_of_keeping(machine, capsys):
     ]:
         code, _, err = run(capsys, "predict", "ill.json", *call)
         assert (code, message in err) == (2, True), err
+
+
+@pytest.mark.parametrize("wide", [None, 20, 80])
+def test_tables_cut_nothing(monkeypatch, capsys, wide):
+    """Every number and name is printed whole: in a pipe on one line, on a terminal wrapped at spaces."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: wide is not None, raising=False)
+    if wide is not None:
+        monkeypatch.setenv("COLUMNS", str(wide))
+    heads = [f"a column number {k}" for k in range(12)]
+    cells = [f"-4.83333{k}" for k in range(12)]
+    table = terminal.table(*heads)
+    table.add_row(*cells)
+    terminal.show(table)
+    out = capsys.readouterr().out
+    assert "…" not in out
+    assert all(cell in out for cell in cells)
+    if wide is None:
+        assert len(out.splitlines()) == 2
+
+
+def test_dry_runs_say_of_what_an_error_is(folder, capsys):
+    """The bandwidth and whose it is, the unit of the tool at hand, and that a bound is one."""
+    density = released(capsys, *DENSITY, "--dry-run")
+    assert "the public rule's; the release chooses its own from the result, free" in density
+    assert "as given" in released(capsys, *DENSITY, "--bandwidth", 5, "--dry-run")
+    assert "The errors are of this bandwidth" in released(
+        capsys, "plan", "density", "--n", 400, "--bounds", 0, 100, "--epsilon", 1
+    )
+    for name, unit, other in (
+        ("regress", "half the width of y_bounds", "classes"),
+        ("classify", "half the distance between the classes", "y_bounds"),
+    ):
+        out = released(capsys, *ALL[name], "--dry-run")
+        expected = out[out.index("expected") : out.index("charge")]
+        assert f"1 is {unit}, by a bound which is many times too large" in expected
+        assert other not in expected
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (("count", "people.csv", "--where", "age=65-70"), "write 'age>=65' 'age<=70', for records"),
+        (("count", "people.csv", "--where", "age=40..20"), "40 is above 20, but the least comes first"),
+        (("count", "people.csv", "--where", "age=40..20"), "write 'age=20..40'"),
+        (("count", "people.csv", "--where", "day=2023-02-01..2023-01-01"), "'day=2023-01-01..2023-02-01'"),
+        (
+            ("density", "people.csv", *AGE, "--step", 0.7, "-o", "a.json"),
+            "end them at 100.1, use another step",
+        ),
+        (
+            ("density", "people.csv", "-c", "age", "-c", "bmi", "--bounds", 0, 100, 0, 9, "--step", 1),
+            "step is for one column, got 2 columns",
+        ),
+        (("density", "text.parquet", *AGE, "-o", "a.json"), "for example --format 'age=1,234.50'"),
+    ],
+)
+def test_errors_say_what_to_type(folder, capsys, call, words):
+    pq.write_table(pa.table({"age": ["a", "b"]}), "text.parquet")
+    code, _, err = run(
+        capsys, *call, "--epsilon", 1, *(() if "-o" in call or "count" in call else ("-o", "a.json"))
+    )
+    assert code != 0
+    assert words in err

@@ -181,7 +181,7 @@ def test_shares_of_cut_bins():
     assert Along.of(axis, (None, 10)).share.tolist() == [1.0, 0.0]
     with pytest.raises(ValueError, match="released in bins"):
         Along.of(axis, 5)
-    with pytest.raises(ValueError, match="other way round"):
+    with pytest.raises(ValueError, match="the least comes first"):
         Along.of(axis, (12, 5))
     whole = axis_of_column(Integer("k", 0, 9), 5)
     assert Along.of(whole, (2, 3)).share.tolist() == [0, 1, 0, 0, 0]
@@ -214,3 +214,7 @@ def test_conditions_as_cells():
 def test_continuous_columns_need_bins():
     with pytest.raises(ValueError, match="give bins"):
         Axis(Numeric("x", 0, 1))
+
+
+def test_booleans_are_said_as_they_are_typed():
+    assert words_of({"admitted": True, "ill": [False, True]}) == "admitted = yes and ill in {no, yes}"

@@ -115,7 +115,12 @@ def _declared(data: object, bounds: object, step: object, columns: object) -> tu
         if columns is None:
             columns = next(iter(bounds))
         bounds = next(iter(bounds.values()))
-    if isinstance(columns, (list, tuple)) and len(columns) == 1:
+    if isinstance(columns, (list, tuple)):
+        if len(columns) != 1:
+            raise ValueError(
+                f"step is for one column, got {len(columns)} columns; release them one by one, or "
+                "leave it out"
+            )
         columns = columns[0]
     if isinstance(bounds, range):
         if len(bounds) < 2 or bounds.step < 1:

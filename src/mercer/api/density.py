@@ -11,7 +11,7 @@ import numpy as np
 from mercer.api.calls import DryRun, Progress, Source, Split, Terms, call
 from mercer.api.choose import draw_bandwidth, extremes
 from mercer.api.counted import counted_column, counts_values, expected_column
-from mercer.api.recipes.density import Recipe, density_plan
+from mercer.api.recipes.density import FOLLOWS, SPECTRAL, Recipe, density_plan
 from mercer.columns.domain import Box, dimension_of
 from mercer.common.checks import Floats
 from mercer.door.publish import LedgerLike, Payer, publish
@@ -46,11 +46,16 @@ def expected_density(given: Mapping[str, Any], made: Statement) -> str:
         bandwidth="rule" if private else width,
     )
     kernel = given.get("kernel", "gaussian")
+    whose = "the public rule's" if isinstance(width, str) else "as given"
+    if private:
+        whose += "; the release chooses its own, for a share of the budget"
+    elif width == "auto" and kernel == "gaussian" and given.get("basis") in (None, *SPECTRAL):
+        whose += f"; {FOLLOWS}"
     other = "" if kernel == "gaussian" else f" (with the Gaussian kernel; {kernel!r} is rougher)"
     return (
         f"root mean squared error {plan.privacy_error:.3g} by noise and {plan.sampling_error:.3g} "
         f"by sampling, integrated over the bounds, at bandwidth "
-        f"{' x '.join(f'{h:.3g}' for h in plan.bandwidth)}{other}"
+        f"{' x '.join(f'{h:.3g}' for h in plan.bandwidth)}, {whose}{other}"
     )
 
 

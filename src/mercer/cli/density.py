@@ -144,7 +144,7 @@ def quantiles_command(
         rows = terminal.table("q", release.column, f"{level:.0%} interval")
         for q_of, value, (low, high) in zip(release.levels, release.shown, release.shown_ends, strict=True):
             rows.add_row(f"{q_of:g}", word_of(value), f"{word_of(low)} to {word_of(high)}")
-        terminal.console().print(rows)
+        terminal.show(rows)
         about = [("promise", str(release.privacy)), ("accuracy", str(release.accuracy))]
         terminal.facts("", about + notes(release, release.privacy))
         print(f"Written to {written.words()}." if written.files else NOTHING_WRITTEN)
@@ -286,7 +286,7 @@ def ask_command(
                 f"{row['value']:.6g}",
                 f"{row['lower']:.6g} to {row['upper']:.6g}",
             )
-        terminal.console().print(table)
+        terminal.show(table)
 
 
 def _machine(file: Path, place: str, name: str | None, as_json: bool) -> None:
@@ -346,7 +346,7 @@ def _predicted(live: Any, points: Any, level: float, as_json: bool) -> None:
             cells = [f"{x:g}" for x in row["at"]] + [prediction]
             ends = f"{low:.6g} to {high:.6g}"
             table.add_row(*cells, *([name] if several else []), f"{v:.6g}", ends)
-    terminal.console().print(table)
+    terminal.show(table)
 
 
 def _summary(live: LiveRelease) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def show(
             f"{one.spent_delta:g} of {one.total_delta:g}",
             _bar(one.share),
         )
-    terminal.console().print(rows)
+    terminal.show(rows)
     for one in left:
         print(f"{one.dataset}: {one.offer}.")
         if one.releases:
@@ -154,7 +154,7 @@ def history(*, place: Place, dataset: Name, as_json: Json = False) -> None:
         rows.add_row(
             c.dataset, str(c.number), c.time[:16].replace("T", " "), f"{c.epsilon:g}", f"{c.delta:g}", c.what
         )
-    terminal.console().print(rows)
+    terminal.show(rows)
 
 
 def _open(place: str) -> Ledger:

@@ -41,7 +41,7 @@ def plan_density(
 
     [bold]Example:[/bold] mercer plan density --n 2000 --bounds 0 100 --epsilon 0.1 0.5 1
     """
-    from mercer.api.recipes.density import density_plan
+    from mercer.api.recipes.density import FOLLOWS, density_plan
 
     plans = _plans(
         density_plan,
@@ -65,8 +65,11 @@ def plan_density(
     words = (
         "noise, sampling: root integrated squared error due to privacy, and without it. at a "
         "point: largest\nstandard deviation of the noise. share: noise in the variance of both. "
-        "bandwidth: the public rule's."
+        "bandwidth: "
     )
+    words += "as given." if bandwidth not in (None, ["auto"], ["rule"]) else "the public rule's."
+    if bandwidth in (None, ["auto"]):
+        words += f"\nThe errors are of this bandwidth; {FOLLOWS}."
     _tell(plans, columns, words, output, as_json)
 
 
@@ -95,7 +98,7 @@ def plan_column(
     for plan in plans:
         errors = (f"{plan.cdf:.3%}", f"{plan.value:.3%}", f"{plan.mean:.3g}")
         table.add_row(f"{plan.epsilon:g}", *errors, f"{plan.levels}")
-    terminal.console().print(table)
+    terminal.show(table)
     print(
         f"Standard deviations of the noise in shares of {plans[0].n} records and in the mean of "
         f"{plans[0].values} values.\nlevels: of the tree of counts."
@@ -159,9 +162,10 @@ def plan_curve(
             "sampling": [f"{p.sampling_error:.3g}" for p in plans],
         }
         words = (
-            "error: root mean square distance to the mean of the curves in the file, by noise and smoothing, "
-            "on\naverage over public reference curves (a slope, a wave, two peaks, a quarter of the bound "
-            "high);\nfrom, to: the least and the most of them. sampling: at most, without privacy."
+            "error: root mean square distance to the mean of the file's own curves, clipped to the bound, by "
+            "noise\nand smoothing, on average over public reference curves (a slope, a wave, two peaks, a "
+            "quarter of the\nbound high); from, to: the least and the most of them. sampling: at most, "
+            "without privacy."
         )
     else:
         columns |= {
@@ -172,8 +176,9 @@ def plan_curve(
             "penalty": [f"{p.penalty:.2g}" for p in plans],
         }
         words = (
-            "noise: root mean square error by noise alone; what smoothing takes away is not in it. sampling: "
-            "at\nmost, without privacy. The penalty is given or the public rule's."
+            "noise: root mean square error by noise alone, in the mean of the file's own curves, clipped to "
+            "the bound;\nwhat smoothing takes away is not in it. sampling: at most, without privacy. The "
+            "penalty is given or the\npublic rule's."
         )
     _tell(plans, columns, words, output, as_json)
 
@@ -245,7 +250,7 @@ def _tell(
     table = terminal.table(*columns)
     for row in zip(*columns.values(), strict=True):
         table.add_row(*row)
-    terminal.console().print(table)
+    terminal.show(table)
     print(words)
     if output is not None:
         print(f"Picture written to {output}")
@@ -266,7 +271,7 @@ def _show_histograms(plans: Sequence[HistogramPlan], occupied: Sequence[int]) ->
             *(f"{p.sparse_error(q):.4g}" for q in occupied),
             *([f"{p.best():.4g}"] if pure else []),
         )
-    terminal.console().print(table)
+    terminal.show(table)
     one = plans[0]
     print(
         "one sd, 95% ±: standard deviation and interval of the noise of one count. dense, sparse: "
@@ -365,6 +370,6 @@ def audit_command(
                 f"{result.seconds:.1f} s",
                 result.verdict,
             )
-        terminal.console().print(table)
+        terminal.show(table)
     if not all(result.kept for result in found):
         raise typer.Exit(1)

@@ -353,7 +353,7 @@ def _print(rows: list[dict[str, Any]], release: Path, *, several: bool) -> None:
     table = terminal.table(*names)
     for row in rows:
         table.add_row(*(_cell(row[name]) for name in names))
-    terminal.console().print(table)
+    terminal.show(table)
     if several:
         print(f"Bands of each function: mercer eval {release} --at X…, or --json, or -o FILE.csv")
 

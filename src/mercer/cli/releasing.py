@@ -133,7 +133,13 @@ def worded(said: str) -> str:
     said = re.sub(r"\bdataset='([^']*)'", r"--dataset \1", said)
     for python, option in _SPELT.items():
         said = said.replace(python, option)
-    said = re.sub(r"\{'([^']*)': \(([^(),]+), ([^(),]+)\)\}", r"'\1=\2..\3'", said)
+    said = re.sub(r"\{'([^']*)': \(([^(),]+), ([^(),]+)\)\}", _typed_range, said)
+    said = re.sub(
+        r"\{'([^']*)': range\((-?\d+), (-?\d+)\)\}",
+        lambda found: f"'{found[1]}>={found[2]}' '{found[1]}<={int(found[3]) - 1}'",
+        said,
+    )
+    said = re.sub(r"""formats=\{"([^"]*)": "([^"]*)"\}""", r"--format '\1=\2'", said)
     said = re.sub(r"\{'([^']*)': \['([^']*)'\]\}", r"""'\1="\2"'""", said)
     said = re.sub(r"\b(rows_per_person|na_values)\b(?!=)", lambda found: _OPTIONS[found[1]], said)
     said = re.sub(r"^(formats|where)(?= must|:)", lambda found: _OPTIONS[found[1]], said)
@@ -145,6 +151,12 @@ def worded(said: str) -> str:
     if "everything would be noise" in said and "mercer plan" not in said:
         said += "; mercer plan histogram --n N --cells P --epsilon E… says what to expect"
     return said
+
+
+def _typed_range(found: re.Match[str]) -> str:
+    """A range as it is typed: both ends without quotes, an open one left out."""
+    low, high = ("" if end == "None" else end.strip("'") for end in found.groups()[1:])
+    return f"'{found[1]}={low}..{high}'"
 
 
 def target(output: Path | None, overwrite: bool) -> Path:

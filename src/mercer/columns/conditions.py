@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.columns.cells import Axes, Axis
+from mercer.columns.ends import end_words, exchanged, range_words
 from mercer.columns.kinds import EPOCH, Boolean, Categorical, Column, Date, Numeric, Ordered, labels_of
 from mercer.columns.rules import FAR
 from mercer.columns.table import Domain
@@ -32,10 +33,8 @@ __all__ = [
     "Open",
     "axes_of_condition",
     "conditions",
-    "end_words",
     "holds",
     "matches",
-    "range_words",
     "ranged",
     "upper_counts",
     "words_of",
@@ -80,23 +79,6 @@ def ranged(name: str, rule: object) -> object:
     return Closed(rule[0], rule[-1])
 
 
-def end_words(end: Any) -> str | None:
-    """An end of a range as text: 20 for 20.0, a date as it is written; None for an open end."""
-    return f"{end:.12g}" if isinstance(end, (float, np.floating)) else None if end is None else str(end)
-
-
-def range_words(name: str, low: str | None, high: str | None, *, closed: bool) -> str:
-    """A range in words, such as `20 <= age < 40`; None is an open end."""
-    if low is not None and low == high:
-        return f"{name} = {low}"
-    sign = "<=" if closed else "<"
-    if low is not None and high is not None:
-        return f"{low} <= {name} {sign} {high}"
-    if high is not None:
-        return f"{name} {sign} {high}"
-    return f"{name} has a value" if low is None else f"{name} >= {low}"
-
-
 def axes_of_condition(where: object) -> Axes:
     """A record is in a cell of these axes if the condition holds for it, and in none otherwise."""
     if not isinstance(where, Mapping) or not where:
@@ -123,10 +105,15 @@ def words_of(where: Mapping[str, Any], column_of: Callable[[str], Column] | None
             whole = days if column_of is None else not column_of(name).continuous
             parts.append(range_words(name, low, high, closed=upper_counts(rule, whole=whole)))
         elif isinstance(rule, (list, set, frozenset)):
-            parts.append(f"{name} in {{{', '.join(map(str, rule))}}}")
+            parts.append(f"{name} in {{{', '.join(map(_word, rule))}}}")
         else:
-            parts.append(f"{name} = {rule}")
+            parts.append(f"{name} = {_word(rule)}")
     return " and ".join(parts)
+
+
+def _word(value: object) -> str:
+    """A value as it is typed: a boolean is yes or no."""
+    return ("yes" if value else "no") if isinstance(value, (bool, np.bool_)) else str(value)
 
 
 def _axis(name: str, rule: Any) -> Axis:
@@ -179,6 +166,9 @@ def _range_axis(name: str, rule: tuple[Any, ...]) -> Axis:
     if any(isinstance(end, (str, date)) for end in rule):
         low = date.min if rule[0] is None else rule[0]
         high = date.max if rule[1] is None else rule[1]
+        codes = _day_code(low), _day_code(high)
+        if None not in codes and codes[0] > codes[1]:  # type: ignore[operator]
+            raise exchanged(name, rule)
         try:
             days = Date(name, low, high)
         except (TypeError, ValueError):
@@ -202,7 +192,7 @@ def _range_axis(name: str, rule: tuple[Any, ...]) -> Axis:
         else:
             ends.append(float(plain))
     if ends[0] > ends[1]:
-        raise ValueError(f"where: {name!r}: (least, most) stand the other way round")
+        raise exchanged(name, rule)
     if ends[0] == ends[1]:
         ends[1] = math.nextafter(ends[1], math.inf)
     elif rule[1] is not None and not upper_counts(rule, whole=False):
@@ -247,7 +237,7 @@ def _within(column: Column, codes: Floats, rule: tuple[Any, ...]) -> Bools:
     least = -np.inf if low is None else low
     most = np.inf if high is None else high
     if least > most:
-        raise ValueError(f"condition on {column.name!r}: (least, most) stand the other way round")
+        raise exchanged(column.name, rule)
     counts = upper_counts(rule, whole=not column.continuous) or least == most
     if counts or (most >= column.ends[1] and not isinstance(rule, Open)):
         return np.asarray((codes >= least) & (codes <= most), dtype=bool)

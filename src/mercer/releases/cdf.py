@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -267,15 +268,22 @@ class Distributed(ABC):
     def share(self, lower: object = None, upper: object = None, level: float = 0.95) -> Interval:
         """The share of records from `lower` to `upper`, with an interval for the noise; None: the bound.
 
-        Of values that were counted (integers, dates, steps) both ends count: 20 <= x <= 40; of a
-        density 20 <= x < 40, and the upper bound itself.
+        Of values that were counted (integers, dates, steps) both ends count: 20 <= x <= 40, and so they
+        do of dates, whose last day is whole; of a density of numbers 20 <= x < 40, and the upper bound
+        itself.
         """
+        return self.law.share(*self._range(lower, upper), level)
+
+    def _range(self, lower: object, upper: object) -> tuple[float, float]:
+        """The ends of a range as numbers on a line; a day that is its upper end counts whole."""
         law = self.law
         low = law.first if lower is None else float(self._codes(lower)[0][0])
         high = float(law.edges[-1]) if upper is None else float(self._codes(upper)[0][0])
         if low > high:
-            raise ValueError("lower must not be above upper; exchange them")
-        return law.share(low, high, level)
+            raise ValueError(f"lower must not be above upper, got {lower} and {upper}; exchange them")
+        if not law.steps and isinstance(upper, (str, date, np.datetime64)):
+            high = min(high + 1.0, float(law.edges[-1]))
+        return low, high
 
     def expect(self, function: Callable[[Floats], Any], level: float = 0.95) -> Interval:
         """The mean of a function of the column over the records, with an interval for the noise.

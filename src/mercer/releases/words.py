@@ -15,8 +15,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from mercer.columns.conditions import Open, conditions, range_words, upper_counts
+from mercer.columns.conditions import Open, conditions, upper_counts
 from mercer.columns.domain import Box
+from mercer.columns.ends import range_words
 from mercer.common.checks import Floats, is_number
 from mercer.promise.statement import Statement
 from mercer.promise.weaker import RandomStatement
@@ -193,16 +194,18 @@ def answer_shares(release: Distributed, domain: Box, asked: Question, *, as_json
     if set(rules) != {name}:
         raise ValueError(f"--where: the release is of {name} alone, got {', '.join(map(repr, rules))}")
     rule, law = rules[name], release.law
+    whole = law.steps or bool(domain.dates)  # both ends count
     if isinstance(rule, list) or (not isinstance(rule, tuple) and not law.steps):
         raise ValueError(f"--where must be a range of {name}, such as '{name}>=65' or '{name}=20..40'")
     low, high = rule if isinstance(rule, tuple) else (rule, rule)
-    if isinstance(rule, Open) and law.steps:  # the last value below the end
-        high = law.before(domain.points([high])[0, 0])
+    if isinstance(rule, Open):  # up to the end, or the last value below it
+        code = float(domain.points([high])[0, 0])
+        high = law.before(code) if law.steps else code
     found = release.share(low, high, asked.level)
     ends = (law.first if low is None else low), (float(law.edges[-1]) if high is None else high)
     shown = [end if isinstance(end, str) else domain.shown([float(end)])[0] for end in ends]
     top = float(domain.points([ends[1]])[0, 0]) >= law.edges[-1]
-    closed = top or upper_counts(rule if isinstance(rule, tuple) else (low, high), whole=law.steps)
+    closed = top or upper_counts(rule if isinstance(rule, tuple) else (low, high), whole=whole)
     words = range_words(name, *map(_shown, shown), closed=closed or law.steps)
     if as_json:
         terminal.print_json({"where": words, **found._asdict()})

@@ -16,7 +16,7 @@ from mercer.columns.cells import Axes, Axis
 from mercer.columns.kinds import labels_of
 from mercer.common.checks import Bools, Floats, Ints
 from mercer.show import terminal
-from mercer.show.figure import BAND, INK, MAP
+from mercer.show.figure import BAND, INK, MAP, dated
 
 __all__ = [
     "MOST_BARS",
@@ -121,7 +121,7 @@ def show_lines(axes: Axes, some: list[Line], more: int, level: float, *, simulta
     for line in some:
         labels = [in_words(axes, line.labels)] if wide else line.labels
         table.add_row(*map(escape, labels), *counted(line, top))
-    terminal.console().print(table)
+    terminal.show(table)
     if more:
         print(f"… and {more} more cells; these are the largest.")
 
@@ -201,7 +201,8 @@ def bins(axes: Any, axis: Axis, cells: Cells, *, small: bool = False) -> None:
             low, high = heights - reach[0], heights + reach[1]
             axes.stairs(high, edges, baseline=low, fill=True, color=BAND, linewidth=0)
         axes.stairs(heights, edges, color=INK, linewidth=0.9)
-    axes.set_xlim(edges[0], edges[-1])
+    room = 0.005 * (edges[-1] - edges[0])  # for the outlines of the first and the last bar
+    axes.set_xlim(edges[0] - room, edges[-1] + room)
     axes.set_ylim(bottom=0)
     _clean(axes)
     axes.set_xlabel(axis.name)
@@ -285,11 +286,7 @@ def _cell_ticks(axis_of: Any, axis: Axis) -> None:
 
 def _scale(axes: Any, axis: Axis) -> None:
     if axis.column.kind == "date":
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-        locator = AutoDateLocator(minticks=2, maxticks=7)
-        axes.xaxis.set_major_locator(locator)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        dated(axes.xaxis)
     elif not axis.column.continuous:
         from matplotlib.ticker import MaxNLocator
 

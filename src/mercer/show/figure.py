@@ -21,6 +21,7 @@ __all__ = [
     "INK",
     "MAP",
     "SMALL",
+    "dated",
     "draw_attack",
     "draw_plan",
     "draw_spending",
@@ -78,6 +79,15 @@ def picture(
     if changed and getattr(figure.get_layout_engine(), "adjust_compatible", True):
         figure.tight_layout(rect=(0, 0, 1, 0.985))  # unless an engine finds room when it is drawn
     return _finished(figure, place)
+
+
+def dated(axis: Any, most: int = 7, *, offset: bool = True) -> None:
+    """Ticks of an axis whose numbers are days since 1970-01-01: a few, in short words beside each other."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    locator = AutoDateLocator(minticks=2, maxticks=most)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator, show_offset=offset))
 
 
 def no_more(what: str, options: Mapping[str, Any]) -> None:

@@ -12,23 +12,25 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mercer.sources.folders import said_of
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
-__all__ = ["console", "facts", "print_json", "progress", "say_files", "searching", "table"]
+__all__ = ["facts", "print_json", "progress", "say_files", "searching", "show", "table"]
 
 Tick: TypeAlias = Callable[[int], None]
+
+_WIDE = 100_000  # letters a line: more than any table has
 
 
 def facts(heading: str, rows: list[tuple[str, str]]) -> None:
     """Names and sentences under a heading, wrapped to the screen."""
+    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     columns = Table(title=escape(heading), title_justify="left", show_header=False, box=None, padding=(0, 2))
     for name, words in rows:
         columns.add_row(name, escape(words))
-    console().print(columns)
+    Console(highlight=False).print(columns)
 
 
 def table(*headings: str) -> Table:
@@ -37,15 +39,23 @@ def table(*headings: str) -> Table:
 
     columns = Table(box=None, padding=(0, 1), header_style="bold")
     for heading in headings:
-        columns.add_column(heading, justify="right", no_wrap=len(headings) > 6)
+        columns.add_column(heading, justify="right")
     return columns
 
 
-def console() -> Console:
-    """The terminal, to print tables on."""
+def show(columns: Table) -> None:
+    """Print a table: wrapped to a terminal at spaces only, elsewhere as wide as it is; nothing is cut."""
+    from rich.cells import cell_len
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    least = 0
+    for column in columns.columns:
+        words = [str(column.header), *map(str, column.cells)]
+        parts = words if column.no_wrap else [part for word in words for part in word.split()]
+        column.min_width = max(map(cell_len, parts), default=0)
+        least += column.min_width + 2
+    width = max(Console().width, least) if sys.stdout.isatty() else None
+    Console(highlight=False, width=_WIDE).print(columns, width=width)
 
 
 def print_json(value: Any, file: Path | None = None) -> None:

@@ -50,7 +50,7 @@ def test_dates_are_counted_by_days():
         pd.DataFrame({"day": days}), bounds=("2024-01-01", "2024-01-31"), step=1, epsilon=2, columns="day"
     )
     assert len(made.values) == 31
-    found = made.share("2024-01-01", "2024-01-10")
+    found = made.share("2024-01-01", "2024-01-10", 1 - 1e-9)  # misses once in 1e9 runs
     assert found.lower <= 0.5 <= found.upper
     assert float(made.cdf("2024-01-20")) == pytest.approx(1, abs=0.05)
 

@@ -143,6 +143,7 @@ def test_exact_ends_are_those_that_are_named():
     days = Axis(Date("d", "2024-01-01", "2024-01-12"), (19722.5, 19726.5, 19730.5, 19734.5), "clip")
     assert [cut.exact for cut in Along.of(axis, (5, 9)).cuts] == [("4", "8"), ("8", "12")]
     assert [cut.exact for cut in Along.of(whole, (5, 9)).cuts] == [("4", "8"), ("7", "12")]
+    assert [cut.exact for cut in Along.of(whole, (9, None)).cuts] == [("8",)]  # nothing begins beyond 12
     assert [cut.exact for cut in Along.of(whole, Open(5, 9)).cuts] == [("4", "8"), ("8", "13")]
     found = Along.of(days, ("2024-01-06", "2024-01-10")).cuts
     assert [cut.exact for cut in found] == [("2024-01-05", "2024-01-09"), ("2024-01-08", "2024-01-12")]

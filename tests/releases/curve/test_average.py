@@ -285,7 +285,7 @@ def test_a_dry_run_says_the_plan(curves):
         assert f"{number:.3g}" in said
     given = mercer.mean_curve(curves, **PROMISE, delta=1e-6, dry_run=True, scale=0.3, eta=1, penalty=0.01)
     plan = mercer.curve_plan(n=400, bound=1.5, epsilon=1.0, delta=1e-6, scale=0.3, eta=1, penalty=0.01)
-    assert f"root mean square {plan.privacy_error:.3g} by noise, beside" in given.expected
+    assert f"root mean square {plan.privacy_error:.3g} by noise, in the mean" in given.expected
     stack = np.zeros((300, 5, 6))
     surface = mercer.mean_curve(stack, grid=(range(5), range(6)), bound=1, epsilon=1, size=6, dry_run=True)
     assert "public reference curves" in surface.expected

@@ -30,7 +30,7 @@ def surfaces():
 
 
 NOISE = "band for the noise alone, whole curve"
-OWN = "band for the file's own mean, whole curve\n(credible: coverage measured, not a theorem)"
+OWN = "band for the file's own mean, clipped, whole curve\n(credible: coverage measured, not a theorem)"
 
 
 def words(figure):

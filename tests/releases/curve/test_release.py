@@ -657,7 +657,7 @@ def test_what_is_said(curves):
     assert "Noise for privacy: standard deviation" in str(chosen.accuracy)
     assert "chosen from the noisy curve, free" in str(chosen.accuracy)
     made = released(curves)
-    assert "to the mean of the file's own curves" in str(made.accuracy)
+    assert "to the mean of the file's own curves, clipped to the bound" in str(made.accuracy)
     assert "root mean square, noise and smoothing together" in str(made.accuracy)
     assert "averaged by evidence from the noisy curve, free" in str(made.accuracy)
     assert repr(made).startswith("<CurveRelease of value over t in [0, 1]: epsilon = 1")

@@ -158,7 +158,7 @@ def test_conditions_know_levels_their_order_and_dates(release):
         ({"sex": "x"}, r"'x' is no value of it; there is sex in \{f, m\}"),
         ({"sex": ("f", "m")}, "its levels have no order; give a list"),
         ({"age": (1, 2, 3)}, "a tuple of 3"),
-        ({"age": (60, 20)}, "the other way round"),
+        ({"age": (60, 20)}, "the least comes first"),
         ({"age": "old"}, "'old' is no value"),
         ({"age": float("nan")}, "nan is no value"),
         ({"ill": "maybe"}, "is no value of it"),

@@ -31,9 +31,9 @@ class CurvePlan:
     """What a mean curve would cost in accuracy: computed without any data.
 
     Where the smoothing follows the result ("average", the default, and "chosen"), the errors are
-    distances to the mean of the file's own curves, noise and smoothing together: of public reference
-    curves (a slope, a wave, two peaks) of a quarter of the bound.  Where it is fixed beforehand ("rule",
-    "given"), they are of the noise alone, and smoothing adds what it takes away.
+    distances to the mean of the file's own curves, clipped to the bound, noise and smoothing together: of
+    public reference curves (a slope, a wave, two peaks) of a quarter of the bound.  Where it is fixed
+    beforehand ("rule", "given"), they are of the noise alone, and smoothing adds what it takes away.
     """
 
     n: int
@@ -200,11 +200,12 @@ def _words(plan: CurvePlan) -> str:
     """Of a plan, in one line."""
     sampling = f"at most {plan.sampling_error:.3g} by sampling, in the units of the curves"
     if plan.smoothing in ("rule", "given"):
-        noise = f"root mean square {plan.privacy_error:.3g} by noise"
-        return f"{noise}, beside what smoothing takes away, and {sampling}"
+        noise = f"root mean square {plan.privacy_error:.3g} by noise, in the mean of the file's own curves"
+        return f"{noise}, clipped to the bound, beside what smoothing takes away, and {sampling}"
     return (
-        f"root mean square {plan.privacy_error:.3g} by noise and smoothing "
-        f"({plan.least_error:.3g} to {plan.most_error:.3g} on public reference curves) and {sampling}"
+        f"root mean square {plan.privacy_error:.3g} by noise and smoothing, to the mean of the file's own "
+        f"curves, clipped to the bound ({plan.least_error:.3g} to {plan.most_error:.3g} on public reference "
+        f"curves) and {sampling}"
     )
 
 

@@ -30,9 +30,13 @@ from mercer.spaces.bases.expansions import MOST_DEGREE
 from mercer.spaces.bases.spectral import CUT
 from mercer.spaces.kernels import KERNELS, Kernel, MaternKernel, norms
 
-__all__ = ["DensityPlan", "Recipe", "density_plan"]
+__all__ = ["FOLLOWS", "DensityPlan", "Recipe", "density_plan"]
 
 SPECTRAL = ("cosine", "fourier", "moments")
+FOLLOWS = (  # of a bandwidth that is chosen after the noise
+    "the release chooses its own from the result, free: its noise can be larger "
+    "and its smoothing error smaller"
+)
 _EXPANSIONS = ("hermite", "wavelet")
 PRIVATE = ("private-scott", "private-cv")
 _WORDS = ("auto", "rule", *PRIVATE)

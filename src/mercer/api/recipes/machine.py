@@ -31,6 +31,7 @@ FEATURES = ("eigenfunctions", "landmarks", "random", "taylor")
 _MOST_WEIGHTS = 1 << 15
 _TRACE = 0.3  # of the slope's noise, at most, for what the solver leaves
 _BANDED = 1024  # features, at most, of a machine with a band by default
+_BOUND = ", by a bound which is many times too large where the records determine the function"
 _USUAL = 128  # features of a kind that the rule would not choose
 _FEW = 500  # records times epsilon
 _QUIETER = 0.75  # of the noise that a delta allows: pure noise below it is taken
@@ -305,11 +306,12 @@ class MachineRecipe:
     def expected(self, bounds: MachineBounds, promise: Promise) -> str:
         """The expected noise of the function, in words: public."""
         noise = [self.noise(bounds, promise) / machine.penalty for machine in bounds.machines]
-        most = "at most " if self.method == "objective" else "about "
+        most, by = ("at most ", _BOUND) if self.method == "objective" else ("about ", "")
+        classes = any(place is not None for _, place in self.functions)
+        unit = "half the distance between the classes" if classes else "half the width of y_bounds"
         return (
             f"{self.losses[0].words}; noise of the function: standard deviation {most}"
-            f"{max(noise):.3g}, where 1 is the distance of a class from the other, or half the width "
-            "of y_bounds"
+            f"{max(noise):.3g}, where 1 is {unit}{by}"
         )
 
     def warn(self, bounds: MachineBounds, promise: Promise) -> None:

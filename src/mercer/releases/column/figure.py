@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.common.checks import Floats
 from mercer.releases.column.release import ColumnRelease
-from mercer.show.figure import BAND, INK, SMALL, entitle, figure_of, no_more, promised
+from mercer.show.figure import BAND, INK, SMALL, dated, entitle, figure_of, no_more, promised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +25,8 @@ def draw(release: ColumnRelease, *, level: float | None, title: str | None, **ot
     no_more("a counted column", others)
     figure = figure_of((7, 4.2))
     axes = figure.add_subplot()
-    places, width, height, lower, upper = grouped(release, 0.95 if level is None else level)
-    axes.bar(places, 100 * height, width=0.86 * width, color=BAND, edgecolor=INK, linewidth=0.6)
+    places, widths, height, lower, upper = grouped(release, 0.95 if level is None else level)
+    axes.bar(places, 100 * height, width=0.86 * widths, color=BAND, edgecolor=INK, linewidth=0.6)
     if level is not None:
         ends = 100 * np.maximum(np.stack([height - lower, upper - height]), 0.0)
         label = f"{level:.0%} intervals for the noise, all bars at once"
@@ -36,33 +36,50 @@ def draw(release: ColumnRelease, *, level: float | None, title: str | None, **ot
         axes.legend(frameon=False, fontsize=9)
     _cut(axes, places, 100 * height, 100 * upper)
     name = release.domain.names[0]
-    together = round(width / release.step)
-    each = f"{together} values" if together > 1 else "day" if release.domain.dates else "value"
-    axes.set(xlabel=name, ylabel=f"share of the records per {each}, %")
-    axes.set_xlim(places[0] - width, places[-1] + width)
+    axes.set(xlabel=name, ylabel=f"share of the records per {_each(release)}, %")
+    axes.set_xlim(places[0] - widths[0], places[-1] + widths[-1])
     if release.domain.dates:
-        axes.xaxis_date()  # whose numbers are days since 1970-01-01 too
+        dated(axes.xaxis)
     axes.spines[["top", "right"]].set_visible(False)
     entitle(figure, title or f"Private distribution of {name}", promised(release.privacy), flat=True)
     return figure
 
 
-def grouped(release: ColumnRelease, level: float) -> tuple[Floats, float, Floats, Floats, Floats]:
-    """Middles and width of the bars, their shares and the ends of intervals that hold together."""
-    count = len(release.values)
-    together = -(-count // MOST_BARS)
-    starts = np.arange(0, count, together)
-    ends = np.minimum(starts + together, count)
+def grouped(release: ColumnRelease, level: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Middles and widths of the bars, their shares and the ends of intervals that hold together.
+
+    Groups hold as many values as each other, or one less; then their shares are scaled to as many.
+    """
+    count, together = len(release.values), _together(release)
+    bars = -(-count // together)
+    places = np.arange(bars + 1) * count // bars
+    starts, sizes = places[:-1], np.diff(places)
     law = release.law
-    edges = law.edges[np.append(starts, count)]
-    each = 1 - (1 - level) / len(starts)
-    weights = np.eye(len(starts), len(edges), 1) - np.eye(len(starts), len(edges))
+    edges = law.edges[places]
+    each = 1 - (1 - level) / bars
+    weights = np.eye(bars, bars + 1, 1) - np.eye(bars, bars + 1)
     width = law.half_widths(edges, weights, each)
     height, raw = np.diff(law.at(edges)), np.diff(law.raw_at(edges))
-    lower = np.clip(np.minimum(height, raw - width), 0.0, 1.0)
-    upper = np.clip(np.maximum(height, raw + width), 0.0, 1.0)
-    middles = (release.values[starts] + release.values[ends - 1]) / 2
-    return middles, together * release.step, height, lower, upper
+    scale = together / sizes
+    lower = scale * np.clip(np.minimum(height, raw - width), 0.0, 1.0)
+    upper = scale * np.clip(np.maximum(height, raw + width), 0.0, 1.0)
+    middles = (release.values[starts] + release.values[places[1:] - 1]) / 2
+    return middles, sizes * release.step, scale * height, lower, upper
+
+
+def _together(release: ColumnRelease) -> int:
+    """How many values a bar is of."""
+    return -(-len(release.values) // MOST_BARS)
+
+
+def _each(release: ColumnRelease) -> str:
+    """What a bar is the share of, in words."""
+    together, step = _together(release), release.step
+    if release.domain.dates:
+        return "day" if together * step == 1 else f"{together * step:.6g} days"
+    if together > 1 and step != 1:
+        return f"{together * step:.6g} units of {release.domain.names[0]}"
+    return f"{together} values" if together > 1 else "value"
 
 
 def _cut(axes: Any, places: Floats, height: Floats, upper: Floats) -> None:

@@ -219,7 +219,8 @@ def lattice(domain: Box, step: float) -> Floats:
     if abs(count - round(count)) > 1e-6:
         raise ValueError(
             f"bounds must be a whole number of steps apart, got {name} in [{low:g}, {high:g}] and "
-            f"step = {step:g}"
+            f"step = {step:g}; end them at {low + step * math.ceil(count):.12g}, use another step, "
+            "or none for a column of any numbers"
         )
     return low + step * np.arange(round(count) + 1, dtype=np.float64)
 

@@ -104,7 +104,7 @@ class ColumnWords(Words[ColumnRelease]):
                 f"{row['lower']:.4%} to {row['upper']:.4%}",
                 f"{row['at_or_below']:.4%}",
             )
-        terminal.console().print(table)
+        terminal.show(table)
 
     def _word(self, value: float, digits: int = 6) -> str:
         """A value of the column as people write it: a date, or a number."""

@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mercer.columns.cells import Axes, Axis
-from mercer.columns.conditions import Open, end_words, matches, range_words, ranged, upper_counts, words_of
+from mercer.columns.conditions import Open, matches, ranged, upper_counts, words_of
+from mercer.columns.ends import end_words, exchanged, range_words
 from mercer.common.checks import Floats
 from mercer.releases.base import Interval
 
@@ -161,7 +162,7 @@ def _of_bins(axis: Axis, rule: Any) -> Along:
     edges = np.array(axis.edges)
     low, high = (_code(axis, end, open_) for end, open_ in zip(rule, axis.ends, strict=True))
     if low > high:
-        raise ValueError(f"condition on {axis.name!r}: (least, most) stand the other way round")
+        raise exchanged(axis.name, rule)
     closed = upper_counts(rule, whole=whole) or low == high
     shown = [None if rule[0] is None else low, None if rule[1] is None else high]
     if whole:  # edges lie between the values
@@ -214,7 +215,9 @@ def _cuts(axis: Axis, rule: tuple[Any, Any], low: float, high: float, upto: bool
         if not whole and code == edges[-1] and (side == 0 or isinstance(rule, Open)):
             found.append(Cut(axis.name, at, (end(edges[-2], side),)))
         elif 0 <= place < len(edges) - 1 and (code != edges[place] or above):
-            nearest = tuple(end(edges[k], side) for k in (place, place + 1))
+            last = side == 0 and place + 2 == len(edges)  # nothing can begin beyond the bound
+            near = (place,) if last else (place, place + 1)
+            nearest = tuple(end(edges[k], side) for k in near)
             found.append(Cut(axis.name, at, nearest, above))
     return tuple(found)
 

@@ -53,6 +53,6 @@ def show_answer(found: CountAnswer, n: int, as_json: bool) -> None:
     table.columns[0].justify = "left"
     between = f"{number(found.lower)} to {number(found.upper)}"
     table.add_row(escape(found.where), number(found.estimate), between, f"{n}")
-    terminal.console().print(table)
+    terminal.show(table)
     if found.note:
         print(f"{found.note[0].upper()}{found.note[1:]}.")

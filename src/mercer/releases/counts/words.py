@@ -305,7 +305,7 @@ class HistogramWords(CellsWords[HistogramRelease]):
         table = terminal.table(self.release.domain.names[0], "density")
         for x, height in zip(at, heights, strict=True):
             table.add_row(f"{x:g}", f"{height:.6g}")
-        terminal.console().print(table)
+        terminal.show(table)
 
 
 class MarginsWords(CellsWords[MarginsRelease]):
@@ -340,7 +340,7 @@ class MarginsWords(CellsWords[MarginsRelease]):
             for k, line in enumerate(some):
                 shown = map(escape, (name if k == 0 else "", *line.labels))
                 table.add_row(*shown, *counted(line, release.n))
-        terminal.console().print(table)
+        terminal.show(table)
         if left:
             print(f"… and {left} more cells of single columns.")
         sets = [" x ".join(names) or "the total" for names in release.margins]

@@ -22,8 +22,8 @@ CHOICES = {  # how a smoothing came about, and in words
 class CurveAccuracy:
     """Expected error of a mean curve.
 
-    Of the default smoothing, the distance to the mean of the file's own curves, noise and smoothing
-    both in it (M22); of another, the distance to the same smoothing of the mean without noise.
+    Of the default smoothing, the distance to the mean of the file's own curves, clipped to the bound, noise
+    and smoothing both in it (M22); of another, the distance to the same smoothing of the mean without noise.
     """
 
     integrated: float  # expected integrated squared error
@@ -45,9 +45,9 @@ class CurveAccuracy:
         size = f"{self.pointwise:.3g} at a point, {(self.integrated / self.width) ** 0.5:.3g} in the"
         if isinstance(f, Average):
             return (
-                f"Expected error, to the mean of the file's own curves: standard deviation at most {size} "
-                f"root mean square, noise and smoothing together. {left} (filters averaged by evidence "
-                "from the noisy curve, free)."
+                "Expected error, to the mean of the file's own curves, clipped to the bound: standard "
+                f"deviation at most {size} root mean square, noise and smoothing together. {left} (filters "
+                "averaged by evidence from the noisy curve, free)."
             )
         scales = " x ".join(f"{scale:.3g}" for scale in f.scales)
         return (

@@ -198,7 +198,7 @@ class CurveRelease(FunctionRelease, NoisyCurve):
 
     @property
     def about(self) -> str:
-        return "for the file's own mean" if isinstance(self.smoothing, Average) else super().about
+        return "for the file's own mean, clipped" if isinstance(self.smoothing, Average) else super().about
 
     @property
     def grade(self) -> str:
@@ -209,7 +209,8 @@ class CurveRelease(FunctionRelease, NoisyCurve):
         if self.sampling is None:
             raise ValueError(
                 "of='population' needs to know how the curves vary, and this release paid nothing for that; "
-                "make it with population=0.05, a share of the budget, or take of='data', the file's own mean"
+                "make it with population=0.05, a share of the budget, or take of='data', the file's own "
+                "mean, clipped"
             )
         if not isinstance(self.smoothing, Average):
             raise ValueError(

@@ -117,9 +117,9 @@ class CurveWords(FunctionWords[CurveRelease]):
         table = terminal.table(*release.domain.names, what, head)
         for at, v, low, high, _ in rows:
             table.add_row(*(f"{x:g}" for x in at), f"{v:.6g}", f"{low:.6g} to {high:.6g}")
-        terminal.console().print(table)
+        terminal.show(table)
         if seen.grade:
-            print(f"The band is {seen.about}, as clipped to the bound; it is {seen.grade}.")
+            print(f"The band is of curves as clipped to the bound {release.bound:g}; it is {seen.grade}.")
 
 
 def curve_findings(release: CurveRelease) -> tuple[Finding, ...]:

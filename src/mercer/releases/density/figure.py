@@ -10,7 +10,7 @@ import numpy as np
 from mercer.common.checks import Floats
 from mercer.releases.density.release import DensityRelease
 from mercer.releases.density.shape import CELLS, Shape
-from mercer.show.figure import BAND, INK, MAP, SMALL, entitle, figure_of, no_more, promised
+from mercer.show.figure import BAND, INK, MAP, SMALL, dated, entitle, figure_of, no_more, promised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,10 +54,10 @@ def _curve(release: DensityRelease, axes: Any, level: float | None, smooth: bool
         label = f"{level:.0%} band for the noise, whole curve"
         axes.fill_between(x, shown(band.lower), shown(band.upper), color=BAND, linewidth=0, label=label)
     axes.plot(x, shown(release(x)), color=INK, linewidth=1.8, label="released density")
-    dated = name in release.domain.dates
-    axes.set(xlabel=name, ylabel=f"density per {'day' if dated else f'unit of {name}'}", xlim=(low, high))
-    if dated:
-        axes.xaxis_date()  # whose numbers are days since 1970-01-01 too
+    days = name in release.domain.dates
+    axes.set(xlabel=name, ylabel=f"density per {'day' if days else f'unit of {name}'}", xlim=(low, high))
+    if days:
+        dated(axes.xaxis)
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=9)
@@ -85,7 +85,7 @@ def _map(release: DensityRelease, figure: Any, axes: Any, pair: tuple[int, int])
     )
     axes.set(xlabel=names[i], ylabel=names[j])
     if names[i] in release.domain.dates:
-        axes.xaxis_date()
+        dated(axes.xaxis)
     if names[j] in release.domain.dates:
-        axes.yaxis_date()
+        dated(axes.yaxis)
     figure.colorbar(image, ax=axes, label="density", fraction=0.05)

@@ -97,12 +97,12 @@ class DensityRelease(FunctionRelease, Distributed):
 
         `raw=True`: of the function as it is smoothed, before any repair.
         """
+        if self.domain.dimension == 1 and not raw:
+            return self.law.between(*self._range(lower, upper))
         ends = self.domain.points(np.stack(np.broadcast_arrays(lower, upper)))
         unit = self.domain.to_unit(ends)
         if ends.shape[0] != 2 or np.any(unit[0] > unit[1]):
             raise ValueError("lower must not be above upper, in any column; exchange them")
-        if self.domain.dimension == 1 and not raw:
-            return self.law.between(*ends[:, 0].tolist())
         value = self._cells if raw else np.maximum(self._cells - self._unit_level, 0.0)
         for side, (a, b) in zip(self._sides, unit.T, strict=True):
             edges = np.arange(side + 1) / side

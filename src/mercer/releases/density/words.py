@@ -121,7 +121,7 @@ class DensityWords(FunctionWords[DensityRelease]):
                 f"{row['density']:.6g}",
                 f"{row['lower']:.6g} to {row['upper']:.6g}",
             )
-        terminal.console().print(table)
+        terminal.show(table)
 
 
 @dataclass(frozen=True)

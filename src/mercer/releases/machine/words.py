@@ -158,7 +158,7 @@ class MachineWords(FunctionWords[M]):
                 cells = [f"{x:g}" for x in point] + ([name] if which else [])
                 low, high = ends[0][place, k], ends[1][place, k]
                 table.add_row(*cells, f"{value[place, k]:.6g}", f"{low:.6g} to {high:.6g}")
-        terminal.console().print(table)
+        terminal.show(table)
 
 
 class ClassifierWords(MachineWords[ClassifierRelease]):

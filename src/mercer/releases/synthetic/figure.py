@@ -17,7 +17,7 @@ from mercer.columns.kinds import Column, Date, labels_of
 from mercer.common.checks import Floats, check_level
 from mercer.releases.synthetic.marginals import correlation, distribution, marginal
 from mercer.releases.synthetic.release import TableRelease
-from mercer.show.figure import BAND, INK, SMALL, figure_of, no_more, promised
+from mercer.show.figure import BAND, INK, SMALL, dated, figure_of, no_more, promised
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -285,11 +285,7 @@ def _limits(axes: Any, column: Column, which: str) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xlim if which == "x" else axes.set_ylim)(low - edge, high + edge)
     if isinstance(column, Date):
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-        locator = AutoDateLocator(minticks=2, maxticks=4)
-        axis.set_major_locator(locator)
-        axis.set_major_formatter(ConciseDateFormatter(locator, show_offset=False))
+        dated(axis, 4, offset=False)
     else:
         from matplotlib.ticker import MaxNLocator
 

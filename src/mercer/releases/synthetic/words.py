@@ -130,7 +130,7 @@ class TableWords(SyntheticWords[TableRelease]):
             part.justify = "left"
         for column in release.domain.columns:
             table.add_row(column.name, _line(release, column))
-        terminal.console().print(table)
+        terminal.show(table)
 
     def accuracy(self) -> list[tuple[str, str]]:
         release = self.release
@@ -164,7 +164,7 @@ class TableWords(SyntheticWords[TableRelease]):
         for name, column, value in zip(names, columns, found, strict=True):
             what = f"mean of {name}{condition}" if name else f"probability{condition}"
             table.add_row(what, _value(column, value))
-        terminal.console().print(table)
+        terminal.show(table)
         print(f"{NO_INTERVAL[0].upper()}{NO_INTERVAL[1:]}.")
         for told in release.findings():
             print(f"Note: {told.words}")
