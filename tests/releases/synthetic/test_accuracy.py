@@ -98,7 +98,7 @@ def test_the_error_told_is_within_a_third_of_the_error():
     """At 20,000 rows and epsilon 4 the counts err by a few thousandths, and the table by more."""
     frame = rows(np.random.default_rng(), 20_000)
     truth = exact(frame)
-    inside, runs = 0, 12
+    inside, runs = 0, 24
     for _ in range(runs):
         release = mercer.synthetic(frame, domain=DOMAIN, epsilon=4, delta=1e-6, size=60)
         error, _ = realised(release, truth)
