@@ -3,7 +3,7 @@
 Noise is fresh in every run and no seed is picked.  Two tests, each with its false-alarm rate:
 
 - Counts and a counted column, whose intervals hold with 95 % by an exact law: thousands of trials, so that
-  an interval that is 20 % narrower is caught.
+  an interval that is 30 % narrower is caught.
 - Every kind once: whoever holds with 90 % or more in truth fails with probability 1e-9 at most, over all
   kinds and questions; an interval that holds in one run of five is caught.
 """
@@ -83,10 +83,11 @@ EXACT = {"cells, pure": lambda: cells(None), "cells, delta": lambda: cells(DELTA
 
 
 @pytest.mark.parametrize("case", EXACT)
-def test_an_interval_20_percent_narrower_is_caught(case):
+def test_an_interval_30_percent_narrower_is_caught(case):
+    """Those hold in 88 % of 6000 trials or 87 % of 3000: nine deviations below what is caught."""
     answers = EXACT[case]()
     assert p_value(answers, LEVEL) > ALPHA / len(EXACT)
-    assert p_value(answers, LEVEL, 0.8) < ALPHA / len(EXACT)
+    assert p_value(answers, LEVEL, 0.7) < ALPHA / len(EXACT)
     # it is 1.1 for Laplace's law; a deviation of so many trials is known to 3 %, this leaves ten times that
     assert measured(answers).width < 1.5
 

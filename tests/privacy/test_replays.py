@@ -14,7 +14,7 @@ import pytest
 import mercer
 from mercer.api.choose import cv_bandwidth, scott_bandwidth
 from mercer.audits import replay as replays
-from mercer.audits.replay import measure
+from mercer.audits.distances import measure
 from mercer.sensitive import rows
 from mercer.sources import cells
 
@@ -302,3 +302,30 @@ def test_changes_are_measured_in_their_norm(rng):
     assert measure(3 * ends[0], ends[0] + ends[1], "cosines") == pytest.approx(2.0, rel=1e-6)
     with pytest.raises(ValueError, match="cannot be measured"):
         measure(a, b, "body")
+
+
+def waves(place, m, norm):
+    """Moments of one record."""
+    j = np.arange(m + 1)
+    if norm == "cosines":
+        return np.cos(np.pi * j * place)
+    return np.concatenate([np.cos(2 * np.pi * j * place), np.sin(2 * np.pi * j[1:] * place)])
+
+
+@pytest.mark.parametrize("norm", ["cosines", "moments"])
+@pytest.mark.parametrize("m", [3, 8, 24, 60])
+def test_one_record_is_measured_as_one_wherever_it_stands(norm, m, rng):
+    """No more, of any two places, near ones too; and no less where one wave is 1 here and -1 there."""
+
+    def moved(x, y):
+        one, two = (np.round(waves(place, m, norm) / 80 * 2**40) / 2**40 for place in (x, y))
+        return 80 * measure(one, two, norm)
+
+    for _ in range(60 // m // 4 + 1):
+        x, j = rng.random(), rng.integers(1, m + 1)
+        for y in (rng.random(), rng.integers(2), min(x + 4 * rng.random() / m, 1), x + 1e-4 * (0.5 - x)):
+            assert 0 < moved(x, y) <= 1 + 1e-6 / 4  # worst of thousands: 1e-8
+        turns = rng.integers(0, j + 1, 2) * 2 + [0, 1]
+        x, y = turns / j if norm == "cosines" else turns / (2 * j)
+        x, y = (1 - abs(1 - place % 2) if norm == "cosines" else place % 1 for place in (x, y))
+        assert 1 - 1e-9 <= moved(x, y) <= 1 + 1e-6 / 4

@@ -137,7 +137,11 @@ LEAST = int(binom.ppf(ALPHA, RUNS, 0.95))  # of so many intervals of level 0.95
 
 @pytest.mark.parametrize("given", [PURE, WEAK, {**PURE, "step": 0.01}], ids=["pure", "delta", "counted"])
 def test_intervals_cover_the_records(given, rng, monkeypatch):
-    """Shares, quantiles and means of a smooth law; an interval half as wide is seen to miss."""
+    """Shares, quantiles and means of a smooth law; a fifth of the width for noise alone is seen to miss.
+
+    Errors have a third to a half of that width as their deviation: a fifth holds less than half of
+    them (0.57 deviations, 43 %), and so many as LEAST of 150 with chance below 1e-18.
+    """
     x = np.round(np.clip(rng.beta(2, 5, 2000), 0, 1), 2 if "step" in given else 15)
     exact = np.mean((x >= 0.2 - 1e-9) & (x <= 0.5 + 1e-9)), np.mean(x)
     hits, narrow = np.zeros(3), np.zeros(2)
@@ -153,9 +157,16 @@ def test_intervals_cover_the_records(given, rng, monkeypatch):
             band.lower - 1e-9 <= np.quantile(x, 0.4, method="inverted_cdf") <= band.upper + 1e-9,
         ]
         centres = [(part.lower + part.upper) / 2 for part in found]
+        widths = [(part.upper - part.lower) / 2 for part in found]
+        if (
+            "step" not in given
+        ):  # where a file may have more than the finest wave shows, its interval is wider
+            ends = release.law._ends(0.2, 0.5)
+            centres[0] = float(np.diff(release.law.raw_at(ends))[0])
+            widths[0] = release.law.half_widths(ends, np.array([[-1.0, 1.0]]), 0.95)[0]
         narrow += [
-            abs(value - centre) <= (part.upper - part.lower) / 5
-            for part, value, centre in zip(found, exact, centres, strict=True)
+            abs(value - centre) <= width / 5
+            for value, centre, width in zip(exact, centres, widths, strict=True)
         ]
     assert np.all(hits >= LEAST), hits
     assert np.all(narrow < LEAST), narrow

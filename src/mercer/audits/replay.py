@@ -38,7 +38,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from mercer.common.checks import Floats
+from mercer.audits.distances import measure
 from mercer.noise.frozen import Frozen
 from mercer.sensitive.base import Sensitive
 
@@ -159,68 +159,6 @@ def replay(function: Callable[..., Any], neighbours: tuple[Any, Any]) -> Replay:
         ended=(ended[0], ended[1]),
         lines=lines,
     )
-
-
-def measure(one: Any, two: Any, norm: str) -> float:
-    """The distance between two intermediates, in a norm of `Sensitivity`."""
-    change = np.array([float(a - b) for a, b in zip(one.reshape(-1), two.reshape(-1), strict=True)])
-    if norm == "l1":
-        return float(np.sum(np.abs(change)))
-    if norm == "l2":
-        return float(np.sqrt(np.sum(change**2)))
-    if norm == "score":
-        return float(np.max(np.abs(change)))
-    if norm in ("cosines", "moments"):
-        return _split(change, real=norm == "cosines")
-    raise ValueError(f"a change in the norm {norm!r} cannot be measured")
-
-
-def _split(change: Floats, *, real: bool) -> float:
-    """The least v for which the change of (c_0, c) is t - t' with both of mass at most v.
-
-    A linear program over measures on a fine grid of the circle: an upper bound, since the grid is
-    not all of it.
-    """
-    if not np.any(change):
-        return 0.0
-    m = change.size - 1 if real else (change.size - 1) // 2
-    turn = np.pi if real else 2 * np.pi
-    coarse = np.arange(0, 1025) / 1024 * turn
-    scale = float(np.max(np.abs(change)))
-    found, masses = _program(coarse, change / scale, m, real=real)
-    if not np.isfinite(found):
-        return np.inf
-    points, step = coarse, turn / 1024
-    for _ in range(2):  # then only around the points that matter
-        near = points[masses >= 1e-9 * masses.max()]
-        offsets = np.arange(-16, 17) / 16 * step
-        points = np.unique(np.clip((near[:, None] + offsets).reshape(-1), 0.0, turn))
-        less, masses = _program(points, change / scale, m, real=real)
-        if not np.isfinite(less):
-            break
-        found, step = min(found, less), step / 16
-    return found * scale
-
-
-def _program(points: Floats, change: Floats, m: int, *, real: bool) -> tuple[float, Floats]:
-    """The least v with measures on these points only, and the mass on each point."""
-    from scipy.optimize import linprog
-
-    rows = [np.cos(j * points) for j in range(m + 1)]
-    if not real:
-        rows += [np.sin(j * points) for j in range(1, m + 1)]
-    table = np.array(rows)
-    count = points.size
-    equal = np.hstack([table, -table, np.zeros((len(rows), 1))])
-    above = np.zeros((2, 2 * count + 1))
-    above[0, :count] = above[1, count:-1] = 1.0
-    above[:, -1] = -1.0
-    cost = np.zeros(2 * count + 1)
-    cost[-1] = 1.0
-    found: Any = linprog(cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=change, method="highs")
-    if not found.success:
-        return np.inf, np.zeros(count)
-    return float(found.x[-1]), found.x[:count] + found.x[count:-1]
 
 
 @runtime_checkable

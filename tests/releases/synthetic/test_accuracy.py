@@ -98,7 +98,7 @@ def test_the_error_told_is_within_a_third_of_the_error():
     """At 20,000 rows and epsilon 4 the counts err by a few thousandths, and the table by more."""
     frame = rows(np.random.default_rng(), 20_000)
     truth = exact(frame)
-    inside, runs = 0, 12
+    inside, runs = 0, 24
     for _ in range(runs):
         release = mercer.synthetic(frame, domain=DOMAIN, epsilon=4, delta=1e-6, size=60)
         error, _ = realised(release, truth)
@@ -121,12 +121,23 @@ def test_the_noise_of_the_shares_has_the_size_that_is_told():
     assert abs(np.mean(squares) - 1) < slack < 0.5
 
 
+def chance_beyond(far, deviation, bins):
+    """That the noise of so many bins adds up to more: Chernoff's bound for Laplace's law, both ways."""
+    t = np.linspace(0.01, 0.99, 99)
+    return 2 * np.min(np.exp(-t * far * math.sqrt(2) / deviation) * (1 - t**2) ** -bins)
+
+
 def test_persons_are_counted_once():
+    """Half of the persons have three rows each: rows for persons would add up to 2, and f to 3/4 of it."""
     frame = rows(np.random.default_rng(), 600)
-    frame["id"] = np.arange(600) // 2
+    frame["id"] = np.append(np.arange(450) // 3, np.arange(150, 300))
+    frame["sex"] = np.where(frame["id"] < 150, "f", "m")
     release = mercer.synthetic(frame, domain=DOMAIN, epsilon=50, insist=True, size=20, unit="id")
+    deviation = release.shares.deviation
+    assert chance_beyond(0.4, deviation, 32) + chance_beyond(0.1, deviation, 1) < ALPHA / 10
     for shares in release.shares.shares:
-        assert shares.sum() == pytest.approx(1, abs=0.05)
+        assert shares.sum() == pytest.approx(1, abs=0.4)
+    assert release.shares.shares[3] == pytest.approx([0.5, 0.5], abs=0.1)
 
 
 def test_nothing_is_told_where_no_column_was_counted(tmp_path):
