@@ -84,7 +84,7 @@ def _centres(points: Floats, masses: Floats, *, real: bool) -> Floats:
 
 def _table(points: Floats, m: int, *, real: bool, order: int = 0) -> Floats:
     """The waves at some points, one a row, or their derivatives."""
-    j = np.arange(m + 1)[:, None]
+    j = np.arange(m + 1, dtype=np.float64)[:, None]
     turned = order * np.pi / 2
     rows = j**order * np.cos(j * points + turned)
     if real:
@@ -103,7 +103,7 @@ def _program(table: Floats, wanted: Floats) -> tuple[float, Floats, Floats] | No
     above[:, -1] = -1.0
     cost = np.zeros(2 * count + 1)
     cost[-1] = 1.0
-    exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    exact: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     for options in (exact, {}):
         found: Any = linprog(
             cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=wanted, method="highs", options=options
