@@ -103,8 +103,9 @@ def _program(table: Floats, wanted: Floats) -> tuple[float, Floats, Floats] | No
     above[:, -1] = -1.0
     cost = np.zeros(2 * count + 1)
     cost[-1] = 1.0
-    exact: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    for options in (exact, {}):
+    exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    tries: list[Any] = [exact, {}]
+    for options in tries:
         found: Any = linprog(
             cost, A_ub=above, b_ub=[0, 0], A_eq=equal, b_eq=wanted, method="highs", options=options
         )
