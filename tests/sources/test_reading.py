@@ -446,7 +446,7 @@ def test_a_density_of_dates_is_kept_drawn_and_asked_in_dates(tmp_path, capsys):
     assert release("2020-06-01") == pytest.approx(1 / 365, rel=0.2)
     figure = release.plot()
     figure.canvas.draw()
-    assert "2020-03" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert {"2020", "Mar"} <= {label.get_text() for label in figure.axes[0].get_xticklabels()}
     capsys.readouterr()
     main(["eval", out, "--at", "2020-06-01", "2020-07-01"])
     shown = capsys.readouterr().out

@@ -135,7 +135,7 @@ def test_questions_and_intervals():
     assert release.query(None, 20).estimate == 10
     assert release.query({"x": (0, 100)}).estimate == 60
     assert release([10, 30, 99, 100, 101, -1]).tolist() == pytest.approx([1 / 120, 2 / 120, 0, 0, 0, 0])
-    for wrong, words in (((1, 2, 3), "query needs"), (((5, 1)), "other way"), ((3,), "in bins")):
+    for wrong, words in (((1, 2, 3), "query needs"), (((5, 1)), "the least comes first"), ((3,), "in bins")):
         with pytest.raises(ValueError, match=words):
             release.query(*wrong)
     with pytest.raises(ValueError, match="level"):

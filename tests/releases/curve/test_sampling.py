@@ -318,7 +318,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys, rng):
     assert ends[1] > ends[0]
     assert values[1]["band"].startswith("for the mean of the population")
     text = released(capsys, "eval", "a.json", "--at", "0.5", "--of", "population")
-    assert "The band is for the mean of the population" in " ".join(text.split())
+    assert "band for the mean of the population" in " ".join(text.split())
     released(capsys, "plot", "a.json", "--of", "population", "-o", "a.png")
     released(capsys, *make, "-o", "b.json")
     code, _, error = run(capsys, "eval", "b.json", "--at", "0.5", "--of", "population")
