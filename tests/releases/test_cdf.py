@@ -281,6 +281,23 @@ def test_whole_numbers_that_are_not_seen_as_such_are_allowed_for(given, rng):
     assert narrow < hits
     law = release.law
     assert law.shared(np.array([40.123, np.inf])).tolist() == pytest.approx([0, 0], abs=1e-4)
+    q = np.array([0.1, 0.25, 0.5, 0.9])
+    exact = np.quantile(x, q, method="inverted_cdf")
+    bands = [mercer.density(x, bounds=(0, 110), **given).quantile_band(q) for _ in range(20)]
+    hits = sum(int(np.sum((band.lower <= exact) & (exact <= band.upper))) for band in bands)
+    assert hits >= 4 * int(binom.ppf(ALPHA, 20, 0.93))
+
+
+def test_ends_of_smooth_columns_are_not_taken_for_heaps(rng):
+    """No room is left for whole tenths of [0, 1], nor for steps whose wave is none among others."""
+    law = mercer.density(rng.beta(2, 5, 20_000), bounds=(0, 1), epsilon=4).law
+    assert law.shared(np.array([0.2, 0.5])).tolist() == [0, 0]
+    assert law.grain == 0
+    wide = mercer.density(110 * rng.beta(2, 5, 200_000), bounds=(0, 110), epsilon=8).law
+    assert wide.resolution < 1 / 220
+    assert wide.shared(np.array([20.0, 50.0])).tolist() == [0, 0]
+    whole = mercer.density(np.rint(110 * rng.beta(2, 5, 200_000)), bounds=(0, 110), epsilon=8).law
+    assert whole.shared(np.array([20.0, 50.0])).min() > 0
 
 
 @pytest.mark.parametrize("given", [PURE, WEAK], ids=["pure", "delta"])

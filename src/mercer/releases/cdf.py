@@ -69,6 +69,11 @@ class Cdf(ABC):
         """What of the records may stand at points, or not, without a sign of it."""
         return np.zeros(len(points))
 
+    @property
+    def grain(self) -> float:
+        """How far a quantile of the records may be from where the function takes it to be."""
+        return 0.0
+
     def unseen_at_bounds(self, values: Floats) -> float:
         """By how much a mean of these values of the cells may be off for what is piled up at a bound."""
         del values
@@ -139,7 +144,8 @@ class Cdf(ABC):
             rest = np.minimum.accumulate(low[::-1])[::-1]
             upper[place] = self._crossing(rest, level_asked)
         value = self.quantiles(q)
-        return Band(np.minimum(lower, value), np.maximum(upper, value), level)
+        lower, upper = np.minimum(lower, value) - self.grain, np.maximum(upper, value) + self.grain
+        return Band(np.maximum(lower, self.first), np.minimum(upper, self.edges[-1]), level)
 
     def expectation(self, function: Callable[[Floats], Any], level: float) -> Interval:
         """The mean of a function of the column over the records."""

@@ -29,6 +29,7 @@ _RINGING = 4.0  # standard deviations of the noise beyond which a misfit is a ju
 _PROVED = 5.0  # standard deviations beyond which records stand at a bound
 _SKIPPED = 4  # waves from this part of the finest on tell of records at a bound
 _FEWEST = 16  # waves that may tell of it
+_MANY = 50  # values in the bounds, or more: of fewer the step is asked for
 _LIKELY = 0.95  # of the noise, what is in fine waves
 
 
@@ -207,19 +208,32 @@ class BasisCdf(Cdf):
         Whole numbers that are closer together than the finest wave leave hardly a sign of it; others
         are in the wave of their step.
         """
-        unit = np.array([_last_digit(point) if np.isfinite(point) else 0.0 for point in points.tolist()])
-        likely = [step < 4 * self._wave or self._combed(step) for step in unit.tolist()]
-        near = np.where(likely, unit / 2, 0.0)
+        unit = [_last_digit(point) if np.isfinite(point) else 0.0 for point in points.tolist()]
+        near = np.array([step / 2 if self._likely(step) else 0.0 for step in unit])
         return _HALF / 2 * (self.at(points + near) - self.at(points - near))
 
+    @property
+    def grain(self) -> float:
+        low, high = self.domain.bounds[0]
+        unit = min(_last_digit(low), _last_digit(high))
+        return _HALF / 2 * unit if self._likely(unit) else 0.0
+
+    def _likely(self, step: float) -> bool:
+        """Whether many values that are so far apart may be all there are."""
+        if step == 0 or float(self.domain.widths[0]) < _MANY * step:
+            return False
+        return step < 2 * self._wave or self._combed(step)
+
     def _combed(self, step: float) -> bool:
-        """Whether the wave of this length is more than noise."""
+        """Whether the wave of this length is more than noise, and than the waves beside it."""
         if not isinstance(self.basis, SpectralBasis):
             return True
         order = 2 * float(self.domain.widths[0]) / (step * self.basis.axes[0].rate)
-        wave = np.abs(self._order - order) < 1
-        noise = self.noise.deviations(self.basis.size)[wave]
-        return bool(np.any(np.abs(self.plain[wave]) > _PROVED * noise))
+        size = np.abs(self.plain / self.noise.deviations(self.basis.size))
+        away = np.abs(self._order - order)
+        beside = size[(away >= 2) & (away <= order / 8)]
+        least = _PROVED * math.sqrt(max(1.0, float(np.mean(beside**2)) if beside.size else 1.0))
+        return bool(np.any(size[away < 1] > least))
 
     @cached_property
     def unresolved(self) -> float:
